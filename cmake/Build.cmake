@@ -1,0 +1,34 @@
+# How everything is compiled: the standard, the warnings, the sanitizers and the tools that make it fast.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# Programs and libraries lie side by side in the build folder, so the command finds its libraries there.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+# -fPIC everywhere: the precompiled header is then the same for libraries, programs and tests.
+add_compile_options(-fPIC -Wall -Wextra -Wno-unused-parameter)
+if(ATTEND_WARNINGS_AS_ERRORS)
+  add_compile_options(-Werror)
+endif()
+if(ATTEND_SANITIZE)
+  add_compile_options(-fsanitize=${ATTEND_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${ATTEND_SANITIZE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The precompiled header carries time stamps; ccache must be told that they do not matter.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  add_compile_options(-fpch-preprocess)
+endif()

@@ -1,0 +1,89 @@
+// Tokenizers, exactly as Hugging Face's `tokenizers` defines them, without torch.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+using TokenId = std::int32_t;
+
+// A half-open range of the text that was given.
+struct TextSpan {
+  std::uint32_t begin = 0, end = 0;
+};
+
+// One encoded text or pair. All vectors but `overflowing` have one entry per token.
+struct Encoding {
+  std::vector<TokenId> ids;
+  std::vector<std::string> tokens;
+  std::vector<std::int32_t> type_ids;
+  std::vector<std::int32_t> attention_mask;
+  std::vector<std::int32_t> special_tokens_mask;
+  std::vector<TextSpan> offsets;            // in characters (code points) of the given text
+  std::vector<std::int32_t> word_ids;       // -1: a special token
+  std::vector<std::int32_t> sequence_ids;   // 0, 1; -1: a special token
+  std::vector<Encoding> overflowing;        // what truncation cut off, in pieces
+};
+
+struct Truncation {
+  enum class Strategy { longest_first, only_first, only_second } strategy = Strategy::longest_first;
+  enum class Direction { right, left } direction = Direction::right;
+  std::size_t max_length = 512, stride = 0;
+};
+
+struct Padding {
+  std::optional<std::size_t> length;  // absent: the longest of the batch
+  std::size_t multiple_of = 0;        // 0: any length
+  bool left = false;
+  TokenId id = 0;
+  std::int32_t type_id = 0;
+  std::string token = "[PAD]";
+};
+
+struct EncodeOptions {
+  bool special_tokens = true;
+  bool with_details = true;  // false: only ids are filled in, which is much faster
+};
+
+// Thread-safe: any number of threads may call the const functions of one tokenizer.
+class Tokenizer {
+ public:
+  // A tokenizer.json, or a directory that holds one. Error with the file and the field if it is not valid.
+  static Tokenizer from_file(const std::filesystem::path& path);
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
+  Encoding encode_pair(std::string_view text, std::string_view pair, const EncodeOptions& options = {}) const;
+  // Order kept; all cores.
+  std::vector<Encoding> encode_batch(std::span<const std::string> texts, const EncodeOptions& options = {}) const;
+  std::string decode(std::span<const TokenId> ids, bool skip_special_tokens = false) const;
+
+  std::size_t vocabulary_size() const;  // with added tokens
+  std::optional<TokenId> token_to_id(std::string_view token) const;
+  std::optional<std::string> id_to_token(TokenId id) const;  // nothing for an id outside the vocabulary
+
+  // As in the file; may be changed before encoding begins.
+  std::optional<Truncation>& truncation();
+  const std::optional<Truncation>& truncation() const;
+  std::optional<Padding>& padding();
+  const std::optional<Padding>& padding() const;
+
+  std::string to_json() const;  // a tokenizer.json that `tokenizers` reads
+  void save(const std::filesystem::path& path) const;
+
+ private:
+  struct State;
+  explicit Tokenizer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attend

@@ -1,0 +1,65 @@
+// attend VERB ...: finds the verb, loads the torch module if the verb lies there, and turns errors into one
+// line and an exit status (0 done, 1 the work failed, 2 the call was wrong).
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/verb.h"
+
+namespace attend::cli {
+namespace {
+
+void print_help(std::FILE* out) {
+  std::fputs("attend trains, fine-tunes, runs and explains Transformers.\n\nattend VERB [options]\n\n", out);
+  for (const Verb& verb : verbs()) std::fprintf(out, "  %-12s %s\n", verb.name, verb.summary);
+  std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
+}
+
+RunVerb find_module_verb(const std::string& name) {
+  // The module lies beside the program or in the library folder it was installed with (see src/cli's RPATH).
+  void* module = dlopen("attend-verbs.so", RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr) fail("cannot load the part of attend that runs models: {}", dlerror());
+  void* symbol = dlsym(module, "attend_find_module_verb");
+  if (symbol == nullptr) fail("attend-verbs.so is not of this version of attend: {}", dlerror());
+  return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
+}
+
+int run(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name.empty() || name == "--help" || name == "-h" || name == "help") {
+    print_help(name.empty() ? stderr : stdout);
+    return name.empty() ? 2 : 0;
+  }
+  if (name == "--version") {
+    std::puts("attend " ATTEND_VERSION);
+    return 0;
+  }
+  for (const Verb& verb : verbs()) {
+    if (name != verb.name) continue;
+    const RunVerb run_verb = verb.home == Home::program ? find_program_verb(name) : find_module_verb(name);
+    if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
+    return run_verb(argc - 1, argv + 1);
+  }
+  std::fprintf(stderr, "attend: there is no verb '%s'; `attend --help` lists them\n", name.c_str());
+  return 2;
+}
+
+}  // namespace
+}  // namespace attend::cli
+
+int main(int argc, char** argv) {
+  try {
+    return attend::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("attend: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    // One line: what torch appends after the first line is a stack trace for its own developers.
+    const std::string text = error.what();
+    std::fprintf(stderr, "attend: %s\n", text.substr(0, text.find('\n')).c_str());
+  }
+  return 1;
+}

@@ -1,0 +1,25 @@
+// The verbs that stand on torch, in attend-verbs.so.
+#include <map>
+
+#include "cli/verb.h"
+
+namespace attend::cli {
+
+int bench(int argc, char** argv);
+int embed(int argc, char** argv);
+int evaluate(int argc, char** argv);
+int forward(int argc, char** argv);
+int generate(int argc, char** argv);
+int init(int argc, char** argv);
+int train(int argc, char** argv);
+int translate(int argc, char** argv);
+
+extern "C" RunVerb attend_find_module_verb(const char* name) {
+  static const std::map<std::string, RunVerb> table = {
+      {"bench", bench},       {"embed", embed}, {"evaluate", evaluate}, {"forward", forward},
+      {"generate", generate}, {"init", init},   {"train", train},       {"translate", translate}};
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,55 @@
+// A verb of the command line: `attend NAME ...`. Each has a file of its own that only parses and calls.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string>
+
+namespace attend::cli {
+
+// Where a verb's code lies. Verbs that need no torch are in the program itself; the others are in a module
+// that is loaded when one of them is called, so that `attend --help` and `attend tokenize` start at once.
+enum class Home { program, module };
+
+struct Verb {
+  const char* name;
+  const char* summary;  // one line in `attend --help`
+  Home home;
+};
+
+// Every verb there is, in the order of `attend --help`.
+std::span<const Verb> verbs();
+
+// A verb parses its own arguments (argv[0] is its name) and returns the exit status. It may throw Error.
+using RunVerb = int (*)(int argc, char** argv);
+
+// The verbs of the program and, in the module, those that need torch. Null if `name` is not one of them.
+RunVerb find_program_verb(const std::string& name);
+extern "C" RunVerb attend_find_module_verb(const char* name);
+
+// Options every verb takes.
+struct CommonOptions {
+  std::size_t threads = 0;  // 0: one per core
+  bool quiet = false;
+};
+
+// The parser of one verb: name, description and an example in its help, the common options, --config.
+class Parser {
+ public:
+  Parser(std::string name, std::string description, std::string example);
+  CLI::App& app() { return app_; }
+  CommonOptions& common() { return common_; }
+
+  // Parses and applies the common options. Returns the exit status if the verb is to end now (--help: 0, a
+  // wrong call: 2), or nothing.
+  std::optional<int> parse(int argc, char** argv);
+
+ private:
+  CLI::App app_;
+  CommonOptions common_;
+};
+
+// Texts given as arguments, or where there are none the lines of standard input.
+std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments);
+
+}  // namespace attend::cli

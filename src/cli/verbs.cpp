@@ -1,0 +1,23 @@
+#include "cli/verb.h"
+
+namespace attend::cli {
+
+std::span<const Verb> verbs() {
+  static constexpr Verb all[] = {
+      {"generate", "continue a text with a decoder or encoder-decoder", Home::module},
+      {"translate", "translate text", Home::module},
+      {"embed", "turn sentences into vectors; search a file by meaning", Home::module},
+      {"forward", "run a model: tensors in, tensors (and gradients) out", Home::module},
+      {"tokenize", "turn text into tokens", Home::program},
+      {"detokenize", "turn tokens into text", Home::program},
+      {"tokenizer", "train a tokenizer", Home::program},
+      {"init", "make a fresh model with random weights", Home::module},
+      {"train", "train or fine-tune a model", Home::module},
+      {"evaluate", "measure a model on data", Home::module},
+      {"inspect", "describe a model directory", Home::program},
+      {"bench", "time a model", Home::module},
+  };
+  return all;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,56 @@
+// JSON files and fields with errors that name the file, the field, what was expected and what came.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+using Json = nlohmann::ordered_json;  // keeps the order of fields, so that what we write back reads the same
+
+Json parse_json(std::string_view text, std::string_view source);  // `source` names the text in errors
+Json read_json(const std::filesystem::path& path);
+
+// The fields of one JSON object, read with type and range checks. A field may have several names (Hugging
+// Face's attribute_map: n_embd and hidden_size are the same field): the first one present counts. A null is
+// treated as absent. `source` is the file the object came from.
+class Fields {
+ public:
+  using Names = std::initializer_list<std::string_view>;
+
+  Fields(Json object, std::string source);
+
+  bool has(Names names) const;
+  std::int64_t integer(Names names, std::optional<std::int64_t> otherwise = {}, std::int64_t least = 1,
+                       std::int64_t most = std::int64_t{1} << 31) const;
+  double number(Names names, std::optional<double> otherwise = {},
+                double least = -std::numeric_limits<double>::max(),
+                double most = std::numeric_limits<double>::max()) const;
+  bool flag(Names names, std::optional<bool> otherwise = {}) const;
+  std::string text(Names names, std::optional<std::string> otherwise = {}) const;
+  std::optional<std::int64_t> maybe_integer(Names names, std::int64_t least = 0,
+                                            std::int64_t most = std::int64_t{1} << 31) const;
+  std::optional<double> maybe_number(Names names) const;
+  // One integer or a list of them (eos_token_id); empty when absent.
+  std::vector<std::int64_t> integers(Names names) const;
+  std::vector<std::string> texts(Names names) const;
+
+  const Json& json() const { return object_; }
+  const std::string& source() const { return source_; }
+
+ private:
+  const Json* find(Names names, std::string_view& found) const;
+  [[noreturn]] void wrong(std::string_view name, std::string_view expected, const Json& value) const;
+
+  Json object_;
+  std::string source_;
+};
+
+}  // namespace attend

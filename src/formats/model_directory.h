@@ -1,0 +1,60 @@
+// A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file or
+// shards behind model.safetensors.index.json), tokenizer files, and sentence-transformers' modules.json.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/json.h"
+#include "formats/safetensors.h"
+
+namespace attend {
+
+// All tensors of a checkpoint, whatever files they lie in.
+class Checkpoint {
+ public:
+  // Error if a shard named by the index is missing, or a tensor is not in the shard the index names, or two
+  // shards hold the same tensor.
+  static Checkpoint open(const std::filesystem::path& directory);
+
+  const TensorView* find(const std::string& name) const;
+  const std::map<std::string, TensorView>& tensors() const { return tensors_; }
+  // The file that holds the tensor, for error messages.
+  const std::filesystem::path& file_of(const std::string& name) const;
+
+ private:
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, TensorView> tensors_;
+  std::map<std::string, std::size_t> file_index_;
+};
+
+// How a sentence-transformers directory turns token states into one vector.
+struct SentencePooling {
+  enum class Mode { mean, cls, max } mode = Mode::mean;
+  bool normalize = true;
+  std::optional<std::int64_t> max_length;  // sentence_bert_config.json
+};
+
+class ModelDirectory {
+ public:
+  // Error if `path` is not a directory or holds no config.json.
+  explicit ModelDirectory(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const Fields& config() const { return config_; }
+  std::string model_type() const;                  // config.json; error if absent
+  std::vector<std::string> architectures() const;  // config.json; empty if absent
+  // generation_config.json; where absent, the generation fields of config.json (legacy), else empty.
+  Json generation_config() const;
+  std::optional<SentencePooling> sentence_pooling() const;  // nothing without modules.json
+  Checkpoint checkpoint() const { return Checkpoint::open(path_); }
+
+ private:
+  std::filesystem::path path_;
+  Fields config_;
+};
+
+}  // namespace attend
