@@ -1,0 +1,29 @@
+// attend forward MODEL --inputs F --outputs F: tensors in, tensors out.
+#include "cli/verb.h"
+#include "models/forward.h"
+#include "models/tensors.h"
+
+namespace attend::cli {
+
+int forward(int argc, char** argv) {
+  std::string model, inputs, outputs;
+  ForwardOptions options;
+  Parser parser("forward",
+                "Runs a model on tensors. Inputs are named as the arguments of the original's forward "
+                "(input_ids, attention_mask, labels, ...), outputs as the fields of what it returns.",
+                "attend forward bert-base --inputs in.safetensors --outputs out.safetensors --attentions");
+  parser.app().add_option("model", model, "The model directory")->required();
+  parser.app().add_option("--inputs", inputs, "A safetensors file")->required();
+  parser.app().add_option("--outputs", outputs, "The safetensors file to write")->required();
+  parser.app().add_flag("--hidden-states", options.hidden_states, "Also every layer's result");
+  parser.app().add_flag("--attentions", options.attentions, "Also every layer's attention weights");
+  parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
+  if (const auto status = parser.parse(argc, argv)) return *status;
+
+  const Model loaded =
+      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference);
+  write_tensors(outputs, run_forward(loaded, read_tensors(inputs), options));
+  return 0;
+}
+
+}  // namespace attend::cli

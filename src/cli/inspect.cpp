@@ -1,0 +1,140 @@
+// attend inspect MODEL: what a model directory holds, without loading it.
+#include "cli/verb.h"
+#include "formats/inspection.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace attend::cli {
+namespace {
+
+const char* name_of(SentencePooling::Mode mode) {
+  switch (mode) {
+    case SentencePooling::Mode::mean:
+      return "mean";
+    case SentencePooling::Mode::cls:
+      return "cls";
+    case SentencePooling::Mode::max:
+      return "max";
+  }
+  return "";
+}
+
+// 1234567 -> "1,234,567"
+std::string grouped(std::uint64_t number) {
+  if (number < 1000) return std::to_string(number);
+  return fmt::format("{},{:03}", grouped(number / 1000), number % 1000);
+}
+
+std::string memory(std::uint64_t bytes) {
+  constexpr const char* units[] = {"bytes", "kB", "MB", "GB"};
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; size >= 1000 && unit + 1 < std::size(units); ++unit) size /= 1000;
+  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", size, units[unit]);
+}
+
+Json tensor_list(const Checkpoint& checkpoint) {
+  Json list = Json::array();
+  for (const auto& [tensor_name, tensor] : checkpoint.tensors())
+    list.push_back({{"name", tensor_name},
+                    {"dtype", name(tensor.type)},
+                    {"shape", tensor.shape},
+                    {"file", checkpoint.file_of(tensor_name).filename().string()}});
+  return list;
+}
+
+Json as_json(const Inspection& inspection) {
+  Json json = {{"model_type", inspection.model_type},
+               {"architectures", inspection.architectures},
+               {"parameters", inspection.parameters},
+               {"buffers", inspection.buffers},
+               {"types", Json::object()},
+               {"files", Json::array()},
+               {"tokenizer", nullptr},
+               {"sentence_pooling", nullptr},
+               {"generation", inspection.generation},
+               {"unusual", inspection.unusual}};
+  for (const auto& [type, totals] : inspection.types)
+    json["types"][type] = {{"tensors", totals.tensors}, {"values", totals.values}, {"bytes", totals.bytes}};
+  for (const auto& file : inspection.files)
+    json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
+  if (const auto& tokenizer = inspection.tokenizer) {
+    json["tokenizer"] = {{"kind", tokenizer->kind}, {"file", tokenizer->file}, {"vocabulary", nullptr}};
+    if (tokenizer->vocabulary) json["tokenizer"]["vocabulary"] = *tokenizer->vocabulary;
+  }
+  if (const auto& pooling = inspection.pooling) {
+    json["sentence_pooling"] = {{"mode", name_of(pooling->mode)},
+                                {"normalize", pooling->normalize},
+                                {"max_length", nullptr},
+                                {"prompt", pooling->prompt}};
+    if (pooling->max_length) json["sentence_pooling"]["max_length"] = *pooling->max_length;
+  }
+  return json;
+}
+
+void print_line(const char* title, std::string_view text) {
+  fmt::print("{:<13}{}\n", title, text);
+}
+
+void print_text(const Inspection& inspection) {
+  print_line("model",
+             fmt::format("{} ({})", inspection.model_type, fmt::join(inspection.architectures, ", ")));
+  print_line("parameters", grouped(inspection.parameters));
+  if (inspection.buffers > 0) print_line("buffers", grouped(inspection.buffers));
+  for (const auto& [type, totals] : inspection.types)
+    print_line("tensors", fmt::format("{} {}, {} values, {}", grouped(totals.tensors), type,
+                                      grouped(totals.values), memory(totals.bytes)));
+  for (const auto& file : inspection.files)
+    print_line("file", fmt::format("{}, {}", file.name, memory(file.bytes)));
+  if (const auto& tokenizer = inspection.tokenizer) {
+    const std::string size =
+        tokenizer->vocabulary ? fmt::format(", {} tokens", grouped(*tokenizer->vocabulary)) : "";
+    print_line("tokenizer", fmt::format("{}{} ({})", tokenizer->kind, size, tokenizer->file));
+  }
+  if (const auto& pooling = inspection.pooling) {
+    std::string line = fmt::format("{} pooling", name_of(pooling->mode));
+    if (pooling->normalize) line += ", normalized";
+    if (pooling->max_length) line += fmt::format(", at most {} tokens", *pooling->max_length);
+    if (!pooling->prompt.empty()) line += fmt::format(", prompt {}", shown(pooling->prompt));
+    print_line("sentences", line);
+  }
+  for (const auto& [field, value] : inspection.generation.items())
+    if (field != "_from_model_config" && field != "transformers_version")
+      print_line("generation", fmt::format("{} {}", field, shown(value)));
+  for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
+}
+
+}  // namespace
+
+int inspect(int argc, char** argv) {
+  Parser parser("inspect", "Describes a model directory: architecture, parameters, memory, what is unusual",
+                "attend inspect models/bert --tensors");
+  std::string model;
+  bool json = false, tensors = false, check_values = false;
+  parser.app().add_option("model", model, "The directory of a model")->required();
+  parser.app().add_flag("--json", json, "One JSON object");
+  parser.app().add_flag("--tensors", tensors, "List every tensor");
+  parser.app().add_flag("--check-values", check_values, "Read all weights and look for NaN and infinity");
+  if (const auto status = parser.parse(argc, argv)) return *status;
+
+  const ModelDirectory directory(model);
+  const Checkpoint checkpoint = directory.checkpoint();
+  const Inspection inspection = inspect_model(directory, checkpoint, check_values);
+  const Json list = tensors ? tensor_list(checkpoint) : Json::array();
+  if (json) {
+    Json result = as_json(inspection);
+    if (tensors) result["tensors"] = list;
+    fmt::print("{}\n", result.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  print_text(inspection);
+  for (const Json& tensor : list)
+    fmt::print("{} {} {} {}\n", shown(tensor["name"]), tensor["dtype"].get<std::string>(),
+               tensor["shape"].dump(), tensor["file"].get<std::string>());
+  return 0;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,55 @@
+#include <attend/tokenizer.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/verb.h"
+#include "tokenizers/trainer.h"
+
+namespace attend::cli {
+
+int tokenizer(int argc, char** argv) {
+  using Model = TrainerOptions::Model;
+  using Preset = TrainerOptions::Preset;
+  TrainerOptions options;
+  std::string action, output;
+  std::vector<std::string> files;
+  std::int64_t model_max_length = 0;
+  Parser parser("tokenizer",
+                "Trains a tokenizer from text files and writes tokenizer.json and tokenizer_config.json.",
+                "attend tokenizer train --model bpe --vocab-size 10000 --preset translation --output DIR en.txt de.txt");
+  CLI::App& app = parser.app();
+  app.add_option("action", action, "What to do")->required()->check(CLI::IsMember({"train"}));
+  app.add_option("files", files, "Text files")->required();
+  app.add_option("--output", output, "The directory that is written")->required();
+  app.add_option("--model", options.model, "bpe (byte-level), wordpiece or character")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Model>{{"bpe", Model::bpe}, {"wordpiece", Model::wordpiece}, {"character", Model::character}}))
+      ->default_str("bpe");
+  app.add_option("--preset", options.preset,
+                 "Special tokens and template: plain, gpt2, translation or bert (which wordpiece always has)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Preset>{{"plain", Preset::plain},
+                                                                        {"gpt2", Preset::gpt2},
+                                                                        {"translation", Preset::translation},
+                                                                        {"bert", Preset::bert}}))
+      ->default_str("plain");
+  app.add_option("--vocab-size", options.vocabulary_size, "Tokens, with the special ones; not for character")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--min-frequency", options.min_frequency, "Pairs seen less often are not merged");
+  app.add_option("--limit-alphabet", options.limit_alphabet, "At most that many characters; 0: all");
+  app.add_option("--special-token", options.special_tokens, "A special token, behind those of the preset")
+      ->allow_extra_args(false);
+  app.add_option("--single-template", options.single_template, "As '[CLS] $A [SEP]'");
+  app.add_option("--pair-template", options.pair_template, "As '[CLS] $A [SEP] $B:1 [SEP]:1'");
+  app.add_flag("--lowercase", options.lowercase, "Lower-case all text");
+  app.add_option("--model-max-length", model_max_length, "For tokenizer_config.json: tokens a model takes; 0: as the preset says");
+  if (const auto status = parser.parse(argc, argv)) return *status;
+
+  if (options.model == Model::wordpiece && options.preset == Preset::plain) options.preset = Preset::bert;
+  if (model_max_length > 0) options.model_max_length = model_max_length;
+  const TrainedTokenizer trained = train_tokenizer(options, {files.begin(), files.end()});
+  trained.save(output);
+  inform("{}: {} tokens", output, trained.vocabulary_size);
+  return 0;
+}
+
+}  // namespace attend::cli

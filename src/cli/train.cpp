@@ -1,0 +1,5 @@
+#include "base/error.h"
+#include "cli/verb.h"
+namespace attend::cli {
+int train(int, char**) { fail("not built yet"); }
+}  // namespace attend::cli

@@ -1,0 +1,76 @@
+// Activation functions on vectors.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "kernels/simd.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+inline Vector tanh(Vector x) {
+  // (1 - e) / (1 + e) with e = exp(-2|x|); near 0 its odd series, where the difference would cancel.
+  const Vector size = x < 0 ? -x : x;
+  const Vector e = exp(size * -2.0f);
+  const Vector far = (1 - e) / (1 + e);
+  const Vector square = x * x;
+  const Vector near =
+      size * (1 + square * (-0.333333333f + square * (0.133333333f + square * (-0.0539682540f + square * 0.0218694885f))));
+  const Vector result = size < 0.25f ? near : far;
+  return x < 0 ? -result : result;
+}
+
+// erf by Abramowitz & Stegun would miss float32 by 10x; this is the rational fit used by Eigen and XLA,
+// good to a few units in the last place.
+inline Vector erf(Vector x) {
+  const Vector c = min(max(x, splat(-3.832506856900711f)), splat(3.832506856900711f));
+  const Vector q = c * c;
+  Vector top = splat(0.00022905065861350646f);
+  top = top * q + 0.0034082910107109506f;
+  top = top * q + 0.050955695062380861f;
+  top = top * q + 0.18520832239976145f;
+  top = top * q + 1.128379143519084f;
+  Vector bottom = splat(-1.1791602954361697e-7f);
+  bottom = bottom * q + 0.000023547966471313185f;
+  bottom = bottom * q + 0.0010179625278914885f;
+  bottom = bottom * q + 0.014070470171167667f;
+  bottom = bottom * q + 0.11098505178285362f;
+  bottom = bottom * q + 0.49746925110067538f;
+  bottom = bottom * q + 1.0f;
+  return x != x ? x : c * top / bottom;
+}
+
+inline Vector activate(Activation activation, Vector x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return x != x ? x : max(x, Vector{});
+    case Activation::gelu: return x * 0.5f * (1 + erf(x * 0.70710678118654752f));
+    case Activation::gelu_tanh: return x * 0.5f * (1 + tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f));
+    case Activation::silu: return x / (1 + exp(-x));
+    case Activation::tanh: return tanh(x);
+  }
+  return x;
+}
+
+// The derivative at x.
+inline Vector slope(Activation activation, Vector x) {
+  switch (activation) {
+    case Activation::none: return splat(1);
+    case Activation::relu: return x > 0 ? splat(1) : Vector{};
+    case Activation::gelu:
+      return 0.5f * (1 + erf(x * 0.70710678118654752f)) + x * 0.3989422804014327f * exp(x * x * -0.5f);
+    case Activation::gelu_tanh: {
+      const Vector t = tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f);
+      return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * (0.7978845608028654f * (1 + 0.134145f * x * x));
+    }
+    case Activation::silu: {
+      const Vector s = 1 / (1 + exp(-x));
+      return s * (1 + x * (1 - s));
+    }
+    case Activation::tanh: {
+      const Vector t = tanh(x);
+      return 1 - t * t;
+    }
+  }
+  return splat(1);
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

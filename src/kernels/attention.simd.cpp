@@ -1,0 +1,257 @@
+// Scaled dot-product attention over ragged batches, forward and backward.
+//
+// A task is one head of one sequence. Its keys and values are packed once (keys transposed, rows padded to
+// whole vectors); then blocks of queries go through two small matrix products with the softmax between them,
+// so that the scores of a block stay in the cache. The backward pass recomputes the scores from the saved
+// log-sum-exp (Dao et al. 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
+//
+// Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
+#include <cmath>
+
+#include "kernels/attention.h"
+
+namespace attend::kernels::ATTEND_ISA {
+namespace {
+
+constexpr std::int64_t kBlock = 32;  // queries at a time
+
+std::int64_t round_up(std::int64_t n) { return (n + W - 1) / W * W; }
+
+// One head of one sequence.
+struct Head {
+  std::int64_t sequence, head, D, Dp, Lq, Lk, Lkp, first_query;
+
+  Head(const Attention& a, std::int64_t task)
+      : sequence(task / a.heads), head(task % a.heads), D(a.head_size), Dp(round_up(D)) {
+    first_query = a.query_offsets[sequence];
+    Lq = a.query_offsets[sequence + 1] - first_query;
+    Lk = a.keys.key_length[sequence];
+    Lkp = round_up(Lk);
+  }
+
+  const float* query(const Attention& a, std::int64_t i) const {
+    return a.query + (first_query + i) * a.query_stride + head * D;
+  }
+  const float* key(const Attention& a, std::int64_t j) const { return row(a, a.keys.key, 0, j); }
+  const float* value(const Attention& a, std::int64_t j) const { return row(a, a.keys.value, 1, j); }
+  float* out(const Attention& a, std::int64_t i) const {
+    return a.out + (first_query + i) * a.out_stride + head * D;
+  }
+  // How many keys query i sees.
+  std::int64_t seen(const Attention& a, std::int64_t i) const {
+    if (!a.causal) return Lk;
+    const std::int64_t limit = i + Lk - Lq + 1;
+    return limit < Lk ? limit : Lk;
+  }
+  // Where the dropout numbers of query i begin.
+  std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
+    return static_cast<std::uint64_t>((first_query + i) * a.heads + head) << 24;
+  }
+
+ private:
+  const float* row(const Attention& a, const float* rows, std::int64_t half, std::int64_t j) const {
+    const KeyValueView& k = a.keys;
+    if (k.pages == nullptr) return rows + (k.key_begin[sequence] + j) * k.stride + head * D;
+    const std::int64_t page = k.page_table[sequence][j / k.page_rows];
+    return k.pages + ((page * 2 + half) * k.page_rows + j % k.page_rows) * k.width + head * D;
+  }
+};
+
+void copy_row(float* to, const float* from, std::int64_t D, std::int64_t Dp, float scale = 1) {
+  for (std::int64_t d = 0; d < D; ++d) to[d] = from[d] * scale;
+  for (std::int64_t d = D; d < Dp; ++d) to[d] = 0;
+}
+
+// transposed [D, Lkp], from the rows that `at(j)` gives; columns past Lk are zero.
+template <class At>
+void pack_transposed(float* transposed, const Head& head, At at) {
+  for (std::int64_t j = 0; j < head.Lk; ++j) {
+    const float* from = at(j);
+    for (std::int64_t d = 0; d < head.D; ++d) transposed[d * head.Lkp + j] = from[d];
+  }
+  for (std::int64_t d = 0; d < head.D; ++d)
+    for (std::int64_t j = head.Lk; j < head.Lkp; ++j) transposed[d * head.Lkp + j] = 0;
+}
+
+// Softmax of scores[0..seen), zero from there to `end`. Returns the log of the sum of exponentials.
+float softmax_row(float* scores, std::int64_t seen, std::int64_t end) {
+  Vector top = splat(-INFINITY);
+  std::int64_t j = 0;
+  for (; j + W <= seen; j += W) top = max(load(scores + j), top);
+  float highest = largest(top);
+  for (; j < seen; ++j) highest = scores[j] > highest ? scores[j] : highest;
+
+  const IntVector lane = lane_numbers();
+  Vector total{};
+  for (j = 0; j < end; j += W) {
+    Vector e = exp(load(scores + j) - highest);
+    if (j + W > seen) e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(seen) ? e : Vector{};
+    total += e;
+    store(scores + j, e);
+  }
+  const float all = sum(total);
+  const Vector inverse = splat(1 / all);
+  for (j = 0; j < end; j += W) store(scores + j, load(scores + j) * inverse);
+  return highest + std::log(all);
+}
+
+void save_probabilities(const Attention& a, const Head& head, const float* scores, std::int64_t i) {
+  float* to = a.probabilities[head.sequence] + (head.head * head.Lq + i) * head.Lk;
+  const std::int64_t seen = head.seen(a, i);
+  for (std::int64_t j = 0; j < seen; ++j) to[j] = scores[j];
+  for (std::int64_t j = seen; j < head.Lk; ++j) to[j] = 0;
+}
+
+// A single query, as in decoding: bound by reading keys and values, so nothing is packed.
+void forward_one_query(const Attention& a, const Head& head, float* scores) {
+  const std::int64_t D = head.D, whole = D / W * W;
+  const float* query = head.query(a, 0);
+  for (std::int64_t j = 0; j < head.Lk; ++j) {
+    const float* key = head.key(a, j);
+    Vector product{};
+    for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
+    if (whole < D) product += load_part(query + whole, D - whole) * load_part(key + whole, D - whole);
+    scores[j] = sum(product) * a.scale;
+  }
+  for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
+  const float log_sum_exp = softmax_row(scores, head.Lk, head.Lkp);
+  if (a.log_sum_exp) a.log_sum_exp[head.first_query * a.heads + head.head] = log_sum_exp;
+  if (a.probabilities) save_probabilities(a, head, scores, 0);
+
+  float* out = head.out(a, 0);
+  for (std::int64_t d = 0; d < D; d += W) {
+    const std::int64_t lanes = D - d < W ? D - d : W;
+    Vector total{};
+    if (lanes == W)
+      for (std::int64_t j = 0; j < head.Lk; ++j) total += load(head.value(a, j) + d) * scores[j];
+    else
+      for (std::int64_t j = 0; j < head.Lk; ++j) total += load_part(head.value(a, j) + d, lanes) * scores[j];
+    store_part(out + d, total, lanes);
+  }
+}
+
+void forward_head(const Attention& a, const Head& head, float* scratch) {
+  if (head.Lq == 1 && a.dropout == 0) return forward_one_query(a, head, scratch);
+  const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
+  float* keys = scratch;              // [D, Lkp]
+  float* values = keys + D * Lkp;     // [Lk, Dp]
+  float* scores = values + Lk * Dp;   // [kBlock, Lkp]
+  float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
+  float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
+  pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
+  for (std::int64_t j = 0; j < Lk; ++j) copy_row(values + j * Dp, head.value(a, j), D, Dp);
+
+  const DropoutMask mask(a.dropout, a.seed);
+  for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
+    const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
+    const std::int64_t most = head.seen(a, begin + rows - 1), columns = round_up(most);
+    for (std::int64_t r = 0; r < rows; ++r)
+      copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
+    gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, scores, Lkp);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* row = scores + r * Lkp;
+      const float log_sum_exp = softmax_row(row, head.seen(a, begin + r), columns);
+      if (a.log_sum_exp) a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head] = log_sum_exp;
+      if (a.probabilities) save_probabilities(a, head, row, begin + r);
+      if (a.dropout > 0) {
+        const std::uint64_t index = head.dropout_index(a, begin + r);
+        for (std::int64_t j = 0; j < columns; j += W) store(row + j, load(row + j) * mask(index + j));
+      }
+    }
+    gemm<false>(rows, Dp, most, scores, Lkp, 1, values, Dp, sums, Dp);
+    for (std::int64_t r = 0; r < rows; ++r) std::memcpy(head.out(a, begin + r), sums + r * Dp, D * 4);
+  }
+}
+
+void backward_head(const Attention& a, const AttentionGradient& g, const Head& head, float* scratch) {
+  const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
+  float* keys = scratch;                         // [D, Lkp]
+  float* values = keys + D * Lkp;                // [D, Lkp]
+  float* key_rows = values + D * Lkp;            // [Lk, Dp]
+  float* key_gradient = key_rows + Lk * Dp;      // [Lk, Dp]
+  float* value_gradient = key_gradient + Lk * Dp;  // [Lk, Dp]
+  float* weights = value_gradient + Lk * Dp;     // [kBlock, Lkp]: probabilities, then with dropout
+  float* gradients = weights + kBlock * Lkp;     // [kBlock, Lkp]: of the probabilities, then of the scores
+  float* queries = gradients + kBlock * Lkp;     // [kBlock, Dp], scaled
+  float* out_gradient = queries + kBlock * Dp;   // [kBlock, Dp]
+  float* query_gradient = out_gradient + kBlock * Dp;  // [kBlock, Dp]
+  pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
+  pack_transposed(values, head, [&](std::int64_t j) { return head.value(a, j); });
+  for (std::int64_t j = 0; j < Lk; ++j) copy_row(key_rows + j * Dp, head.key(a, j), D, Dp);
+  std::memset(key_gradient, 0, static_cast<std::size_t>(2 * Lk * Dp) * 4);
+
+  const DropoutMask mask(a.dropout, a.seed);
+  const IntVector lane = lane_numbers();
+  for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
+    const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
+    const std::int64_t most = head.seen(a, begin + rows - 1), columns = round_up(most);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
+      copy_row(out_gradient + r * Dp,
+               g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D, Dp);
+    }
+    gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, weights, Lkp);
+    gemm<false>(rows, columns, D, out_gradient, Dp, 1, values, Lkp, gradients, Lkp);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      // delta = sum_j P_j dP_j, which equals the dot product of the output and its gradient.
+      const float* out = head.out(a, begin + r);
+      float delta = 0;
+      for (std::int64_t d = 0; d < D; ++d) delta += out[d] * out_gradient[r * Dp + d];
+      const float log_sum_exp = a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head];
+      const std::int32_t seen = static_cast<std::int32_t>(head.seen(a, begin + r));
+      const std::uint64_t index = head.dropout_index(a, begin + r);
+      float* weight = weights + r * Lkp;
+      float* gradient = gradients + r * Lkp;
+      for (std::int64_t j = 0; j < columns; j += W) {
+        const Vector p =
+            (lane + static_cast<std::int32_t>(j)) < seen ? exp(load(weight + j) - log_sum_exp) : Vector{};
+        const Vector kept = a.dropout > 0 ? mask(index + j) : splat(1);
+        store(weight + j, p * kept);
+        store(gradient + j, p * (load(gradient + j) * kept - delta));
+      }
+    }
+    gemm<true>(most, Dp, rows, weights, 1, Lkp, out_gradient, Dp, value_gradient, Dp);
+    gemm<true>(most, Dp, rows, gradients, 1, Lkp, queries, Dp, key_gradient, Dp);
+    gemm<false>(rows, Dp, most, gradients, Lkp, 1, key_rows, Dp, query_gradient, Dp);
+    for (std::int64_t r = 0; r < rows; ++r)
+      copy_row(g.query_gradient + (head.first_query + begin + r) * g.query_gradient_stride + head.head * D,
+               query_gradient + r * Dp, D, D, a.scale);
+  }
+  const std::int64_t first = a.keys.key_begin[head.sequence];
+  for (std::int64_t j = 0; j < Lk; ++j) {
+    const std::int64_t at = (first + j) * g.key_gradient_stride + head.head * D;
+    std::memcpy(g.key_gradient + at, key_gradient + j * Dp, D * 4);
+    std::memcpy(g.value_gradient + at, value_gradient + j * Dp, D * 4);
+  }
+}
+
+}  // namespace
+
+std::int64_t attention_scratch(const Attention& a) {
+  std::int64_t longest = 0;
+  for (std::int64_t b = 0; b < a.sequences; ++b)
+    if (a.keys.key_length[b] > longest) longest = a.keys.key_length[b];
+  const std::int64_t Lkp = round_up(longest), Dp = round_up(a.head_size);
+  return 5 * Lkp * Dp + 2 * kBlock * Lkp + 3 * kBlock * Dp;
+}
+
+void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end, float* scratch) {
+  for (std::int64_t task = begin; task < end; ++task) {
+    const Head head(a, task);
+    if (head.Lk > 0) {
+      forward_head(a, head, scratch);
+      continue;
+    }
+    for (std::int64_t i = 0; i < head.Lq; ++i) {  // nothing to attend to
+      std::memset(head.out(a, i), 0, head.D * 4);
+      if (a.log_sum_exp) a.log_sum_exp[(head.first_query + i) * a.heads + head.head] = 0;
+    }
+  }
+}
+
+void attention_backward(const Attention& a, const AttentionGradient& g, std::int64_t begin, std::int64_t end,
+                        float* scratch) {
+  for (std::int64_t task = begin; task < end; ++task) backward_head(a, g, Head(a, task), scratch);
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

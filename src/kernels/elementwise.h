@@ -1,0 +1,23 @@
+// The element-wise kernels of one instruction set (elementwise.simd.cpp); kernels.h says what they do.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "kernels/simd.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+void activation(Activation, float* out, const float* x, std::int64_t begin, std::int64_t end);
+void activation_backward(Activation, float* gradient, const float* out_gradient, const float* x,
+                         std::int64_t begin, std::int64_t end);
+void dropout_add(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
+                 float p, std::uint64_t seed);
+void layer_norm(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
+                std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
+void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_gradient,
+                         const float* out_gradient, const float* x, const float* weight, const float* mean,
+                         const float* inverse_deviation, std::int64_t begin, std::int64_t end, std::int64_t d);
+void cross_entropy(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
+void adam(const Adam&, float* weight, const float* gradient, float* mean, float* variance, std::int64_t begin,
+          std::int64_t end);
+
+}  // namespace attend::kernels::ATTEND_ISA

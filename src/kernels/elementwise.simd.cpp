@@ -1,0 +1,145 @@
+// Kernels that go over rows or elements once: dropout, layer normalization, the loss, the optimizer.
+#include "kernels/elementwise.h"
+
+#include <cmath>
+
+#include "kernels/activation.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+void activation(Activation kind, float* out, const float* x, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; i += W) {
+    const std::int64_t lanes = end - i < W ? end - i : W;
+    store_part(out + i, activate(kind, load_part(x + i, lanes)), lanes);
+  }
+}
+
+void activation_backward(Activation kind, float* gradient, const float* out_gradient, const float* x,
+                         std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; i += W) {
+    const std::int64_t lanes = end - i < W ? end - i : W;
+    store_part(gradient + i, load_part(out_gradient + i, lanes) * slope(kind, load_part(x + i, lanes)), lanes);
+  }
+}
+
+void dropout_add(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
+                 float p, std::uint64_t seed) {
+  const DropoutMask mask(p, seed);
+  for (std::int64_t i = begin; i < end; i += W) {
+    const std::int64_t lanes = end - i < W ? end - i : W;
+    Vector y = load_part(x + i, lanes) * mask(static_cast<std::uint64_t>(i));
+    if (residual) y += load_part(residual + i, lanes);
+    store_part(out + i, y, lanes);
+  }
+}
+
+void layer_norm(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
+                std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation) {
+  const std::int64_t whole = d / W * W;
+  for (std::int64_t t = begin; t < end; ++t) {
+    const float* row = x + t * d;
+    float* to = out + t * d;
+    Vector total{};
+    for (std::int64_t i = 0; i < whole; i += W) total += load(row + i);
+    if (whole < d) total += load_part(row + whole, d - whole);
+    const float m = sum(total) / static_cast<float>(d);
+    // Two passes: the variance of the differences does not cancel.
+    Vector squares{};
+    for (std::int64_t i = 0; i < whole; i += W) {
+      const Vector difference = load(row + i) - m;
+      squares += difference * difference;
+    }
+    float variance = sum(squares);
+    for (std::int64_t i = whole; i < d; ++i) variance += (row[i] - m) * (row[i] - m);
+    const float inverse = 1 / std::sqrt(variance / static_cast<float>(d) + epsilon);
+    for (std::int64_t i = 0; i < whole; i += W)
+      store(to + i, (load(row + i) - m) * inverse * load(weight + i) + load(bias + i));
+    for (std::int64_t i = whole; i < d; ++i) to[i] = (row[i] - m) * inverse * weight[i] + bias[i];
+    if (mean) mean[t] = m;
+    if (inverse_deviation) inverse_deviation[t] = inverse;
+  }
+}
+
+void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_gradient,
+                         const float* out_gradient, const float* x, const float* weight, const float* mean,
+                         const float* inverse_deviation, std::int64_t begin, std::int64_t end,
+                         std::int64_t d) {
+  for (std::int64_t t = begin; t < end; ++t) {
+    const float* row = x + t * d;
+    const float* dy = out_gradient + t * d;
+    const float m = mean[t], inverse = inverse_deviation[t];
+    // With n = (x - mean) / deviation and g = dy * weight: dx = (g - mean(g) - n * mean(g n)) / deviation.
+    Vector sum_g{}, sum_gn{};
+    for (std::int64_t i = 0; i < d; i += W) {
+      const std::int64_t lanes = d - i < W ? d - i : W;
+      const Vector gradient = load_part(dy + i, lanes);
+      const Vector n = (load_part(row + i, lanes) - m) * inverse;
+      const Vector g = gradient * load_part(weight + i, lanes);
+      sum_g += g;
+      sum_gn += g * n;
+      store_part(weight_gradient + i, load_part(weight_gradient + i, lanes) + gradient * n, lanes);
+      store_part(bias_gradient + i, load_part(bias_gradient + i, lanes) + gradient, lanes);
+    }
+    const float mean_g = sum(sum_g) / static_cast<float>(d), mean_gn = sum(sum_gn) / static_cast<float>(d);
+    float* to = x_gradient + t * d;
+    for (std::int64_t i = 0; i < d; i += W) {
+      const std::int64_t lanes = d - i < W ? d - i : W;
+      const Vector n = (load_part(row + i, lanes) - m) * inverse;
+      const Vector g = load_part(dy + i, lanes) * load_part(weight + i, lanes);
+      store_part(to + i, (g - mean_g - n * mean_gn) * inverse, lanes);
+    }
+  }
+}
+
+void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin, std::int64_t row_end) {
+  const std::int64_t V = c.vocabulary, whole = V / W * W;
+  for (std::int64_t t = row_begin; t < row_end; ++t) {
+    float* row = logits + t * V;
+    if (c.labels[t] < 0) {
+      c.loss[t] = 0;
+      std::memset(row, 0, static_cast<std::size_t>(V) * 4);
+      continue;
+    }
+    Vector top = splat(-INFINITY);
+    for (std::int64_t i = 0; i < whole; i += W) top = max(load(row + i), top);
+    float highest = largest(top);
+    for (std::int64_t i = whole; i < V; ++i) highest = row[i] > highest ? row[i] : highest;
+    Vector exponentials{}, plain{};
+    for (std::int64_t i = 0; i < whole; i += W) {
+      const Vector x = load(row + i);
+      exponentials += exp(x - highest);
+      plain += x;
+    }
+    float total = sum(exponentials), logits_sum = sum(plain);
+    for (std::int64_t i = whole; i < V; ++i) {
+      total += std::exp(row[i] - highest);
+      logits_sum += row[i];
+    }
+    const float log_sum_exp = highest + std::log(total);
+    const float uniform = c.smoothing / static_cast<float>(V);
+    const std::int64_t label = c.labels[t];
+    c.loss[t] = (1 - c.smoothing) * (log_sum_exp - row[label]) +
+                c.smoothing * (log_sum_exp - logits_sum / static_cast<float>(V));
+    // d loss / d logit = softmax - target, the target being smoothed.
+    const Vector offset = splat(-uniform * c.gradient_scale);
+    for (std::int64_t i = 0; i < whole; i += W)
+      store(row + i, exp(load(row + i) - log_sum_exp) * c.gradient_scale + offset);
+    for (std::int64_t i = whole; i < V; ++i)
+      row[i] = (std::exp(row[i] - log_sum_exp) - uniform) * c.gradient_scale;
+    row[label] -= (1 - c.smoothing) * c.gradient_scale;
+  }
+}
+
+void adam(const Adam& a, float* weight, const float* gradient, float* mean, float* variance,
+          std::int64_t begin, std::int64_t end) {
+  const float decay = 1 - a.rate * a.weight_decay;
+  const float step = a.rate / a.correction1, root = 1 / std::sqrt(a.correction2);
+  for (std::int64_t i = begin; i < end; ++i) {  // the compiler vectorises this
+    const float g = gradient[i] * a.gradient_scale;
+    mean[i] = a.beta1 * mean[i] + (1 - a.beta1) * g;
+    variance[i] = a.beta2 * variance[i] + (1 - a.beta2) * g * g;
+    weight[i] = weight[i] * decay - step * mean[i] / (std::sqrt(variance[i]) * root + a.epsilon);
+  }
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

@@ -1,0 +1,70 @@
+// A small matrix product for operands that lie in the cache: the building block of the attention kernels.
+// Large products belong to oneDNN (nn/linear.h).
+#pragma once
+
+#include "kernels/simd.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+// C [rows, columns] (+)= A [rows, depth] * B [depth, columns].
+// A(i, k) = a[i * a_row + k * a_column], so A may be a transpose. B and C have rows of whole vectors:
+// columns counts floats and is a multiple of W.
+constexpr int kTileRows = W == 16 ? 8 : (W == 8 ? 5 : 4);
+
+template <int R, int V, bool accumulate>
+inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, std::int64_t a_column,
+                      const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+  Vector sum[R][V];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) sum[r][v] = accumulate ? load(c + r * c_row + v * W) : Vector{};
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Vector right[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) right[v] = load(b + k * b_row + v * W);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const Vector left = splat(a[r * a_row + k * a_column]);
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) sum[r][v] += left * right[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) store(c + r * c_row + v * W, sum[r][v]);
+}
+
+template <int R, bool accumulate>
+inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, std::int64_t a_row,
+                      std::int64_t a_column, const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+  std::int64_t j = 0;
+  for (; j + 2 * W <= columns; j += 2 * W)
+    gemm_tile<R, 2, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
+  if (j < columns) gemm_tile<R, 1, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
+}
+
+template <bool accumulate>
+inline void gemm(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
+                 std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row, float* c,
+                 std::int64_t c_row) {
+  std::int64_t i = 0;
+  for (; i + kTileRows <= rows; i += kTileRows)
+    gemm_rows<kTileRows, accumulate>(columns, depth, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row,
+                                     c_row);
+  const float* rest = a + i * a_row;
+  float* out = c + i * c_row;
+  switch (rows - i) {
+    case 1: return gemm_rows<1, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 2: return gemm_rows<2, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 3: return gemm_rows<3, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 4: return gemm_rows<4, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 5: return gemm_rows<5, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 6: return gemm_rows<6, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 7: return gemm_rows<7, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    default: return;
+  }
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

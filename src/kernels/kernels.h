@@ -1,0 +1,143 @@
+// The CPU kernels: plain functions over pointers and sizes, chosen for this machine when the program starts.
+//
+// Every function here exists once per instruction set (see cmake/Kernels.cmake), compiled from one source.
+// They do not start threads: work is cut into numbered tasks or ranges, and the caller gives each thread a
+// range of its own. Memory comes from the caller too.
+#pragma once
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+// Where the keys and values of one attention call lie.
+//   contiguous: rows of `key` and `value` at key_begin[b] .. key_begin[b] + key_length[b]
+//   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys,
+//               then as many values, each `width` floats
+struct KeyValueView {
+  const float* key = nullptr;
+  const float* value = nullptr;
+  std::int64_t stride = 0;  // floats from one row to the next
+  const std::int64_t* key_begin = nullptr;
+  const std::int64_t* key_length = nullptr;
+  const float* pages = nullptr;  // not null: paged
+  const std::int32_t* const* page_table = nullptr;
+  std::int64_t page_rows = 0, width = 0;
+};
+
+// Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2) over a ragged batch:
+// B sequences of queries laid end to end, each with its own keys and values. Nothing is padded.
+struct Attention {
+  std::int64_t sequences = 0, heads = 0, head_size = 0;
+  const float* query = nullptr;  // [Tq, heads * head_size], rows query_stride apart
+  std::int64_t query_stride = 0;
+  const std::int64_t* query_offsets = nullptr;  // [B + 1]
+  KeyValueView keys;
+  // Query i of Lq sees key j of Lk when j <= i + Lk - Lq: with a cache, the new queries are the last ones.
+  bool causal = false;
+  float scale = 1;
+  float dropout = 0;       // probability of dropping an attention weight
+  std::uint64_t seed = 0;  // of the dropped weights; the same in forward and backward
+  float* out = nullptr;    // [Tq, heads * head_size], rows out_stride apart
+  std::int64_t out_stride = 0;
+  float* log_sum_exp = nullptr;           // [Tq, heads], for the backward pass; may be null
+  float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
+};
+
+struct AttentionGradient {
+  const float* out_gradient = nullptr;  // [Tq, heads * head_size], rows out_gradient_stride apart
+  std::int64_t out_gradient_stride = 0;
+  float* query_gradient = nullptr;  // as query, rows query_gradient_stride apart; written, not added to
+  std::int64_t query_gradient_stride = 0;
+  float* key_gradient = nullptr;
+  float* value_gradient = nullptr;
+  std::int64_t key_gradient_stride = 0;
+};
+
+struct Adam {
+  float rate, beta1, beta2, epsilon, weight_decay;  // weight decay is decoupled (AdamW)
+  float correction1, correction2;                   // 1 - beta^step
+  float gradient_scale;                             // from clipping
+};
+
+enum class Activation { none, relu, gelu, gelu_tanh, silu, tanh };
+
+// C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual, B packed.
+// A(i, k) = a[i * a_row + k * a_column], so A may be a transpose.
+struct MatrixProduct {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_column = 1;
+  const float* b = nullptr;  // from pack_panels
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  bool accumulate = false;  // add to C what it holds
+  const float* bias = nullptr;  // [columns] or null
+  Activation activation = Activation::none;
+  const float* residual = nullptr;  // [rows, columns] or null, rows residual_row apart
+  std::int64_t residual_row = 0;
+};
+
+// One row per [row_begin, row_end) of logits [rows, vocabulary].
+struct CrossEntropy {
+  const std::int64_t* labels;  // [rows]; negative: the row does not count
+  std::int64_t vocabulary;
+  float smoothing;        // label smoothing: (1 - s) * nll + s * mean of -log p over the vocabulary
+  float gradient_scale;   // what the gradient of each row is multiplied by
+  float* loss;            // [rows], unscaled; 0 where the label is negative
+};
+
+struct Kernels {
+  const char* name;
+
+  // Packing B(k, j) = b[k * b_row + j * b_column] into panel_count(columns) panels, packed_size floats in all.
+  std::int64_t (*packed_size)(std::int64_t depth, std::int64_t columns);
+  std::int64_t (*panel_count)(std::int64_t columns);
+  void (*pack_panels)(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
+                      std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
+                      std::int64_t panel_end);
+  // The part of C in the given rows and panels.
+  void (*multiply_packed)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
+                          std::int64_t panel_begin, std::int64_t panel_end);
+  // out[i] = activation(x[i]); gradient[i] = out_gradient[i] * activation'(x[i]).
+  void (*activation)(Activation, float* out, const float* x, std::int64_t begin, std::int64_t end);
+  void (*activation_backward)(Activation, float* gradient, const float* out_gradient, const float* x,
+                              std::int64_t begin, std::int64_t end);
+
+  // Attention tasks are numbered sequence * heads + head. `scratch` holds attention_scratch floats, for one
+  // thread.
+  std::int64_t (*attention_scratch)(const Attention&);
+  void (*attention_forward)(const Attention&, std::int64_t task_begin, std::int64_t task_end, float* scratch);
+  // Needs out and log_sum_exp as forward left them.
+  void (*attention_backward)(const Attention&, const AttentionGradient&, std::int64_t task_begin,
+                             std::int64_t task_end, float* scratch);
+
+  // out[i] = residual[i] + (kept ? x[i] / (1 - p) : 0). The mask depends on seed and i alone. residual may be
+  // null (zero).
+  void (*dropout_add)(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
+                      float p, std::uint64_t seed);
+
+  // Layer normalization (Ba et al. 2016, arXiv:1607.06450) of rows [begin, end) of x [T, d]. mean and
+  // inverse_deviation [T] are kept for the backward pass; may be null.
+  void (*layer_norm)(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
+                     std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
+  // Adds to weight_gradient and bias_gradient [d] (one pair per thread) and writes x_gradient.
+  void (*layer_norm_backward)(float* x_gradient, float* weight_gradient, float* bias_gradient,
+                              const float* out_gradient, const float* x, const float* weight,
+                              const float* mean, const float* inverse_deviation, std::int64_t begin,
+                              std::int64_t end, std::int64_t d);
+
+  // Turns each row of logits into the gradient of its loss, in place.
+  void (*cross_entropy)(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
+
+  // Adam (Kingma & Ba 2014, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101).
+  void (*adam)(const Adam&, float* weight, const float* gradient, float* mean, float* variance,
+               std::int64_t begin, std::int64_t end);
+};
+
+// The best set this machine has. ATTEND_ISA=portable|avx2|avx512 in the environment forces one.
+const Kernels& kernels();
+
+// A set by name, for tests; null if it was not built or this machine cannot run it.
+const Kernels* find_kernels(const char* name);
+
+}  // namespace attend::kernels

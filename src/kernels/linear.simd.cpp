@@ -1,0 +1,130 @@
+// Matrix products for Linear: C [rows, columns] = A [rows, depth] * B [depth, columns], float32.
+//
+// B is packed into panels of kPanel columns, [depth][kPanel], so that the inner loop reads it in order. A
+// register tile of kTileRows rows by one panel runs over a block of the depth at a time (Goto & van de Geijn
+// 2008, "Anatomy of high-performance matrix multiplication"); A is read where it lies. Each element of C is
+// summed in one fixed order that does not depend on `rows`, so a row's result is the same in every batch.
+//
+// Why not a library: libtorch's oneDNN operator builds a new primitive for every new number of rows (0.5 to
+// 10 ms, and ragged batches always bring new ones) and costs 12 us a call; MKL leaves half of an AMD machine
+// unused.
+#include "kernels/linear.h"
+
+#include <cmath>
+
+#include "kernels/activation.h"
+
+namespace attend::kernels::ATTEND_ISA {
+namespace {
+
+constexpr int kVectors = 3;  // of a panel
+constexpr std::int64_t kPanel = kVectors * W;
+constexpr int kRows = W == 16 ? 8 : 4;
+constexpr std::int64_t kDepth = 256;  // a panel of this depth stays in the first-level cache
+
+std::int64_t panels(std::int64_t columns) { return (columns + kPanel - 1) / kPanel; }
+
+// kRows or fewer rows of A times one panel of B over `depth`; sum [R][kVectors] starts as `sum` says.
+template <int R>
+inline void multiply(Vector (&sum)[R][kVectors], std::int64_t depth, const float* a, std::int64_t a_row,
+                     std::int64_t a_column, const float* b) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const Vector b0 = load(b + k * kPanel), b1 = load(b + k * kPanel + W), b2 = load(b + k * kPanel + 2 * W);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const Vector left = splat(a[r * a_row + k * a_column]);
+      sum[r][0] += left * b0;
+      sum[r][1] += left * b1;
+      sum[r][2] += left * b2;
+    }
+  }
+}
+
+template <int R>
+void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64_t k, std::int64_t depth) {
+  const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
+  const float* b = m.b + (panel * m.depth + k) * kPanel;
+  const bool first = k == 0, last = k + depth == m.depth;
+  Vector sum[R][kVectors];
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t lanes = width - v * W;
+      sum[r][v] = (first && !m.accumulate) || lanes <= 0
+                      ? Vector{}
+                      : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes < W ? lanes : W);
+    }
+  multiply<R>(sum, depth, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, b);
+  for (int v = 0; v < kVectors; ++v) {
+    std::int64_t lanes = width - v * W;
+    if (lanes <= 0) break;
+    if (lanes > W) lanes = W;
+    const std::int64_t column = j + v * W;
+    const Vector bias = last && m.bias ? load_part(m.bias + column, lanes) : Vector{};
+    for (int r = 0; r < R; ++r) {
+      Vector y = sum[r][v];
+      if (last) {
+        y = activate(m.activation, y + bias);
+        if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + column, lanes);
+      }
+      store_part(m.c + (i + r) * m.c_row + column, y, lanes);
+    }
+  }
+}
+
+void rows_by_panel(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
+                   std::int64_t k, std::int64_t depth) {
+  std::int64_t i = begin;
+  for (; i + kRows <= end; i += kRows) tile<kRows>(m, i, panel, k, depth);
+  switch (end - i) {
+    case 1: return tile<1>(m, i, panel, k, depth);
+    case 2: return tile<2>(m, i, panel, k, depth);
+    case 3: return tile<3>(m, i, panel, k, depth);
+    case 4: return tile<4>(m, i, panel, k, depth);
+    case 5: return tile<5>(m, i, panel, k, depth);
+    case 6: return tile<6>(m, i, panel, k, depth);
+    case 7: return tile<7>(m, i, panel, k, depth);
+    default: return;
+  }
+}
+
+}  // namespace
+
+std::int64_t packed_size(std::int64_t depth, std::int64_t columns) { return panels(columns) * kPanel * depth; }
+std::int64_t panel_count(std::int64_t columns) { return panels(columns); }
+
+void pack_panels(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column, std::int64_t depth,
+                 std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
+    float* to = packed + panel * depth * kPanel;
+    if (width < kPanel) std::memset(to, 0, static_cast<std::size_t>(depth * kPanel) * 4);
+    if (b_column == 1) {
+      for (std::int64_t k = 0; k < depth; ++k)
+        std::memcpy(to + k * kPanel, b + k * b_row + j, static_cast<std::size_t>(width) * 4);
+      continue;
+    }
+    // A transpose: short runs of the depth at a time, so that the lines written stay in the cache.
+    for (std::int64_t k = 0; k < depth; k += 16) {
+      const std::int64_t run = depth - k < 16 ? depth - k : 16;
+      for (std::int64_t c = 0; c < width; ++c) {
+        const float* from = b + (j + c) * b_column + k * b_row;
+        for (std::int64_t r = 0; r < run; ++r) to[(k + r) * kPanel + c] = from[r * b_row];
+      }
+    }
+  }
+}
+
+void multiply_packed(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end,
+                     std::int64_t panel_begin, std::int64_t panel_end) {
+  constexpr std::int64_t kRowBlock = 64;  // rows of A that stay in the second-level cache
+  for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
+    const std::int64_t rows = i + kRowBlock < row_end ? i + kRowBlock : row_end;
+    for (std::int64_t k = 0; k < m.depth; k += kDepth) {
+      const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
+      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel)
+        rows_by_panel(m, i, rows, panel, k, depth);
+    }
+  }
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

@@ -1,0 +1,133 @@
+// Vectors for *.simd.cpp files, which are compiled once per instruction set: W floats wide, written with the
+// compiler's vector extension so that one source serves all sets.
+//
+// Everything here lies in the namespace of its instruction set, and such a file uses no templates of the
+// standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a machine
+// without it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#ifndef ATTEND_ISA
+#define ATTEND_ISA portable
+#endif
+
+namespace attend::kernels::ATTEND_ISA {
+
+#if defined(__AVX512F__)
+constexpr int W = 16;
+#elif defined(__AVX2__)
+constexpr int W = 8;
+#else
+constexpr int W = 4;
+#endif
+
+typedef float Vector __attribute__((vector_size(W * 4)));
+typedef std::int32_t IntVector __attribute__((vector_size(W * 4)));
+typedef std::uint32_t UintVector __attribute__((vector_size(W * 4)));
+
+inline Vector load(const float* p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store(float* p, Vector v) { std::memcpy(p, &v, sizeof v); }
+inline Vector splat(float x) { return Vector{} + x; }
+
+// The first `count` lanes; the others are 0 and are not touched in memory.
+inline Vector load_part(const float* p, std::int64_t count) {
+  if (count == W) return load(p);
+  Vector v{};
+  for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+}
+inline void store_part(float* p, Vector v, std::int64_t count) {
+  if (count == W) return store(p, v);
+  for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
+}
+
+inline IntVector lane_numbers() {
+  IntVector v;
+  for (int i = 0; i < W; ++i) v[i] = i;
+  return v;
+}
+inline Vector max(Vector a, Vector b) { return a > b ? a : b; }
+inline Vector min(Vector a, Vector b) { return a < b ? a : b; }
+
+inline float sum(Vector v) {
+  float lanes[W];
+  store(lanes, v);
+  for (int step = W / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) lanes[i] += lanes[i + step];
+  return lanes[0];
+}
+inline float largest(Vector v) {
+  float lanes[W];
+  store(lanes, v);
+  for (int step = W / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) lanes[i] = lanes[i] > lanes[i + step] ? lanes[i] : lanes[i + step];
+  return lanes[0];
+}
+
+// e^x to about 2 units in the last place; 0 below -87.3. NaN stays NaN.
+inline Vector exp(Vector x) {
+  const Vector low = splat(-87.33654f), high = splat(88.37626f);
+  const IntVector underflow = x < low;
+  const Vector clamped = min(max(x, low), high);
+  // n = round(x / ln 2) by the rounding of a large addend; r = x - n ln 2, in two parts.
+  const Vector magic = splat(12582912.0f);
+  const Vector n = (clamped * 1.44269504088896341f + magic) - magic;
+  const Vector r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vector p = splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const IntVector bits = (__builtin_convertvector(n, IntVector) + 127) << 23;
+  Vector power;  // 2^n
+  std::memcpy(&power, &bits, sizeof power);
+  return x != x ? x : (underflow ? Vector{} : p * power);
+}
+
+// A well-mixed 32-bit number for each lane (the "lowbias32" finalizer: Wellons, hash-prospector).
+inline UintVector mix(UintVector x) {
+  x ^= x >> 16;
+  x *= 0x7feb352du;
+  x ^= x >> 15;
+  x *= 0x846ca68bu;
+  x ^= x >> 16;
+  return x;
+}
+
+inline std::uint64_t mix64(std::uint64_t x) {  // splitmix64's finalizer
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// The dropout mask of W elements that begin at `index` of the stream `seed`: 1 / (1 - p) where kept, else 0.
+// The same element has the same mask whatever the vector width is.
+struct DropoutMask {
+  std::uint32_t threshold;
+  float kept;
+  std::uint32_t key_low, key_high;
+
+  DropoutMask(float p, std::uint64_t seed)
+      : threshold(static_cast<std::uint32_t>(p * 4294967295.0)), kept(1 / (1 - p)) {
+    const std::uint64_t key = mix64(seed);
+    key_low = static_cast<std::uint32_t>(key);
+    key_high = static_cast<std::uint32_t>(key >> 32);
+  }
+  Vector operator()(std::uint64_t index) const {
+    const UintVector lane = reinterpret_cast<UintVector>(lane_numbers()) + static_cast<std::uint32_t>(index);
+    const std::uint32_t high = static_cast<std::uint32_t>(index >> 32) * 0x9e3779b9u;
+    const UintVector random = mix(mix(lane ^ (key_low + high)) + key_high);
+    return random >= threshold ? splat(kept) : Vector{};
+  }
+};
+
+}  // namespace attend::kernels::ATTEND_ISA

@@ -1,0 +1,30 @@
+// The kernels of one instruction set as a table, for dispatch.cpp.
+#include "kernels/attention.h"
+#include "kernels/elementwise.h"
+#include "kernels/linear.h"
+
+#define ATTEND_STRING_OF(x) #x
+#define ATTEND_STRING(x) ATTEND_STRING_OF(x)
+
+namespace attend::kernels::ATTEND_ISA {
+
+extern const Kernels table;
+const Kernels table = {
+    .name = ATTEND_STRING(ATTEND_ISA),
+    .packed_size = packed_size,
+    .panel_count = panel_count,
+    .pack_panels = pack_panels,
+    .multiply_packed = multiply_packed,
+    .activation = activation,
+    .activation_backward = activation_backward,
+    .attention_scratch = attention_scratch,
+    .attention_forward = attention_forward,
+    .attention_backward = attention_backward,
+    .dropout_add = dropout_add,
+    .layer_norm = layer_norm,
+    .layer_norm_backward = layer_norm_backward,
+    .cross_entropy = cross_entropy,
+    .adam = adam,
+};
+
+}  // namespace attend::kernels::ATTEND_ISA

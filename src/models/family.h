@@ -1,0 +1,41 @@
+// A model family: how to read its config.json, which blocks it is made of, what its weights are called.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "formats/json.h"
+#include "models/weight_names.h"
+#include "nn/spec.h"
+
+namespace attend {
+
+struct Family {
+  std::string_view model_type;  // of config.json
+  std::string_view prefix;      // of the names in a checkpoint with a head; may be missing or superfluous
+  // What `architectures` may say; the first is assumed where it says nothing.
+  std::vector<std::string_view> architectures;
+
+  ModelSpec (*spec)(const Fields& config, std::string_view architecture) = nullptr;
+  std::vector<WeightName> (*weights)(const ModelSpec& spec) = nullptr;
+  // Patterns of tensors that a checkpoint may hold and this family does not need.
+  std::vector<std::string_view> ignored = {};
+
+  // config.json of a fresh model ("" or a preset's name); Error for a preset it does not have.
+  Json (*fresh_config)(std::string_view preset) = nullptr;
+};
+
+// Error that lists the known ones if there is none of this model_type.
+const Family& find_family(std::string_view model_type);
+std::span<const Family* const> families();
+
+// Helpers for reading a family's config.
+Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise);
+// width / heads; Error if it does not divide.
+std::int64_t read_head_size(const Fields& config, std::int64_t width, std::int64_t heads);
+double read_dropout(const Fields& config, Fields::Names names, double otherwise);
+// num_labels (or id2label), problem_type and the dropout before a classifier.
+ClassificationHeadSpec read_classification_head(const Fields& config, double dropout);
+
+}  // namespace attend

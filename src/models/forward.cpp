@@ -1,0 +1,163 @@
+#include "models/forward.h"
+
+#include <set>
+
+#include "models/padded.h"
+
+namespace attend {
+namespace {
+
+using Tensors = std::map<std::string, Tensor>;
+
+Tensor find(const Tensors& inputs, const std::string& name) {
+  const auto found = inputs.find(name);
+  return found == inputs.end() ? Tensor() : found->second;
+}
+
+void check_names(const Tensors& inputs, const std::set<std::string>& known) {
+  for (const auto& [name, tensor] : inputs)
+    if (known.count(name) == 0)
+      fail("the input {} is not one of this model's: {}", name, fmt::join(known, ", "));
+}
+
+// `capture` of one stack, under the names that begin with `prefix`.
+void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack& stack, const Padded& queries) {
+  for (std::size_t i = 0; i < stack.hidden.size(); ++i)
+    out[fmt::format("{}hidden_states.{}", prefix, i)] = queries.pad(stack.hidden[i]);
+  for (std::size_t i = 0; i < stack.self_attentions.size(); ++i)
+    out[fmt::format("{}attentions.{}", prefix, i)] = pad_weights(stack.self_attentions[i], queries, queries);
+}
+
+// Labels in the order of the rows of `layout`.
+Tensor ragged_labels(const Tensor& labels, const Padded& layout, const char* name) {
+  layout.check(labels, name);
+  return layout.unpad(labels).to(at::kLong);
+}
+
+// Row t of the result is the label that row t predicts: the next token of its sequence.
+Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
+  Tensor next = at::full_like(labels, kIgnoredLabel);
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    if (const std::int64_t n = offsets.length(b); n > 1)
+      next.narrow(0, offsets.begin(b), n - 1).copy_(labels.narrow(0, offsets.begin(b) + 1, n - 1));
+  return next;
+}
+
+// Marian's and BART's shift_tokens_right: the start token, then the labels but the last.
+Tensor shift_right(const Tensor& labels, const Fields& config) {
+  const std::int64_t start = config.integer({"decoder_start_token_id"}, {}, 0);
+  const std::int64_t pad = config.integer({"pad_token_id"}, {}, 0);
+  Tensor ids = at::empty_like(labels);
+  ids.select(1, 0).fill_(start);
+  ids.narrow(1, 1, labels.size(1) - 1).copy_(labels.narrow(1, 0, labels.size(1) - 1));
+  return ids.masked_fill(ids == kIgnoredLabel, pad);
+}
+
+struct Result {
+  Tensors out;
+  Tensor loss;
+};
+
+void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
+                        const Tensor& labels) {
+  r.out["logits"] = layout.pad(net->language_model_head(hidden));
+  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, 0).mean();
+}
+
+Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& pass) {
+  check_names(inputs, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
+  Result r;
+  Transformer net = model.network();
+  const Padded source(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  const Tensor labels = find(inputs, "labels");
+  Tensor decoder_ids = find(inputs, "decoder_input_ids");
+  if (!decoder_ids.defined()) {
+    if (!labels.defined()) fail("expected decoder_input_ids or labels");
+    check_matrix(labels, "labels");
+    decoder_ids = shift_right(labels, model.config());
+  }
+  const Padded target(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
+  const TokenBatch source_batch = source.batch({}, {}), target_batch = target.batch({}, {});
+  if (source_batch.offsets.count() != target_batch.offsets.count())
+    fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_batch.offsets.count(),
+         target_batch.offsets.count());
+  const Tensor encoded = net->encode(source_batch, pass);
+  const Memory memory = net->remember(encoded, source_batch.offsets);
+  const Tensor hidden = net->decode(target_batch, pass, &memory);
+  if (net->language_model_head)
+    put_language_model(r, net, hidden, target,
+                       labels.defined() ? ragged_labels(labels, target, "labels") : labels);
+  else
+    r.out["last_hidden_state"] = target.pad(hidden);
+  r.out["encoder_last_hidden_state"] = source.pad(encoded);
+  if (pass.capture) {
+    put_captured(r.out, "encoder_", pass.capture->encoder, source);
+    put_captured(r.out, "decoder_", pass.capture->decoder, target);
+    const auto& cross = pass.capture->decoder.cross_attentions;
+    for (std::size_t i = 0; i < cross.size(); ++i)
+      r.out[fmt::format("cross_attentions.{}", i)] = pad_weights(cross[i], target, source);
+  }
+  return r;
+}
+
+Result forward_single(const Model& model, const Tensors& inputs, Pass& pass) {
+  Result r;
+  Transformer net = model.network();
+  const bool decoder = static_cast<bool>(net->decoder);
+  std::set<std::string> known = {"input_ids", "attention_mask", "position_ids", "labels"};
+  if (!decoder) known.insert("token_type_ids");
+  check_names(inputs, known);
+  const Padded layout(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  const TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
+  const Tensor labels = find(inputs, "labels");
+  const Tensor hidden = decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+  if (net->language_model_head) {
+    Tensor rows = labels.defined() ? ragged_labels(labels, layout, "labels") : labels;
+    if (rows.defined() && decoder) rows = next_labels(rows, batch.offsets);
+    put_language_model(r, net, hidden, layout, rows);
+  } else {
+    Tensor pooled;
+    if (net->pooler) pooled = net->pooler(hidden, batch.offsets);
+    if (net->classifier) {
+      r.out["logits"] = net->classifier(pooled);
+      if (labels.defined())
+        r.loss = classification_loss(r.out["logits"], labels,
+                                     std::get<ClassificationHeadSpec>(net->spec().head).problem);
+    } else {
+      r.out["last_hidden_state"] = layout.pad(hidden);
+      if (pooled.defined()) r.out["pooler_output"] = pooled;
+      if (labels.defined()) fail("{} has no head to which labels could belong", model.architecture());
+    }
+  }
+  if (pass.capture) put_captured(r.out, "", decoder ? pass.capture->decoder : pass.capture->encoder, layout);
+  return r;
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
+                                          const ForwardOptions& options) {
+  if (inputs.count("input_ids") == 0) fail("expected an input named input_ids");
+  Capture capture;
+  capture.hidden_states = options.hidden_states;
+  capture.attentions = options.attentions;
+  Pass pass = Pass::inference();
+  if (options.hidden_states || options.attentions) pass.capture = &capture;
+
+  at::AutoGradMode grad(options.gradients);
+  Transformer net = model.network();
+  Result r = net->is_encoder_decoder() ? forward_encoder_decoder(model, inputs, pass)
+                                       : forward_single(model, inputs, pass);
+  if (r.loss.defined()) r.out["loss"] = r.loss;
+  if (options.gradients) {
+    if (!r.loss.defined()) fail("gradients are those of the loss: expected an input named labels");
+    r.loss.backward();
+    const auto gradients = model.by_checkpoint_name(
+        [](const std::string&, const Tensor& weight) { return weight.grad(); }, false);
+    for (const auto& [name, gradient] : gradients) r.out["grad." + name] = gradient;
+  }
+  for (auto& [name, tensor] : r.out) tensor = tensor.detach();
+  return r.out;
+}
+
+}  // namespace attend

@@ -1,0 +1,21 @@
+// The forward pass as Hugging Face defines it: padded tensors in, named tensors out. For checking, and for
+// programs that hold tensors already; everything else works on ragged batches.
+#pragma once
+
+#include "models/model.h"
+
+namespace attend {
+
+struct ForwardOptions {
+  bool hidden_states = false, attentions = false;
+  bool gradients = false;  // of the loss, by checkpoint name: grad.<name>
+};
+
+// Inputs are named as the arguments of the model's forward: input_ids [B, L], attention_mask [B, L] (without
+// it every position is real), token_type_ids, position_ids, labels; decoder_input_ids and
+// decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput;
+// positions that are not real are zero. Error for an input that is missing, unknown or misshapen.
+std::map<std::string, Tensor> run_forward(const Model& model, const std::map<std::string, Tensor>& inputs,
+                                          const ForwardOptions& options);
+
+}  // namespace attend

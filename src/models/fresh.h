@@ -1,0 +1,25 @@
+// A fresh model directory: `attend init`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct FreshModel {
+  std::string family;
+  std::filesystem::path directory;
+  std::filesystem::path tokenizer;    // a directory to copy the tokenizer from; empty: what `directory` holds
+  std::vector<std::string> settings;  // "field=value" of config.json, "preset=NAME"
+  std::uint64_t seed = 0;
+};
+
+// Writes config.json, model.safetensors and the tokenizer's files. Returns the number of parameters. Error if
+// a setting names a field that the family's config does not have, or if the directory already holds a model.
+std::int64_t make_fresh_model(const FreshModel& fresh);
+
+// Copies tokenizer.json and its companions from one model directory to another.
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace attend

@@ -1,0 +1,124 @@
+// GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+// Checkpoints: openai-community/gpt2*, distilbert/distilgpt2.
+#include <cmath>
+
+#include "base/error.h"
+#include "models/family.h"
+
+namespace attend {
+namespace {
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  if (config.flag({"add_cross_attention"}, false))
+    fail("{}: add_cross_attention: only false is supported", config.source());
+
+  const std::int64_t width = config.integer({"n_embd", "hidden_size"}, 768);
+  const std::int64_t heads = config.integer({"n_head", "num_attention_heads"}, 12);
+  const std::int64_t head_size = read_head_size(config, width, heads);
+  const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
+  const double scale =
+      config.flag({"scale_attn_weights"}, true) ? 1 / std::sqrt(static_cast<double>(head_size)) : 1;
+
+  LayerSpec layer = {
+      .order = NormOrder::pre,
+      .norm = norm,
+      .self_attention = {.heads = heads,
+                         .head_size = head_size,
+                         .scale = scale,
+                         .causal = true,
+                         .dropout = read_dropout(config, {"attn_pdrop"}, 0.1)},
+      .cross_attention = {},
+      .feed_forward = {.width = config.maybe_integer({"n_inner"}, 1).value_or(4 * width),
+                       .activation = read_activation(config, {"activation_function"}, "gelu_new")},
+      .dropout = read_dropout(config, {"resid_pdrop"}, 0.1),
+  };
+  ModelSpec model;
+  model.decoder = StackSpec{
+      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 50257),
+                     .width = width,
+                     .positions = LearnedPositions{config.integer({"n_positions", "max_position_embeddings"}, 1024)},
+                     .norm = {},
+                     .dropout = read_dropout(config, {"embd_pdrop"}, 0.1)},
+      .layers = {},
+      .final_norm = norm,
+  };
+  const std::int64_t layers = config.integer({"n_layer", "num_hidden_layers"}, 12, 1, 10000);
+  const bool by_layer = config.flag({"scale_attn_by_inverse_layer_idx"}, false);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    if (by_layer) layer.self_attention.scale = scale / static_cast<double>(i + 1);
+    model.decoder->layers.push_back(layer);
+  }
+  if (architecture == "GPT2LMHeadModel")
+    model.head = LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec&) {
+  constexpr auto conv1d = WeightLayout::transposed;
+  return {
+      // checkpoint, ours
+      {"transformer.wte.weight", "decoder.embeddings.tokens"},
+      {"transformer.wpe.weight", "decoder.embeddings.positions"},
+      {"transformer.h.{i}.ln_1.{weight|bias}", "decoder.layers.{i}.self_attention_norm.{weight|bias}"},
+      {"transformer.h.{i}.attn.c_attn.weight", "decoder.layers.{i}.self_attention.query_key_value.weight", conv1d},
+      {"transformer.h.{i}.attn.c_attn.bias", "decoder.layers.{i}.self_attention.query_key_value.bias"},
+      {"transformer.h.{i}.attn.c_proj.weight", "decoder.layers.{i}.self_attention.output.weight", conv1d},
+      {"transformer.h.{i}.attn.c_proj.bias", "decoder.layers.{i}.self_attention.output.bias"},
+      {"transformer.h.{i}.ln_2.{weight|bias}", "decoder.layers.{i}.feed_forward_norm.{weight|bias}"},
+      {"transformer.h.{i}.mlp.c_fc.weight", "decoder.layers.{i}.feed_forward.in.weight", conv1d},
+      {"transformer.h.{i}.mlp.c_fc.bias", "decoder.layers.{i}.feed_forward.in.bias"},
+      {"transformer.h.{i}.mlp.c_proj.weight", "decoder.layers.{i}.feed_forward.out.weight", conv1d},
+      {"transformer.h.{i}.mlp.c_proj.bias", "decoder.layers.{i}.feed_forward.out.bias"},
+      {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
+      {"lm_head.weight", "head.weight"},
+  };
+}
+
+Json fresh_config(std::string_view preset) {
+  struct Size {
+    std::string_view name;
+    int width, layers, heads, positions;
+    double dropout;
+  };
+  // The four of the paper, and the CPU configuration of nanoGPT's character model.
+  static constexpr Size sizes[] = {{"small", 768, 12, 12, 1024, 0.1},
+                                   {"medium", 1024, 24, 16, 1024, 0.1},
+                                   {"large", 1280, 36, 20, 1024, 0.1},
+                                   {"xl", 1600, 48, 25, 1024, 0.1},
+                                   {"character", 128, 4, 4, 64, 0.0}};
+  for (const Size& size : sizes) {
+    if (size.name != (preset.empty() ? "small" : preset)) continue;
+    return {{"model_type", "gpt2"},
+            {"architectures", {"GPT2LMHeadModel"}},
+            {"vocab_size", 50257},
+            {"n_positions", size.positions},
+            {"n_embd", size.width},
+            {"n_layer", size.layers},
+            {"n_head", size.heads},
+            {"activation_function", "gelu_new"},
+            {"resid_pdrop", size.dropout},
+            {"embd_pdrop", size.dropout},
+            {"attn_pdrop", size.dropout},
+            {"layer_norm_epsilon", 1e-5},
+            {"initializer_range", 0.02},
+            {"bos_token_id", 50256},
+            {"eos_token_id", 50256}};
+  }
+  fail("gpt2 has no preset \"{}\"; it has: small, medium, large, xl, character", preset);
+}
+
+}  // namespace
+
+extern const Family gpt2;
+const Family gpt2 = {
+    .model_type = "gpt2",
+    .prefix = "transformer",
+    .architectures = {"GPT2LMHeadModel", "GPT2Model"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,187 @@
+#include "models/model.h"
+
+#include <set>
+
+#include "base/log.h"
+#include "models/tensors.h"
+
+namespace attend {
+namespace {
+
+std::string shape_text(at::IntArrayRef shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+// The names under which a checkpoint may hold `name`: with and without the family's prefix, and BERT's old
+// spelling of norms.
+std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
+  std::vector<std::string> all{name};
+  const std::string dotted = std::string(prefix) + ".";
+  all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
+  const std::size_t plain = all.size();
+  for (std::size_t i = 0; i < plain; ++i)
+    for (auto [now, then] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
+      if (all[i].ends_with(now))
+        all.push_back(all[i].substr(0, all[i].size() - std::string_view(now).size()) + then);
+  return all;
+}
+
+// Finds tensors in a checkpoint under any spelling, and remembers which have been asked for.
+class Finder {
+ public:
+  Finder(const Checkpoint& checkpoint, std::string_view prefix) : checkpoint_(checkpoint), prefix_(prefix) {}
+
+  struct Found {
+    std::string name;
+    const TensorView* view = nullptr;
+  };
+  Found find(const std::string& name) {
+    for (const std::string& spelling : spellings(name, prefix_))
+      if (const TensorView* view = checkpoint_.find(spelling)) {
+        asked_.insert(spelling);
+        return {spelling, view};
+      }
+    return {};
+  }
+  void accept(const std::string& name) {
+    for (const std::string& spelling : spellings(name, prefix_)) asked_.insert(spelling);
+  }
+  bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::string_view prefix_;
+  std::set<std::string> asked_;
+};
+
+// The checkpoint's shape of one of `parts` pieces of our weight.
+std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout layout, std::size_t parts) {
+  std::vector<std::int64_t> shape = weight.sizes().vec();
+  shape[0] /= static_cast<std::int64_t>(parts);
+  if (layout == WeightLayout::transposed) std::swap(shape[0], shape[1]);
+  if (layout == WeightLayout::row) shape.insert(shape.begin(), 1);
+  return shape;
+}
+
+// The same memory in our layout, and in the checkpoint's: each the inverse of the other.
+Tensor to_ours(const Tensor& t, WeightLayout layout) {
+  return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
+}
+Tensor to_checkpoint(const Tensor& t, WeightLayout layout) {
+  return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
+}
+
+}  // namespace
+
+Model::Model(const Family& family, Fields config, std::string architecture)
+    : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
+  if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
+      family.architectures.end())
+    fail("{}: the architecture {} is not supported for {}; these are: {}", config_.source(), architecture_,
+         family.model_type, fmt::join(family.architectures, ", "));
+  const ModelSpec spec = family.spec(config_, architecture_);
+  table_ = family.weights(spec);
+  try {
+    // Only address space so far: memory is used when weights are written.
+    network_ = Transformer(spec);
+  } catch (const c10::Error&) {
+    fail("{}: a model of these sizes does not fit into this machine's memory", config_.source());
+  }
+}
+
+Model Model::load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture) {
+  const Family& family = find_family(directory.model_type());
+  const std::vector<std::string> named = directory.architectures();
+  std::string chosen(architecture);
+  if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
+  Model model(family, directory.config(), chosen);
+  model.generation_config_ = directory.generation_config();
+  model.set_weights(directory.checkpoint(), purpose);
+  return model;
+}
+
+Model Model::fresh(const Fields& config, std::uint64_t seed) {
+  const Family& family = find_family(config.text({"model_type"}));
+  const std::vector<std::string> named = config.texts({"architectures"});
+  Model model(family, config, named.empty() ? std::string(family.architectures.front()) : named.front());
+  model.network_->initialize(seed);
+  for (auto& item : model.network_->named_parameters())
+    item.value().requires_grad_(!find_source(model.table_, item.key()).frozen);
+  return model;
+}
+
+void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
+  at::NoGradGuard no_grad;
+  Finder finder(checkpoint, family_->prefix);
+  for (auto& item : network_->named_parameters()) {
+    Tensor& weight = item.value();
+    const WeightSource source = find_source(table_, item.key());
+    std::vector<Tensor> parts;
+    for (const std::string& name : source.names) {
+      Finder::Found found = finder.find(name);
+      for (const std::string& alias : source.aliases)
+        if (found.view == nullptr) found = finder.find(alias);
+      for (const std::string& alias : source.aliases) finder.accept(alias);
+      if (found.view == nullptr)
+        fail("{}: the tensor {} is missing", checkpoint.tensors().empty()
+                                                 ? config_.source()
+                                                 : checkpoint.file_of(checkpoint.tensors().begin()->first).string(),
+             name);
+      const std::string file = checkpoint.file_of(found.name).string();
+      const auto expected = checkpoint_shape(weight, source.layout, source.names.size());
+      if (found.view->shape != expected)
+        fail("{}: {}: expected the shape {} (from config.json), found {}", file, found.name,
+             shape_text(expected), shape_text(found.view->shape));
+      const DType type = found.view->type;
+      if (type != DType::f32 && type != DType::f16 && type != DType::bf16 && type != DType::f64)
+        fail("{}: {}: expected floating-point numbers, found {}", file, found.name, attend::name(type));
+      parts.push_back(to_ours(map_tensor(*found.view, checkpoint.mapping_of(found.name)), source.layout));
+    }
+    // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
+    Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
+    if (purpose == Purpose::training && parts.size() == 1)
+      loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    weight.set_data(loaded.to(at::kFloat));
+    weight.requires_grad_(purpose == Purpose::training && !source.frozen);
+  }
+  std::vector<std::string> unknown;
+  for (const auto& [name, view] : checkpoint.tensors()) {
+    if (finder.was_asked(name)) continue;
+    bool known = false;
+    for (const std::string& spelling : spellings(name, family_->prefix)) {
+      for (const WeightName& row : table_) known = known || matches(row.checkpoint, spelling);
+      for (std::string_view pattern : family_->ignored) known = known || matches(pattern, spelling);
+    }
+    if (!known) unknown.push_back(name);
+  }
+  if (!unknown.empty())
+    warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
+         architecture_, unknown.front(), unknown.size() > 1 ? ", ..." : "");
+}
+
+std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
+  std::map<std::string, Tensor> tensors;
+  for (const auto& item : network_->named_parameters()) {
+    const WeightSource source = find_source(table_, item.key());
+    if (source.frozen && !with_frozen) continue;
+    const Tensor tensor = pick(item.key(), item.value());
+    if (!tensor.defined()) continue;
+    const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
+    for (std::size_t i = 0; i < source.names.size(); ++i)
+      tensors[source.names[i]] =
+          to_checkpoint(tensor.narrow(0, static_cast<std::int64_t>(i) * rows, rows), source.layout);
+  }
+  return tensors;
+}
+
+void Model::save(const std::filesystem::path& directory) const {
+  std::filesystem::create_directories(directory);
+  write_tensors(directory / "model.safetensors",
+                by_checkpoint_name([](const std::string&, const Tensor& weight) { return weight.detach(); }, true));
+  Json config = config_.json();
+  config["architectures"] = {architecture_};
+  config["torch_dtype"] = "float32";
+  write_file_atomically(directory / "config.json", config.dump(2) + "\n");
+  if (!generation_config_.empty())
+    write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");
+}
+
+}  // namespace attend

@@ -1,0 +1,76 @@
+#include "models/padded.h"
+
+namespace attend {
+
+void check_matrix(const Tensor& t, const std::string& name) {
+  if (!t.defined()) fail("expected an input named {}", name);
+  if (t.dim() != 2 || !at::isIntegralType(t.scalar_type(), true))
+    fail("{}: expected integers of shape [batch, length], found {} of shape [{}]", name,
+         toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
+}
+
+Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
+  check_matrix(ids, name);
+  if (ids.numel() == 0) fail("{}: expected at least one token, found the shape [{}]", name, fmt::join(ids.sizes(), ", "));
+  ids_ = ids.to(at::kLong);
+  if (!mask.defined()) {
+    mask_ = at::ones(ids.sizes(), at::kBool);
+    return;
+  }
+  if (mask.sizes() != ids.sizes())
+    fail("{}: expected a mask of shape [{}], found [{}]", name, fmt::join(ids.sizes(), ", "),
+         fmt::join(mask.sizes(), ", "));
+  mask_ = mask.ne(0);
+  if (!mask_.any(1).all().item<bool>()) fail("{}: the mask hides a whole sequence", name);
+}
+
+TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
+  TokenBatch batch;
+  const Tensor lengths = mask_.sum(1);
+  batch.offsets = Offsets({lengths.const_data_ptr<std::int64_t>(),
+                           lengths.const_data_ptr<std::int64_t>() + lengths.numel()});
+  batch.ids = unpad(ids_);
+  Tensor columns = at::arange(length(), at::kLong).unsqueeze(0);
+  if (positions.defined()) {
+    check_matrix(positions, "position_ids");
+    if (positions.size(1) != length() || (positions.size(0) != 1 && positions.size(0) != sequences()))
+      fail("position_ids: expected the shape [{}, {}], found [{}]", sequences(), length(),
+           fmt::join(positions.sizes(), ", "));
+    columns = positions.to(at::kLong);
+  }
+  batch.positions = unpad(columns.expand_as(ids_));
+  if (types.defined()) {
+    check(types, "token_type_ids");
+    batch.types = unpad(types.to(at::kLong));
+  }
+  return batch;
+}
+
+Tensor Padded::unpad(const Tensor& padded) const { return padded.index({mask_}).contiguous(); }
+
+Tensor Padded::pad(const Tensor& rows) const {
+  std::vector<std::int64_t> shape = mask_.sizes().vec();
+  for (std::int64_t i = 1; i < rows.dim(); ++i) shape.push_back(rows.size(i));
+  Tensor padded = at::zeros(shape, rows.options());
+  return padded.index_put({mask_}, rows.detach());
+}
+
+void Padded::check(const Tensor& t, const std::string& name) const {
+  check_matrix(t, name);
+  if (t.sizes() != mask_.sizes())
+    fail("{}: expected the shape [{}], found [{}]", name, fmt::join(mask_.sizes(), ", "),
+         fmt::join(t.sizes(), ", "));
+}
+
+Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys) {
+  const std::int64_t heads = weights.empty() ? 0 : weights[0].size(0);
+  Tensor padded = at::zeros({queries.sequences(), heads, queries.length(), keys.length()});
+  for (std::size_t b = 0; b < weights.size(); ++b) {
+    const auto n = static_cast<std::int64_t>(b);
+    padded[n].index_put_({torch::indexing::Slice(), queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
+                         weights[b]);
+  }
+  return padded;
+}
+
+}  // namespace attend

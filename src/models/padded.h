@@ -1,0 +1,35 @@
+// Between padded tensors [B, L, ...] with a mask and ragged rows [T, ...].
+#pragma once
+
+#include "nn/ragged.h"
+
+namespace attend {
+
+// Error unless `t` is a matrix of integers.
+void check_matrix(const Tensor& t, const std::string& name);
+
+// The layout of one padded input: which positions are real.
+class Padded {
+ public:
+  // ids [B, L] and mask [B, L] of 0 and 1, or undefined: all real. Error, with `name`, otherwise.
+  Padded(const Tensor& ids, const Tensor& mask, const std::string& name);
+
+  // Positions count columns unless `positions` [B, L] or [1, L] says otherwise, as the originals do.
+  TokenBatch batch(const Tensor& positions, const Tensor& types) const;
+  Tensor unpad(const Tensor& padded) const;  // [B, L, ...] -> [T, ...]
+  Tensor pad(const Tensor& rows) const;      // [T, ...] -> [B, L, ...], zero where not real
+  void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
+
+  std::int64_t sequences() const { return mask_.size(0); }
+  std::int64_t length() const { return mask_.size(1); }
+  // The real columns of sequence b: [n] int64.
+  Tensor columns(std::int64_t b) const { return mask_[b].nonzero().squeeze(1); }
+
+ private:
+  Tensor ids_, mask_;  // [B, L], int64 and bool
+};
+
+// Weights of each sequence [heads, Lq, Lk] -> [B, heads, Lq, Lk], zero where a query or key is not real.
+Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys);
+
+}  // namespace attend

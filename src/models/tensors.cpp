@@ -1,0 +1,59 @@
+// safetensors <-> torch tensors.
+#include "models/tensors.h"
+
+namespace attend {
+namespace {
+
+constexpr std::pair<DType, at::ScalarType> kTypes[] = {
+    {DType::f64, at::kDouble},   {DType::f32, at::kFloat}, {DType::f16, at::kHalf},
+    {DType::bf16, at::kBFloat16}, {DType::i64, at::kLong},  {DType::i32, at::kInt},
+    {DType::i16, at::kShort},    {DType::i8, at::kChar},   {DType::u8, at::kByte},
+    {DType::boolean, at::kBool},
+};
+
+at::ScalarType scalar_type(DType type) {
+  for (const auto& [ours, torchs] : kTypes)
+    if (ours == type) return torchs;
+  fail("tensors of type {} are not supported", name(type));
+}
+
+DType dtype(const Tensor& tensor) {
+  for (const auto& [ours, torchs] : kTypes)
+    if (torchs == tensor.scalar_type()) return ours;
+  fail("tensors of type {} cannot be written", toString(tensor.scalar_type()));
+}
+
+}  // namespace
+
+Tensor copy_tensor(const TensorView& view) {
+  Tensor tensor = at::empty(view.shape, scalar_type(view.type));
+  std::memcpy(tensor.mutable_data_ptr(), view.data.data(), view.data.size());
+  return tensor;
+}
+
+Tensor map_tensor(const TensorView& view, const MappedFile& file) {
+  if (reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0) return copy_tensor(view);
+  // The deleter's copy keeps the mapping alive as long as the tensor is.
+  return at::from_blob(const_cast<std::byte*>(view.data.data()), view.shape, [file](void*) {},
+                       scalar_type(view.type));
+}
+
+void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors) {
+  std::map<std::string, Tensor> host;
+  std::map<std::string, TensorView> views;
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor& t = host[name] = tensor.detach().cpu().contiguous();
+    views[name] = {dtype(t), t.sizes().vec(),
+                   {static_cast<const std::byte*>(t.const_data_ptr()), static_cast<std::size_t>(t.nbytes())}};
+  }
+  write_safetensors(path, views);
+}
+
+std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, view] : file.tensors()) tensors[name] = copy_tensor(view);
+  return tensors;
+}
+
+}  // namespace attend

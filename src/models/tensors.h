@@ -1,0 +1,20 @@
+// safetensors <-> torch tensors.
+#pragma once
+
+#include <map>
+
+#include "formats/safetensors.h"
+#include "nn/torch.h"
+
+namespace attend {
+
+Tensor copy_tensor(const TensorView& view);
+// Lies in the mapped file and keeps it mapped; must not be written to. A copy where the file's alignment
+// does not suit the type.
+Tensor map_tensor(const TensorView& view, const MappedFile& file);
+
+// Whole files. Written complete or not at all; read as copies.
+void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);
+std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
+
+}  // namespace attend

@@ -1,0 +1,45 @@
+// Weight names as data: one table per family from the names in a Hugging Face checkpoint to ours, used in both
+// directions (loading, saving, gradients by checkpoint name).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+// How the checkpoint lays a tensor out, compared with our [out, in] matrices and [n] vectors.
+enum class WeightLayout {
+  same,
+  transposed,  // Conv1D's [in, out]
+  row,         // [1, n] for our [n]
+};
+
+// One row of a family's table, of patterns:
+//   {i}      a number, the same on both sides
+//   {a|b|c}  one of these words. A group that stands on both sides is the same word there; a group that
+//            stands only in the checkpoint's pattern is packed: our tensor is the checkpoint's a, b, c one
+//            below the other.
+struct WeightName {
+  std::string_view checkpoint, ours;
+  WeightLayout layout = WeightLayout::same;
+  bool frozen = false;  // a buffer of the original: stored, but never trained and without gradient
+  // Other names under which a checkpoint may hold the same tensor (tied weights).
+  std::vector<std::string_view> aliases = {};
+};
+
+// Where one of our parameters lies in a checkpoint.
+struct WeightSource {
+  std::vector<std::string> names;  // several: packed, in this order along the first dimension
+  std::vector<std::string> aliases;
+  WeightLayout layout = WeightLayout::same;
+  bool frozen = false;
+};
+
+// The row that covers `parameter`; Error if none does (a hole in the family's table).
+WeightSource find_source(const std::vector<WeightName>& table, std::string_view parameter);
+
+// Is `name`, as found in a checkpoint, an instance of `pattern`?
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace attend

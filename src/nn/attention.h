@@ -1,0 +1,47 @@
+// Multi-head attention as layers: projections around attention_function.h (Vaswani et al. 2017, 3.2.2).
+#pragma once
+
+#include "nn/attention_function.h"
+#include "nn/cache.h"
+#include "nn/linear.h"
+
+namespace attend {
+
+// The cached sequences that a pass extends: batch sequence b is cache sequence sequences[b].
+struct CacheUse {
+  PagedCache* cache = nullptr;
+  std::vector<PagedCache::Sequence> sequences;
+};
+
+// f(x) + residual for x [T, d]; queries, keys and values come from one projection.
+class SelfAttentionImpl : public torch::nn::Module {
+ public:
+  SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
+  // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
+  // of the result.
+  Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& residual, double dropout, Pass& pass,
+                 const CacheUse* cache, std::int64_t layer, std::vector<Tensor>* weights);
+
+ private:
+  AttentionSpec spec_;
+  Linear query_key_value_{nullptr}, output_{nullptr};
+};
+TORCH_MODULE(SelfAttention);
+
+// f(x, memory) + residual: queries from the decoder, keys and values from the encoder's result.
+class CrossAttentionImpl : public torch::nn::Module {
+ public:
+  CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
+  // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
+  Tensor remember(const Tensor& encoded) { return key_value_(encoded); }
+  Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
+                 const std::vector<std::int64_t>& source, const Tensor& residual, double dropout, Pass& pass,
+                 std::vector<Tensor>* weights);
+
+ private:
+  AttentionSpec spec_;
+  Linear query_{nullptr}, key_value_{nullptr}, output_{nullptr};
+};
+TORCH_MODULE(CrossAttention);
+
+}  // namespace attend

@@ -1,0 +1,244 @@
+#include "nn/attention_function.h"
+
+#include "nn/cache.h"
+#include "nn/parallel.h"
+
+namespace attend {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+// The sequences of one call: where their queries and keys lie.
+struct Layout {
+  Offsets queries;
+  Numbers key_begin, key_length;
+
+  std::int64_t count() const { return queries.count(); }
+};
+
+Layout make_layout(const Offsets& queries, const Offsets& keys, const Numbers& source) {
+  Layout layout{queries, {}, {}};
+  for (std::int64_t b = 0; b < queries.count(); ++b) {
+    const std::int64_t s = source.empty() ? b : source[b];
+    layout.key_begin.push_back(keys.begin(s));
+    layout.key_length.push_back(keys.length(s));
+  }
+  return layout;
+}
+
+// Memory for the weights of each sequence, and the kernel's pointers to it.
+std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call) {
+  std::vector<float*> pointers;
+  if (!call.weights) return pointers;
+  call.weights->clear();
+  for (std::int64_t b = 0; b < layout.count(); ++b) {
+    call.weights->push_back(at::empty({call.spec.heads, layout.queries.length(b), layout.key_length[b]}));
+    pointers.push_back(call.weights->back().data_ptr<float>());
+  }
+  return pointers;
+}
+
+// Everything of a kernel call but the pointers to queries, keys and values.
+kernels::Attention describe(const Layout& layout, const AttentionSpec& spec, double dropout,
+                            std::uint64_t seed) {
+  kernels::Attention a;
+  a.sequences = layout.count();
+  a.heads = spec.heads;
+  a.head_size = spec.head_size;
+  a.query_offsets = layout.queries.offsets().data();
+  a.keys.key_begin = layout.key_begin.data();
+  a.keys.key_length = layout.key_length.data();
+  a.causal = spec.causal;
+  a.scale = static_cast<float>(spec.scale);
+  a.dropout = static_cast<float>(dropout);
+  a.seed = seed;
+  return a;
+}
+
+template <class Kernel>
+void run(const kernels::Attention& a, const Layout& layout, const Kernel& kernel) {
+  const std::int64_t scratch_size = kernels::kernels().attention_scratch(a), tasks = a.sequences * a.heads;
+  std::int64_t work = 0;  // multiply-adds of both products, a sixteenth each
+  for (std::int64_t b = 0; b < a.sequences; ++b)
+    work += layout.queries.length(b) * layout.key_length[b] * a.head_size / 8;
+  parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences, [&](std::int64_t begin, std::int64_t end) {
+    const Tensor scratch = at::empty({scratch_size}, at::kFloat);
+    kernel(begin, end, scratch.data_ptr<float>());
+  });
+}
+
+void run_forward(const kernels::Attention& a, const Layout& layout) {
+  run(a, layout, [&](std::int64_t begin, std::int64_t end, float* scratch) {
+    kernels::kernels().attention_forward(a, begin, end, scratch);
+  });
+}
+
+// query, key and value are views with rows of their own stride.
+struct Views {
+  Tensor query, key, value;  // [Tq, w], [Tk, w], [Tk, w]
+
+  // key_value undefined: everything is in `first` [T, 3 w].
+  Views(const Tensor& first, const Tensor& key_value, std::int64_t w)
+      : query(first.narrow(1, 0, w)),
+        key(key_value.defined() ? key_value.narrow(1, 0, w) : first.narrow(1, w, w)),
+        value(key_value.defined() ? key_value.narrow(1, w, w) : first.narrow(1, 2 * w, w)) {}
+
+  void point(kernels::Attention& a) const {
+    a.query = query.const_data_ptr<float>();
+    a.query_stride = query.stride(0);
+    a.keys.key = key.const_data_ptr<float>();
+    a.keys.value = value.const_data_ptr<float>();
+    a.keys.stride = key.stride(0);
+  }
+};
+
+Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
+                      const AttentionCall& call, Tensor* log_sum_exp) {
+  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const Tensor out = at::empty({layout.queries.total(), w}, first.options());
+  kernels::Attention a = describe(layout, call.spec, call.dropout, call.seed);
+  Views(first, key_value, w).point(a);
+  a.out = out.data_ptr<float>();
+  a.out_stride = w;
+  if (log_sum_exp) {
+    *log_sum_exp = at::empty({layout.queries.total(), call.spec.heads}, first.options());
+    a.log_sum_exp = log_sum_exp->data_ptr<float>();
+  }
+  const std::vector<float*> weights = make_weights(layout, call);
+  a.probabilities = call.weights ? weights.data() : nullptr;
+  run_forward(a, layout);
+  return out;
+}
+
+// What backward needs to describe the call again.
+struct Saved : torch::CustomClassHolder {
+  Layout layout;
+  AttentionCall call;
+};
+
+struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& first, const Tensor& key_value,
+                        const std::shared_ptr<const Layout>& layout, const AttentionCall& call) {
+    Tensor log_sum_exp;
+    Tensor out = forward_kernel(first, key_value, *layout, call, &log_sum_exp);
+    ctx->save_for_backward({first, key_value, out, log_sum_exp});
+    auto saved = c10::make_intrusive<Saved>();
+    saved->layout = *layout;
+    saved->call = call;
+    ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(saved));
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &first = saved[0], &key_value = saved[1], &out = saved[2], &log_sum_exp = saved[3];
+    const auto capsule = ctx->saved_data["call"].toCapsule();
+    const Saved& s = static_cast<const Saved&>(*capsule);
+    const Tensor dout = gradients[0].contiguous();
+    const std::int64_t w = out.size(1);
+    // Every row belongs to one sequence, so the kernel writes every element.
+    const Tensor dfirst = at::empty_like(first);
+    const Tensor dkey_value = key_value.defined() ? at::empty_like(key_value) : Tensor();
+
+    kernels::Attention a = describe(s.layout, s.call.spec, s.call.dropout, s.call.seed);
+    Views(first, key_value, w).point(a);
+    a.out = out.data_ptr<float>();
+    a.out_stride = w;
+    a.log_sum_exp = log_sum_exp.data_ptr<float>();
+    const Views d(dfirst, dkey_value, w);
+    kernels::AttentionGradient g;
+    g.out_gradient = dout.const_data_ptr<float>();
+    g.out_gradient_stride = w;
+    g.query_gradient = d.query.data_ptr<float>();
+    g.query_gradient_stride = d.query.stride(0);
+    g.key_gradient = d.key.data_ptr<float>();
+    g.value_gradient = d.value.data_ptr<float>();
+    g.key_gradient_stride = d.key.stride(0);
+    run(a, s.layout, [&](std::int64_t begin, std::int64_t end, float* scratch) {
+      kernels::kernels().attention_backward(a, g, begin, end, scratch);
+    });
+    return {dfirst, dkey_value, Tensor(), Tensor()};
+  }
+};
+
+// One sequence in torch's operations: q [Lq, w], k and v [Lk, w] -> [Lq, w].
+Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call) {
+  const auto& spec = call.spec;
+  const std::int64_t Lq = q.size(0), Lk = k.size(0);
+  const auto heads = [&](const Tensor& x) {
+    return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
+  };
+  Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
+  if (spec.causal)
+    scores = scores.masked_fill(at::ones({Lq, Lk}, scores.options().dtype(at::kBool)).triu(Lk - Lq + 1),
+                                -std::numeric_limits<double>::infinity());
+  Tensor weights = at::softmax(scores, -1);
+  if (call.weights) call.weights->push_back(weights.detach());
+  if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
+  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({Lq, spec.heads * spec.head_size});
+}
+
+Tensor torch_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
+  std::vector<Tensor> parts;
+  if (call.weights) call.weights->clear();
+  for (std::int64_t b = 0; b < layout.count(); ++b)
+    parts.push_back(torch_attention(layout.queries.part(views.query, b),
+                                    views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
+                                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call));
+  return at::cat(parts);
+}
+
+Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
+  if (!on_kernels(first))
+    return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
+  if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call, nullptr);
+  return AttentionFunction::apply(first, key_value, std::make_shared<const Layout>(std::move(layout)), call);
+}
+
+}  // namespace
+
+Tensor self_attention(const Tensor& packed, const Offsets& offsets, const AttentionCall& call) {
+  return attention(packed, {}, make_layout(offsets, offsets, {}), call);
+}
+
+Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
+                       const Offsets& key_offsets, const Numbers& source, const AttentionCall& call) {
+  return attention(query, key_value, make_layout(query_offsets, key_offsets, source), call);
+}
+
+Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,
+                        const Numbers& sequences, std::int64_t layer, const AttentionCall& call) {
+  Layout layout{offsets, {}, {}};
+  for (std::int64_t sequence : sequences) {
+    layout.key_begin.push_back(0);
+    layout.key_length.push_back(cache.length(sequence));
+  }
+  if (!on_kernels(query)) {
+    std::vector<Tensor> parts;
+    if (call.weights) call.weights->clear();
+    for (std::int64_t b = 0; b < layout.count(); ++b) {
+      const auto [key, value] = cache.gather(sequences[b], layer);
+      parts.push_back(torch_attention(offsets.part(query, b), key, value, call));
+    }
+    return at::cat(parts);
+  }
+  std::vector<const std::int32_t*> tables;
+  for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
+  const Tensor out = at::empty({query.size(0), call.spec.heads * call.spec.head_size}, query.options());
+  kernels::Attention a = describe(layout, call.spec, 0, 0);
+  a.query = query.const_data_ptr<float>();
+  a.query_stride = query.stride(0);
+  a.keys.pages = cache.pages(layer).const_data_ptr<float>();
+  a.keys.page_table = tables.data();
+  a.keys.page_rows = PagedCache::kPageRows;
+  a.keys.width = cache.width();
+  a.out = out.data_ptr<float>();
+  a.out_stride = out.size(1);
+  const std::vector<float*> weights = make_weights(layout, call);
+  a.probabilities = call.weights ? weights.data() : nullptr;
+  run_forward(a, layout);
+  return out;
+}
+
+}  // namespace attend

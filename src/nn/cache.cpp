@@ -1,0 +1,109 @@
+#include "nn/cache.h"
+
+#include "nn/parallel.h"
+
+namespace attend {
+
+PagedCache::PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options,
+                       std::int64_t max_pages)
+    : width_(width), max_pages_(max_pages) {
+  for (std::int64_t i = 0; i < layers; ++i) pages_.push_back(at::empty({0, 2, kPageRows, width}, options));
+}
+
+PagedCache::Sequence PagedCache::add() {
+  if (!free_sequences_.empty()) {
+    const Sequence sequence = free_sequences_.back();
+    free_sequences_.pop_back();
+    return sequence;
+  }
+  tables_.emplace_back();
+  return static_cast<Sequence>(tables_.size()) - 1;
+}
+
+PagedCache::Sequence PagedCache::fork(Sequence sequence) {
+  const Sequence copy = add();
+  tables_[copy] = tables_.at(sequence);
+  for (std::int32_t page : tables_[copy].pages) ++references_[page];
+  return copy;
+}
+
+void PagedCache::release(Sequence sequence) {
+  for (std::int32_t page : tables_.at(sequence).pages) drop_page(page);
+  tables_[sequence] = {};
+  free_sequences_.push_back(sequence);
+}
+
+void PagedCache::extend(Sequence sequence, std::int64_t count) {
+  // take_page may move pages_ but never tables_.
+  Table& table = tables_.at(sequence);
+  const bool partial = table.length % kPageRows != 0;
+  if (count > 0 && partial && references_[table.pages.back()] > 1) {
+    const std::int32_t shared = table.pages.back(), own = take_page();
+    for (Tensor& layer : pages_) layer[own].copy_(layer[shared]);
+    drop_page(shared);
+    table.pages.back() = own;
+  }
+  table.length += count;
+  while (static_cast<std::int64_t>(table.pages.size()) * kPageRows < table.length)
+    table.pages.push_back(take_page());
+}
+
+void PagedCache::write(std::int64_t layer, const std::vector<Sequence>& sequences, const Offsets& offsets,
+                       const Tensor& key_value) {
+  Tensor& pages = pages_[layer];
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    const Table& table = tables_[sequences[b]];
+    const std::int64_t first = table.length - offsets.length(b);
+    for (std::int64_t i = 0; i < offsets.length(b); ++i) {
+      const std::int64_t at = first + i, row = offsets.begin(b) + i;
+      const std::int64_t page = table.pages[at / kPageRows], slot = at % kPageRows;
+      if (on_kernels(pages)) {
+        const float* from = key_value.const_data_ptr<float>() + row * key_value.stride(0);
+        float* to = pages.data_ptr<float>() + (page * 2 * kPageRows + slot) * width_;
+        std::copy(from, from + width_, to);
+        std::copy(from + width_, from + 2 * width_, to + kPageRows * width_);
+      } else {
+        pages[page].select(1, slot).copy_(key_value[row].view({2, width_}));
+      }
+    }
+  }
+}
+
+std::int64_t PagedCache::pages_in_use() const {
+  return static_cast<std::int64_t>(references_.size() - free_pages_.size());
+}
+
+std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t layer) const {
+  const Table& table = tables_.at(sequence);
+  const Tensor index = torch::tensor(std::vector<std::int64_t>(table.pages.begin(), table.pages.end()))
+                           .to(pages_[layer].device());
+  const Tensor rows = pages_[layer].index_select(0, index).transpose(0, 1).reshape({2, -1, width_});
+  return {rows[0].narrow(0, 0, table.length), rows[1].narrow(0, 0, table.length)};
+}
+
+std::int32_t PagedCache::take_page() {
+  if (free_pages_.empty()) {
+    const std::int64_t have = pages_.empty() ? 0 : pages_[0].size(0);
+    std::int64_t want = std::max<std::int64_t>(64, 2 * have);
+    if (max_pages_ > 0) want = std::min(want, max_pages_);
+    if (want <= have)
+      fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
+    for (Tensor& layer : pages_) {
+      Tensor larger = at::empty({want, 2, kPageRows, width_}, layer.options());
+      if (have > 0) larger.narrow(0, 0, have).copy_(layer);
+      layer = larger;
+    }
+    references_.resize(want, 0);
+    for (std::int64_t page = want; page-- > have;) free_pages_.push_back(static_cast<std::int32_t>(page));
+  }
+  const std::int32_t page = free_pages_.back();
+  free_pages_.pop_back();
+  references_[page] = 1;
+  return page;
+}
+
+void PagedCache::drop_page(std::int32_t page) {
+  if (--references_[page] == 0) free_pages_.push_back(page);
+}
+
+}  // namespace attend

@@ -1,0 +1,49 @@
+#include "nn/dropout.h"
+
+#include "kernels/kernels.h"
+#include "nn/parallel.h"
+
+namespace attend {
+namespace {
+
+Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
+  const Tensor out = at::empty_like(x);
+  parallel_ranges(x.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
+    kernels::kernels().dropout_add(out.data_ptr<float>(), x.const_data_ptr<float>(),
+                                   residual.defined() ? residual.const_data_ptr<float>() : nullptr, begin, end,
+                                   static_cast<float>(rate), seed);
+  });
+  return out;
+}
+
+// The mask is not kept: backward makes it again from the seed.
+struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& residual,
+                        double rate, std::int64_t seed) {
+    ctx->saved_data["rate"] = rate;
+    ctx->saved_data["seed"] = seed;
+    return drop(x, residual, rate, static_cast<std::uint64_t>(seed));
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const Tensor dy = gradients[0].contiguous();
+    const Tensor dx = drop(dy, {}, ctx->saved_data["rate"].toDouble(),
+                           static_cast<std::uint64_t>(ctx->saved_data["seed"].toInt()));
+    return {dx, ctx->needs_input_grad(1) ? dy : Tensor(), Tensor(), Tensor()};
+  }
+};
+
+}  // namespace
+
+Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {
+  const double p = pass.rate(rate);
+  if (p == 0) return residual.defined() ? x + residual : x;
+  if (!on_kernels(x)) {
+    const Tensor dropped = at::dropout(x, p, true);
+    return residual.defined() ? dropped + residual : dropped;
+  }
+  return DropoutFunction::apply(x.contiguous(), residual.defined() ? residual.contiguous() : residual, p,
+                                static_cast<std::int64_t>(pass.next_seed()));
+}
+
+}  // namespace attend

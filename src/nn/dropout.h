@@ -1,0 +1,14 @@
+// Dropout (Srivastava et al. 2014) together with the addition that follows it in every sublayer.
+#pragma once
+
+#include "nn/pass.h"
+#include "nn/torch.h"
+
+namespace attend {
+
+// dropout(x) + residual; residual may be undefined. At rate 0 a plain addition.
+Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass);
+
+inline Tensor dropout(const Tensor& x, double rate, Pass& pass) { return dropout_add(x, {}, rate, pass); }
+
+}  // namespace attend

@@ -1,0 +1,36 @@
+// The first layer of a stack: token vectors, positions, token types, norm.
+#pragma once
+
+#include "nn/norm.h"
+#include "nn/pass.h"
+#include "nn/ragged.h"
+#include "nn/spec.h"
+
+namespace attend {
+
+// Vaswani et al. 2017, section 3.5, in the layout [sin | cos]: [count, width].
+Tensor sinusoidal_positions(std::int64_t count, std::int64_t width);
+
+// [T] ids -> [T, width].
+class EmbeddingsImpl : public torch::nn::Module {
+ public:
+  // `tokens`: a matrix that another stack owns (three-way tying), or undefined.
+  explicit EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& tokens = {});
+  // Error for an id outside the vocabulary and a position past the table.
+  Tensor forward(const TokenBatch& batch, Pass& pass);
+
+  const EmbeddingSpec& spec() const { return spec_; }
+  // How long a sequence may be.
+  std::int64_t max_positions() const;
+
+  Tensor tokens;     // [vocabulary, width]
+  Tensor positions;  // [count + offset, width], learned or computed; undefined: none
+  Tensor types;      // [types, width], or undefined
+
+ private:
+  EmbeddingSpec spec_;
+  LayerNorm norm_{nullptr};
+};
+TORCH_MODULE(Embeddings);
+
+}  // namespace attend

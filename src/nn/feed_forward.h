@@ -1,0 +1,20 @@
+// The position-wise feed-forward layer (Vaswani et al. 2017, section 3.3).
+#pragma once
+
+#include "nn/linear.h"
+
+namespace attend {
+
+// out(activation(in(x))) + residual for x [T, d].
+class FeedForwardImpl : public torch::nn::Module {
+ public:
+  FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec);
+  Tensor forward(const Tensor& x, const Tensor& residual, double dropout, Pass& pass);
+
+ private:
+  FeedForwardSpec spec_;
+  Linear in_{nullptr}, out_{nullptr};
+};
+TORCH_MODULE(FeedForward);
+
+}  // namespace attend

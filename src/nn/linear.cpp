@@ -1,0 +1,182 @@
+#include "nn/linear.h"
+
+#include "nn/parallel.h"
+
+namespace attend {
+namespace {
+
+using kernels::MatrixProduct;
+
+void pack(float* to, const Tensor& b) {  // b [k, n], any strides
+  const kernels::Kernels& k = kernels::kernels();
+  const std::int64_t depth = b.size(0), columns = b.size(1);
+  parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
+    k.pack_panels(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
+  });
+}
+
+Tensor empty_panels(std::int64_t depth, std::int64_t columns) {
+  return at::empty({kernels::kernels().packed_size(depth, columns)}, at::kFloat);
+}
+
+// Threads take blocks of rows where there are many, else panels of columns.
+void run(const MatrixProduct& m) {
+  constexpr std::int64_t kRowBlock = 64;
+  const kernels::Kernels& k = kernels::kernels();
+  const std::int64_t panels = k.panel_count(m.columns), blocks = (m.rows + kRowBlock - 1) / kRowBlock;
+  // A multiply-add counts as a sixteenth of an element touched.
+  if (blocks >= 2 * at::get_num_threads() || blocks >= panels) {
+    parallel_ranges(blocks, kRowBlock * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
+      k.multiply_packed(m, begin * kRowBlock, std::min(m.rows, end * kRowBlock), 0, panels);
+    });
+  } else {
+    parallel_ranges(panels, m.rows * m.depth * 3, [&](std::int64_t begin, std::int64_t end) {
+      k.multiply_packed(m, 0, m.rows, begin, end);
+    });
+  }
+}
+
+MatrixProduct product(const Tensor& a, std::int64_t columns, const float* panels, const Tensor& c) {
+  MatrixProduct m;
+  m.rows = a.size(0);
+  m.depth = a.size(1);
+  m.columns = columns;
+  m.a = a.const_data_ptr<float>();
+  m.a_row = a.stride(0);
+  m.a_column = a.stride(1);
+  m.b = panels;
+  m.c = c.data_ptr<float>();
+  m.c_row = c.stride(0);
+  return m;
+}
+
+Tensor torch_activation(const Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return at::relu(x);
+    case Activation::gelu: return at::gelu(x);
+    case Activation::gelu_tanh: return at::gelu(x, "tanh");
+    case Activation::silu: return at::silu(x);
+    case Activation::tanh: return at::tanh(x);
+  }
+  fail("unknown activation {}", static_cast<int>(activation));
+}
+
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight& packed,
+                     Activation activation, const Tensor& residual) {
+  const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
+  MatrixProduct m = product(x, weight.size(0), packed.get(weight), y);
+  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
+  m.activation = activation;
+  if (residual.defined()) {
+    m.residual = residual.const_data_ptr<float>();
+    m.residual_row = residual.stride(0);
+  }
+  run(m);
+  return y;
+}
+
+struct LinearFunction : torch::autograd::Function<LinearFunction> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
+                        const Tensor& bias, PackedWeight* packed) {
+    ctx->save_for_backward({x, weight});
+    ctx->saved_data["bias"] = bias.defined();
+    return kernel_linear(x, weight, bias, *packed, Activation::none, {});
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor dy = gradients[0].contiguous();  // [T, out]
+    Tensor dx, dw, db;
+    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, saved[1]);         // [T, out] [out, in]
+    if (ctx->needs_input_grad(1)) dw = matrix_product(dy.t(), saved[0]);     // [out, T] [T, in]
+    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) db = dy.sum(0);
+    return {dx, dw, db, Tensor()};
+  }
+};
+
+struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, std::int64_t activation) {
+    ctx->save_for_backward({x});
+    ctx->saved_data["activation"] = activation;
+    const Tensor y = at::empty_like(x);
+    parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
+      kernels::kernels().activation(static_cast<Activation>(activation), y.data_ptr<float>(),
+                                    x.const_data_ptr<float>(), begin, end);
+    });
+    return y;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const Tensor x = ctx->get_saved_variables()[0], dy = gradients[0].contiguous();
+    const auto activation = static_cast<Activation>(ctx->saved_data["activation"].toInt());
+    const Tensor dx = at::empty_like(x);
+    parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
+      kernels::kernels().activation_backward(activation, dx.data_ptr<float>(), dy.const_data_ptr<float>(),
+                                             x.const_data_ptr<float>(), begin, end);
+    });
+    return {dx, Tensor()};
+  }
+};
+
+}  // namespace
+
+Tensor matrix_product(const Tensor& a, const Tensor& b) {
+  if (!on_kernels(a)) return at::mm(a, b);
+  Tensor panels = empty_panels(b.size(0), b.size(1));
+  pack(panels.data_ptr<float>(), b);
+  Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
+  run(product(a, b.size(1), panels.const_data_ptr<float>(), c));
+  return c;
+}
+
+void add_matrix_product(Tensor& c, const Tensor& a, const Tensor& b) {
+  if (!on_kernels(a)) {
+    c.addmm_(a, b);
+    return;
+  }
+  Tensor panels = empty_panels(b.size(0), b.size(1));
+  pack(panels.data_ptr<float>(), b);
+  MatrixProduct m = product(a, b.size(1), panels.const_data_ptr<float>(), c);
+  m.accumulate = true;
+  run(m);
+}
+
+Tensor activate(const Tensor& x, Activation activation) {
+  if (activation == Activation::none) return x;
+  if (!on_kernels(x)) return torch_activation(x, activation);
+  return ActivationFunction::apply(x.contiguous(), static_cast<std::int64_t>(activation));
+}
+
+const float* PackedWeight::get(const Tensor& weight) {
+  const std::uint32_t version = weight.is_inference() ? 0 : weight._version();
+  if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
+    panels_ = empty_panels(weight.size(1), weight.size(0));
+    pack(panels_.data_ptr<float>(), weight.t());
+    source_ = weight.const_data_ptr();
+    version_ = version;
+  }
+  return panels_.const_data_ptr<float>();
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight& packed,
+              Activation activation, const Tensor& residual) {
+  if (!on_kernels(x) || !on_kernels(weight)) {
+    Tensor y = torch_activation(at::linear(x, weight, bias), activation);
+    return residual.defined() ? y + residual : y;
+  }
+  if (!at::GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
+  Tensor y = activate(LinearFunction::apply(x, weight, bias, &packed), activation);
+  return residual.defined() ? y + residual : y;
+}
+
+LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias) {
+  weight = register_parameter("weight", at::empty({out, in}));
+  if (with_bias) bias = register_parameter("bias", at::zeros({out}));
+}
+
+Tensor LinearImpl::forward(const Tensor& x, Activation activation, const Tensor& residual) {
+  return linear(x, weight, bias, packed_, activation, residual);
+}
+
+}  // namespace attend

@@ -1,0 +1,79 @@
+#include "nn/loss.h"
+
+#include "nn/parallel.h"
+
+namespace attend {
+namespace {
+
+struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
+  // The gradients are computed here, where the scores are at hand; backward only scales them.
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
+                        const Tensor& bias, const Tensor& labels, double smoothing, PackedWeight* packed,
+                        bool with_gradients) {
+    const std::int64_t T = hidden.size(0), V = weight.size(0);
+    Tensor dhidden, dweight, dbias;
+    if (with_gradients) {
+      dhidden = at::empty_like(hidden);
+      dweight = at::zeros_like(weight);
+      if (bias.defined()) dbias = at::zeros_like(bias);
+    }
+    const Tensor losses = at::empty({T}, hidden.options());
+    const std::int64_t block = std::clamp<std::int64_t>((std::int64_t{4} << 20) / V, 64, 1024);
+    for (std::int64_t begin = 0; begin < T; begin += block) {
+      const std::int64_t rows = std::min(block, T - begin);
+      const Tensor x = hidden.narrow(0, begin, rows);
+      Tensor scores;  // [rows, V], then its gradient
+      {
+        at::NoGradGuard no_grad;
+        scores = linear(x, weight, bias, *packed);
+      }
+      const kernels::CrossEntropy c{labels.const_data_ptr<std::int64_t>() + begin, V,
+                                    static_cast<float>(smoothing), 1.0f, losses.data_ptr<float>() + begin};
+      parallel_ranges(rows, 4 * V, [&](std::int64_t first, std::int64_t last) {
+        kernels::kernels().cross_entropy(c, scores.data_ptr<float>(), first, last);
+      });
+      if (!with_gradients) continue;
+      dhidden.narrow(0, begin, rows).copy_(matrix_product(scores, weight));
+      add_matrix_product(dweight, scores.t(), x);
+      if (dbias.defined()) dbias += scores.sum(0);
+    }
+    if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
+    // In double: the sum of many thousand losses keeps its digits.
+    return losses.sum(at::kDouble).to(at::kFloat);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    torch::autograd::variable_list result(7);
+    const auto saved = ctx->get_saved_variables();
+    for (std::size_t i = 0; i < saved.size(); ++i)
+      if (saved[i].defined()) result[i] = saved[i] * gradients[0];
+    return result;
+  }
+};
+
+}  // namespace
+
+LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
+                             const Tensor& labels, double smoothing, PackedWeight& packed) {
+  const std::int64_t V = weight.size(0);
+  const Tensor host = labels.cpu().contiguous();
+  LossSum result;
+  for (std::int64_t i = 0; i < host.numel(); ++i) {
+    const std::int64_t label = host.const_data_ptr<std::int64_t>()[i];
+    if (label == kIgnoredLabel) continue;
+    if (label < 0 || label >= V) fail("label {} is outside the vocabulary of {} tokens", label, V);
+    ++result.count;
+  }
+  if (on_kernels(hidden)) {
+    const bool with_gradients = at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
+    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, bias, host, smoothing, &packed,
+                                           with_gradients);
+  } else {
+    result.sum = at::cross_entropy_loss(at::linear(hidden, weight, bias), labels, {}, at::Reduction::Sum,
+                                        kIgnoredLabel, smoothing);
+  }
+  return result;
+}
+
+}  // namespace attend

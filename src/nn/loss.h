@@ -1,0 +1,23 @@
+// The loss over a vocabulary.
+#pragma once
+
+#include "nn/linear.h"
+
+namespace attend {
+
+constexpr std::int64_t kIgnoredLabel = -100;
+
+// Labels equal to kIgnoredLabel do not count.
+struct LossSum {
+  Tensor sum;              // scalar, differentiable
+  std::int64_t count = 0;  // labels that count
+  Tensor mean() const { return sum / static_cast<double>(count); }  // NaN without labels, as the original
+};
+
+// Cross-entropy of softmax(hidden [T, d] weight [V, d]^T + bias [V]) against labels [T], with label smoothing
+// (Szegedy et al. 2015, arXiv:1512.00567: the target is (1 - s) one-hot + s / V). The scores are made, used
+// and turned into gradients a block of rows at a time, so [T, V] is never held.
+LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
+                             const Tensor& labels, double smoothing, PackedWeight& packed);
+
+}  // namespace attend

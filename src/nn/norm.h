@@ -1,0 +1,22 @@
+// Layer normalization (Ba et al. 2016, arXiv:1607.06450).
+#pragma once
+
+#include "nn/spec.h"
+#include "nn/torch.h"
+
+namespace attend {
+
+// x [T, d] -> [T, d].
+class LayerNormImpl : public torch::nn::Module {
+ public:
+  LayerNormImpl(std::int64_t width, const NormSpec& spec);
+  Tensor forward(const Tensor& x);
+
+  Tensor weight, bias;  // [d]
+
+ private:
+  double epsilon_;
+};
+TORCH_MODULE(LayerNorm);
+
+}  // namespace attend

@@ -1,0 +1,44 @@
+// What a forward pass carries besides its tensors.
+#pragma once
+
+#include "nn/torch.h"
+
+namespace attend {
+
+// What to keep of a pass, and what was kept. Attention weights are materialised only when asked for here.
+struct Capture {
+  bool hidden_states = false, attentions = false;
+
+  // Of one stack. hidden: the embeddings, then every layer's result; [T, d] each. attentions: per layer, per
+  // sequence, [heads, Lq, Lk].
+  struct Stack {
+    std::vector<Tensor> hidden;
+    std::vector<std::vector<Tensor>> self_attentions, cross_attentions;
+  };
+  Stack encoder, decoder;
+};
+
+class Pass {
+ public:
+  static Pass inference() { return {}; }
+  // Dropout is on. Everything random in the pass follows from `seed`: the same seed, the same result, so a
+  // resumed run needs no random state but its step number.
+  static Pass training(std::uint64_t seed) {
+    Pass pass;
+    pass.training_ = true;
+    pass.seed_ = seed;
+    return pass;
+  }
+
+  bool is_training() const { return training_; }
+  double rate(double dropout) const { return training_ ? dropout : 0; }
+  std::uint64_t next_seed() { return seed_ + 0x9e3779b97f4a7c15u * ++draws_; }
+
+  Capture* capture = nullptr;
+
+ private:
+  bool training_ = false;
+  std::uint64_t seed_ = 0, draws_ = 0;
+};
+
+}  // namespace attend

@@ -1,0 +1,45 @@
+#include "nn/ragged.h"
+
+#include <algorithm>
+
+namespace attend {
+
+Offsets::Offsets(const std::vector<std::int64_t>& lengths) {
+  auto data = std::make_shared<Data>();
+  data->lengths = lengths;
+  data->offsets.reserve(lengths.size() + 1);
+  data->offsets.push_back(0);
+  for (std::int64_t length : lengths) {
+    data->offsets.push_back(data->offsets.back() + length);
+    data->longest = std::max(data->longest, length);
+  }
+  data_ = std::move(data);
+}
+
+Tensor Offsets::first_rows() const {
+  return torch::tensor(std::vector<std::int64_t>(offsets().begin(), offsets().end() - 1), at::kLong);
+}
+
+Tensor Offsets::last_rows() const {
+  return torch::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), at::kLong) - 1;
+}
+
+TokenBatch TokenBatch::from(const std::vector<std::vector<std::int64_t>>& sequences,
+                            const std::vector<std::int64_t>& first_positions) {
+  std::vector<std::int64_t> lengths, ids, positions;
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    const std::int64_t first = first_positions.empty() ? 0 : first_positions[b];
+    lengths.push_back(static_cast<std::int64_t>(sequences[b].size()));
+    for (std::size_t i = 0; i < sequences[b].size(); ++i) {
+      ids.push_back(sequences[b][i]);
+      positions.push_back(first + static_cast<std::int64_t>(i));
+    }
+  }
+  return {torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)};
+}
+
+TokenBatch TokenBatch::to(at::Device device) const {
+  return {ids.to(device), positions.to(device), types.defined() ? types.to(device) : types, offsets};
+}
+
+}  // namespace attend

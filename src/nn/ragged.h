@@ -1,0 +1,49 @@
+// Ragged batches: B sequences laid end to end, without padding.
+#pragma once
+
+#include "nn/torch.h"
+
+namespace attend {
+
+// Where each sequence begins: offsets [B + 1]. Copies share the numbers.
+class Offsets {
+ public:
+  Offsets() : Offsets(std::vector<std::int64_t>{}) {}
+  explicit Offsets(const std::vector<std::int64_t>& lengths);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(data_->lengths.size()); }
+  std::int64_t total() const { return data_->offsets.back(); }
+  std::int64_t begin(std::int64_t b) const { return data_->offsets[b]; }
+  std::int64_t length(std::int64_t b) const { return data_->lengths[b]; }
+  std::int64_t longest() const { return data_->longest; }
+  const std::vector<std::int64_t>& offsets() const { return data_->offsets; }  // [B + 1]
+  const std::vector<std::int64_t>& lengths() const { return data_->lengths; }  // [B]
+
+  // The rows of sequence b of a [T, ...] tensor.
+  Tensor part(const Tensor& rows, std::int64_t b) const { return rows.narrow(0, begin(b), length(b)); }
+  // The index of every sequence's first (or last) row: [B], int64.
+  Tensor first_rows() const;
+  Tensor last_rows() const;
+
+ private:
+  struct Data {
+    std::vector<std::int64_t> offsets, lengths;
+    std::int64_t longest = 0;
+  };
+  std::shared_ptr<const Data> data_;
+};
+
+// The input of a stack.
+struct TokenBatch {
+  Tensor ids;        // [T] int64
+  Tensor positions;  // [T] int64: the place of each token in its sequence
+  Tensor types;      // [T] int64, or undefined: all 0
+  Offsets offsets;
+
+  // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
+  static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,
+                         const std::vector<std::int64_t>& first_positions = {});
+  TokenBatch to(at::Device device) const;
+};
+
+}  // namespace attend

@@ -1,0 +1,73 @@
+#include "nn/stack.h"
+
+namespace attend {
+
+LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
+  self_attention_ = register_module("self_attention", SelfAttention(width, spec.self_attention));
+  self_attention_norm_ = register_module("self_attention_norm", LayerNorm(width, spec.norm));
+  if (spec.cross_attention) {
+    cross_attention_ = register_module("cross_attention", CrossAttention(width, *spec.cross_attention));
+    cross_attention_norm_ = register_module("cross_attention_norm", LayerNorm(width, spec.norm));
+  }
+  feed_forward_ = register_module("feed_forward", FeedForward(width, spec.feed_forward));
+  feed_forward_norm_ = register_module("feed_forward_norm", LayerNorm(width, spec.norm));
+}
+
+// sublayer(input, residual) gives f(input) + residual.
+template <class Sublayer>
+Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer) {
+  return spec_.order == NormOrder::pre ? sublayer(norm(x), x) : norm(sublayer(x, x));
+}
+
+Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
+  Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
+    return self_attention_->forward(in, c.offsets, residual, spec_.dropout, c.pass, c.cache, c.layer,
+                                    c.self_weights);
+  });
+  if (cross_attention_)
+    x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
+      return cross_attention_->forward(in, c.offsets, c.memory->key_values[c.layer], c.memory->offsets,
+                                       c.memory->source, residual, spec_.dropout, c.pass, c.cross_weights);
+    });
+  return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
+    return feed_forward_->forward(in, residual, spec_.dropout, c.pass);
+  });
+}
+
+StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
+  embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
+  register_module("layers", layers_);
+  for (const LayerSpec& layer : spec.layers) layers_->push_back(Layer(spec.embeddings.width, layer));
+  if (spec.final_norm)
+    final_norm_ = register_module("final_norm", LayerNorm(spec.embeddings.width, *spec.final_norm));
+}
+
+Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
+                          Capture::Stack* capture) {
+  const bool keep_hidden = capture && pass.capture->hidden_states;
+  const bool keep_weights = capture && pass.capture->attentions;
+  Tensor x = embeddings(batch, pass);  // [T, d]
+  LayerContext context{batch.offsets, pass, memory, cache};
+  for (std::size_t i = 0; i < layers_->size(); ++i) {
+    if (keep_hidden) capture->hidden.push_back(x);
+    context.layer = static_cast<std::int64_t>(i);
+    if (keep_weights) {
+      context.self_weights = &capture->self_attentions.emplace_back();
+      if (memory) context.cross_weights = &capture->cross_attentions.emplace_back();
+    }
+    x = layers_->at<LayerImpl>(i).forward(x, context);
+  }
+  if (final_norm_) x = final_norm_(x);
+  if (keep_hidden) capture->hidden.push_back(x);
+  return x;
+}
+
+Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets) {
+  Memory memory;
+  memory.offsets = offsets;
+  for (std::size_t i = 0; i < layers_->size(); ++i)
+    memory.key_values.push_back(layers_->at<LayerImpl>(i).remember(encoded));
+  return memory;
+}
+
+}  // namespace attend

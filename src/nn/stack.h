@@ -1,0 +1,68 @@
+// A stack of Transformer layers over embeddings: an encoder or a decoder (Vaswani et al. 2017, section 3.1).
+#pragma once
+
+#include "nn/attention.h"
+#include "nn/embeddings.h"
+#include "nn/feed_forward.h"
+
+namespace attend {
+
+// What a decoder's cross-attention reads: one encoded batch, its keys and values made once per layer.
+struct Memory {
+  std::vector<Tensor> key_values;  // per layer [Ts, 2 w]
+  Offsets offsets;
+  // source[b]: which sequence of the encoded batch decoder sequence b reads; empty: the same number.
+  std::vector<std::int64_t> source;
+};
+
+// Everything a layer needs besides its input.
+struct LayerContext {
+  const Offsets& offsets;
+  Pass& pass;
+  const Memory* memory = nullptr;
+  const CacheUse* cache = nullptr;
+  std::int64_t layer = 0;
+  std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
+};
+
+class LayerImpl : public torch::nn::Module {
+ public:
+  LayerImpl(std::int64_t width, const LayerSpec& spec);
+  Tensor forward(const Tensor& x, const LayerContext& context);  // [T, d] -> [T, d]
+  Tensor remember(const Tensor& encoded) { return cross_attention_->remember(encoded); }
+
+ private:
+  template <class Sublayer>
+  Tensor around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer);
+
+  LayerSpec spec_;
+  SelfAttention self_attention_{nullptr};
+  CrossAttention cross_attention_{nullptr};
+  FeedForward feed_forward_{nullptr};
+  LayerNorm self_attention_norm_{nullptr}, cross_attention_norm_{nullptr}, feed_forward_norm_{nullptr};
+};
+TORCH_MODULE(Layer);
+
+class StackImpl : public torch::nn::Module {
+ public:
+  // `tokens`: the embedding matrix of another stack, to be shared; or undefined.
+  explicit StackImpl(const StackSpec& spec, const Tensor& tokens = {});
+
+  // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend).
+  Tensor forward(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
+                 const CacheUse* cache = nullptr, Capture::Stack* capture = nullptr);
+
+  // The keys and values of an encoder's result for every layer's cross-attention.
+  Memory remember(const Tensor& encoded, const Offsets& offsets);
+
+  const StackSpec& spec() const { return spec_; }
+  Embeddings embeddings{nullptr};
+
+ private:
+  StackSpec spec_;
+  torch::nn::ModuleList layers_;
+  LayerNorm final_norm_{nullptr};
+};
+TORCH_MODULE(Stack);
+
+}  // namespace attend

@@ -1,0 +1,16 @@
+// How every sublayer ends: a projection, dropout, the addition of what came in.
+#pragma once
+
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+namespace attend {
+
+// dropout(projection(x)) + residual; without dropout the kernel does it in one go.
+inline Tensor project_add(Linear& projection, const Tensor& x, const Tensor& residual, double dropout,
+                          Pass& pass) {
+  if (pass.rate(dropout) == 0) return projection(x, Activation::none, residual);
+  return dropout_add(projection(x), residual, dropout, pass);
+}
+
+}  // namespace attend

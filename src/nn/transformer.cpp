@@ -1,0 +1,54 @@
+#include "nn/transformer.h"
+
+#include <cmath>
+
+namespace attend {
+
+TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
+  if (spec.encoder) encoder = register_module("encoder", Stack(*spec.encoder));
+  if (spec.decoder)
+    decoder = register_module("decoder",
+                              Stack(*spec.decoder, encoder && spec.share_embeddings
+                                                          ? encoder->embeddings->tokens
+                                                          : Tensor()));
+  Stack& top = decoder ? decoder : encoder;
+  const std::int64_t width = top->spec().embeddings.width;
+  if (spec.pooler) pooler = register_module("pooler", Pooler(width));
+  if (const auto* head = std::get_if<LanguageModelHeadSpec>(&spec.head))
+    language_model_head = register_module("head", LanguageModelHead(*head, top->embeddings->tokens));
+  else if (const auto* head = std::get_if<ClassificationHeadSpec>(&spec.head))
+    classifier = register_module("classifier", Linear(width, head->labels));
+}
+
+Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass) {
+  return encoder->forward(batch, pass, nullptr, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
+}
+
+Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory* memory,
+                               const CacheUse* cache) {
+  return decoder->forward(batch, pass, memory, cache, pass.capture ? &pass.capture->decoder : nullptr);
+}
+
+void TransformerImpl::initialize(std::uint64_t seed) {
+  at::NoGradGuard no_grad;
+  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+  for (auto& item : named_parameters()) {
+    Tensor& p = item.value();
+    const bool norm = item.key().find("norm.") != std::string::npos;
+    if (p.dim() == 1) {
+      p.fill_(norm && item.key().ends_with("weight") ? 1 : 0);
+      continue;
+    }
+    const bool embedding = item.key().find("embeddings.") != std::string::npos;
+    if (spec_.initialization == Initialization::normal) {
+      p.normal_(0, spec_.initializer_range, generator);
+    } else if (embedding) {
+      p.normal_(0, 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
+    } else {
+      const double limit = std::sqrt(6.0 / static_cast<double>(p.size(0) + p.size(1)));
+      p.uniform_(-limit, limit, generator);
+    }
+  }
+}
+
+}  // namespace attend

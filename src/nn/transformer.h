@@ -1,0 +1,38 @@
+// The model: an encoder, a decoder or both, and a head, built from a ModelSpec.
+#pragma once
+
+#include "nn/heads.h"
+#include "nn/stack.h"
+
+namespace attend {
+
+// One model serves one thread at a time.
+class TransformerImpl : public torch::nn::Module {
+ public:
+  explicit TransformerImpl(const ModelSpec& spec);
+
+  const ModelSpec& spec() const { return spec_; }
+  bool is_encoder_decoder() const { return spec_.encoder && spec_.decoder; }
+
+  // [T] ids -> [T, d].
+  Tensor encode(const TokenBatch& batch, Pass& pass);
+  // What decode() reads of an encoded batch.
+  Memory remember(const Tensor& encoded, const Offsets& offsets) { return decoder->remember(encoded, offsets); }
+  Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
+                const CacheUse* cache = nullptr);
+
+  // Fresh weights, from `seed` alone.
+  void initialize(std::uint64_t seed);
+
+  // Null where the spec has none.
+  Stack encoder{nullptr}, decoder{nullptr};
+  Pooler pooler{nullptr};
+  LanguageModelHead language_model_head{nullptr};
+  Linear classifier{nullptr};
+
+ private:
+  ModelSpec spec_;
+};
+TORCH_MODULE(Transformer);
+
+}  // namespace attend
