@@ -19,7 +19,12 @@ mark_as_advanced(Libtorch_INCLUDE_DIR Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY 
   Libtorch_CUDA_LIBRARY)
 
 if(Libtorch_INCLUDE_DIR)
-  file(READ ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include/torch/version.h version_text)
+  # Newer releases keep the numbers in torch/headeronly; the old header then only includes the new one.
+  set(version_header ${Libtorch_INCLUDE_DIR}/torch/headeronly/version.h)
+  if(NOT EXISTS ${version_header})
+    set(version_header ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include/torch/version.h)
+  endif()
+  file(READ ${version_header} version_text)
   foreach(part MAJOR MINOR PATCH)
     string(REGEX MATCH "TORCH_VERSION_${part} ([0-9]+)" _ "${version_text}")
     set(version_${part} ${CMAKE_MATCH_1})

@@ -12,6 +12,9 @@
 
 namespace attend {
 
+// A file or directory is there and can be seen; never an Error.
+bool file_exists(const std::filesystem::path& path);
+
 // The whole file. Error if it cannot be read or is longer than `max_bytes`.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = std::uint64_t{1} << 32);
 
@@ -19,7 +22,8 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
 // names the file and the line.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
-// A file mapped read-only. Copies share the mapping; it ends with the last copy.
+// A regular file mapped read-only. Copies share the mapping; it ends with the last copy. Whoever shortens the
+// file in the meantime kills the process (SIGBUS): replace files by renaming, as AtomicFile does.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -33,7 +37,8 @@ class MappedFile {
 };
 
 // Writes beside `path` and takes its place on commit(); destroyed without commit(), leaves nothing behind.
-// Every failure (a full disk too) is an Error that names `path`.
+// Every failure (a full disk too) is an Error that names `path` and leaves what was there before. A symbolic
+// link is replaced, not followed; a device or a pipe is refused.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -46,6 +51,9 @@ class AtomicFile {
   void commit();
 
  private:
+  void discard();
+  [[noreturn]] void give_up(int error);
+
   std::filesystem::path path_, temporary_;
   int descriptor_ = -1;
 };

@@ -12,6 +12,19 @@ namespace attend {
 void set_quiet(bool quiet);
 bool quiet();
 
+// Takes the rewritten line off the terminal until its next update: for whoever writes there too.
+void hide_progress();
+
+// What a progress line says. `total` 0: unknown; `per_second` 0: not known yet.
+struct ProgressState {
+  std::string_view label, unit, note;
+  std::uint64_t done = 0, total = 0;
+  double per_second = 0;
+  double elapsed = 0;  // seconds
+  bool finished = false;
+};
+std::string describe(const ProgressState& state);
+
 class Progress {
  public:
   // Says nothing in its first two seconds. `total` 0: unknown. `unit` is plural ("sentences").
@@ -20,17 +33,18 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` so far; `note` is shown behind the numbers ("loss 3.21").
+  // `done` so far; `note` is shown behind the numbers ("loss 3.21"). Any thread may call it.
   void update(std::uint64_t done, std::string_view note = {});
 
  private:
   using Clock = std::chrono::steady_clock;
-  void show(Clock::time_point now, std::string_view note);
+  void show(Clock::time_point now, bool finished);
 
-  std::string label_, unit_;
+  std::string label_, unit_, note_;
   std::uint64_t total_, done_ = 0;
-  Clock::time_point start_, shown_;
-  bool terminal_, visible_ = false;
+  std::uint64_t first_ = 0;  // `done` of the first update: work that is resumed does not begin at 0
+  Clock::time_point start_, first_time_, shown_;
+  bool terminal_, updated_ = false, visible_ = false;
 };
 
 }  // namespace attend

@@ -14,7 +14,19 @@ struct CodePoint {
 };
 
 // The code point at `text[at]`, which must begin one of valid UTF-8.
-CodePoint decode_utf8(std::string_view text, std::size_t at);
+inline CodePoint decode_utf8(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(text[at + i]));
+  };
+  const auto tail = [&](std::size_t i) { return byte(i) & 0x3F; };
+  const char32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  if (lead < 0xE0) return {(lead & 0x1F) << 6 | tail(1), 2};
+  if (lead < 0xF0) return {(lead & 0x0F) << 12 | tail(1) << 6 | tail(2), 3};
+  return {(lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4};
+}
+
+// `code_point` must be at most U+10FFFF and no surrogate.
 void append_utf8(std::string& text, char32_t code_point);
 
 // The byte at which `text` stops being valid UTF-8 (overlong forms and surrogates are not valid).

@@ -1,11 +1,11 @@
 #include <attend/tokenizer.h>
 
-#include <charconv>
-
 #include "base/error.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+
+#include <charconv>
 
 namespace attend::cli {
 namespace {
@@ -21,7 +21,8 @@ std::vector<TokenId> read_ids(const std::string& line, bool json, const std::str
     }
     return ids;
   }
-  for (std::size_t at = line.find_first_not_of(" \t,"); at != line.npos; at = line.find_first_not_of(" \t,", at)) {
+  for (std::size_t at = line.find_first_not_of(" \t,"); at != line.npos;
+       at = line.find_first_not_of(" \t,", at)) {
     const std::size_t end = std::min(line.find_first_of(" \t,", at), line.size());
     TokenId id = -1;
     const auto [stop, error] = std::from_chars(line.data() + at, line.data() + end, id);
@@ -39,10 +40,11 @@ int detokenize(int argc, char** argv) {
   std::string model;
   std::vector<std::string> arguments;
   bool json = false, skip_special_tokens = false;
-  Parser parser("detokenize",
-                "Turns token ids into text.\nIds are arguments or lines of standard input, with spaces between them; "
-                "with --json lines are objects with \"ids\".",
-                "echo '15496 995' | attend detokenize MODEL");
+  Parser parser(
+      "detokenize",
+      "Turns token ids into text.\nIds are arguments or lines of standard input, with spaces between them; "
+      "with --json lines are objects with \"ids\".",
+      "echo '15496 995' | attend detokenize MODEL");
   CLI::App& app = parser.app();
   app.add_option("model", model, "A tokenizer.json or a directory that holds one")->required();
   app.add_option("ids", arguments, "Token ids, all of one text");

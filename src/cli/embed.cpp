@@ -1,5 +1,82 @@
-#include "base/error.h"
+// attend embed MODEL [TEXT...]: sentences to vectors, or a search by meaning.
+#include <attend/attend.h>
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+#include "base/file.h"
+#include "base/progress.h"
 #include "cli/verb.h"
+#include "formats/json.h"
+
 namespace attend::cli {
-int embed(int, char**) { fail("not built yet"); }
+namespace {
+
+std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
+                                                    std::int64_t batch_tokens) {
+  Progress progress("embedding", texts.size(), "sentences");
+  return embedder.embed(texts, {.batch_tokens = batch_tokens,
+                                .on_progress = [&](std::size_t done, std::size_t) { progress.update(done); }});
+}
+
+// For each query the `top` nearest of `candidates`.
+void print_nearest(const std::vector<std::string>& queries, const std::vector<std::vector<float>>& query_vectors,
+                   const std::vector<std::string>& candidates, const std::vector<std::vector<float>>& vectors,
+                   std::size_t top, bool json) {
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<float> scores;
+    for (const auto& vector : vectors) scores.push_back(cosine_similarity(query_vectors[q], vector));
+    std::vector<std::size_t> order(candidates.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+    order.resize(std::min(order.size(), top));
+    if (json) {
+      Json results = Json::array();
+      for (std::size_t i : order)
+        results.push_back({{"line", i + 1}, {"score", scores[i]}, {"text", candidates[i]}});
+      std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
+      continue;
+    }
+    if (queries.size() > 1) std::cout << queries[q] << "\n";
+    for (std::size_t i : order) std::cout << fmt::format("{:.4f}  {}\n", scores[i], candidates[i]);
+  }
+}
+
+}  // namespace
+
+int embed(int argc, char** argv) {
+  std::string model, search;
+  std::vector<std::string> arguments;
+  std::size_t top = 5;
+  std::int64_t batch_tokens = 4096;
+  bool json = false;
+  Parser parser("embed",
+                "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
+                "With --search, prints the lines of a file that are nearest to them in meaning.",
+                "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
+  parser.app().add_option("model", model, "The model directory")->required();
+  parser.app().add_option("text", arguments, "The sentences");
+  parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
+  parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch-tokens", batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  parser.app().add_flag("--json", json, "One JSON object per sentence");
+  if (const auto status = parser.parse(argc, argv)) return *status;
+
+  Embedder embedder(model);
+  const std::vector<std::string> texts = texts_or_stdin(arguments);
+  const auto vectors = embed_with_progress(embedder, texts, batch_tokens);
+  if (!search.empty()) {
+    const std::vector<std::string> candidates = read_lines(search);
+    print_nearest(texts, vectors, candidates, embed_with_progress(embedder, candidates, batch_tokens), top, json);
+    return 0;
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (json)
+      std::cout << Json{{"text", texts[i]}, {"embedding", vectors[i]}}.dump() << "\n";
+    else
+      std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
+  return 0;
+}
+
 }  // namespace attend::cli

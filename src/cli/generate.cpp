@@ -1,5 +1,201 @@
-#include "base/error.h"
+// attend generate MODEL [PROMPT...]: text that goes on, or tensors in and tensors out.
+#include "generation/generate.h"
+
+#include <attend/tokenizer.h>
+
+#include "cli/text_lines.h"
 #include "cli/verb.h"
+#include "generation/tensors.h"
+#include "generation/text_stream.h"
+#include "models/tensors.h"
+
+#include <cstdio>
+#include <random>
+
 namespace attend::cli {
-int generate(int, char**) { fail("not built yet"); }
+namespace {
+
+struct Options {
+  std::string model, inputs, outputs, config_file;
+  std::vector<std::string> prompts;
+  Json fields = Json::object();  // of the generation config
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+  GenerateOptions generation;
+};
+
+// An option that stands for a field of the generation config: `fields` gets those that are given.
+template <class Value>
+CLI::Option* add_field(CLI::App& app, Json& fields, const char* option, const char* field, const char* help) {
+  return app.add_option_function<Value>(
+      option, [&fields, field](const Value& value) { fields[field] = value; }, help);
+}
+
+// Such an option that has a meaning only when tokens are drawn, and so asks for that as well.
+template <class Value>
+void add_sampling_field(CLI::App& app, Json& fields, const char* option, const char* field,
+                        const char* help) {
+  app.add_option_function<Value>(
+      option,
+      [&fields, field](const Value& value) {
+        fields[field] = value;
+        if (!fields.contains("do_sample")) fields["do_sample"] = true;
+      },
+      help);
+}
+
+void add_fields(CLI::App& app, Json& fields) {
+  using Integer = std::int64_t;
+  add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "At most so many tokens");
+  add_field<Integer>(app, fields, "--max-length", "max_length", "The same, with the prompt's tokens");
+  add_field<Integer>(app, fields, "--min-new-tokens", "min_new_tokens", "At least so many tokens");
+  app.add_flag_function(
+      "--sample,!--no-sample", [&fields](std::int64_t count) { fields["do_sample"] = count > 0; },
+      "Draw tokens; so does any of the next three");
+  add_sampling_field<double>(app, fields, "--temperature", "temperature",
+                             "Below 1 favours likely tokens, above 1 unlikely ones");
+  add_sampling_field<Integer>(app, fields, "--top-k", "top_k", "Draw among the likeliest k tokens; 0: all");
+  add_sampling_field<double>(app, fields, "--top-p", "top_p",
+                             "Draw among the likeliest tokens of this probability together");
+  add_field<Integer>(app, fields, "--beams", "num_beams", "Beam search with so many texts at a time");
+  add_field<double>(app, fields, "--length-penalty", "length_penalty",
+                    "Of a beam search: above 0 favours long texts");
+  app.add_option_function<std::string>(
+         "--early-stopping",
+         [&fields](const std::string& value) {
+           fields["early_stopping"] = value == "never" ? Json(value) : Json(value == "true");
+         },
+         "Of a beam search: once there are as many texts as beams")
+      ->check(CLI::IsMember({"true", "false", "never"}));
+  add_field<Integer>(app, fields, "--num-return-sequences", "num_return_sequences", "Texts per prompt");
+  add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
+                    "Above 1: tokens that have come are less likely");
+  add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",
+                     "No sequence of so many tokens comes twice");
+}
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("model", options.model, "The model directory")->required();
+  app.add_option("prompt", options.prompts,
+                 "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
+  add_fields(app, options.fields);
+  app.add_option("--generation-config", options.config_file,
+                 "A JSON file with fields as in generation_config.json, for this run");
+  app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
+  app.add_option("--batch-tokens", options.generation.batch_tokens,
+                 "Prompt tokens, times beams, to work on at a time");
+  app.add_flag("--json", options.json,
+               "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
+  CLI::Option* inputs = app.add_option(
+      "--inputs", options.inputs, "A safetensors file with input_ids, attention_mask, in place of prompts");
+  CLI::Option* outputs = app.add_option("--outputs", options.outputs,
+                                        "The safetensors file to write: sequences, sequences_scores");
+  inputs->needs(outputs);
+  outputs->needs(inputs);
+}
+
+GenerationConfig make_config(const Model& model, const Options& options) {
+  GenerationConfig config = GenerationConfig::of(model);
+  if (!options.config_file.empty())
+    config.apply(Fields(read_json(options.config_file), options.config_file), true);
+  config.apply(Fields(options.fields, "the options"), true);
+  return config;
+}
+
+// Prompts as token ids, and back.
+class Texts {
+ public:
+  Texts(const Options& options, const Model& model, const GenerationConfig& config)
+      : tokenizer_(Tokenizer::from_file(options.model)),
+        texts_(texts_or_stdin(options.prompts)),
+        continues_(!model.network()->is_encoder_decoder()) {
+    for (const Encoding& encoding :
+         tokenizer_.encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
+      ids_.emplace_back(encoding.ids.begin(), encoding.ids.end());
+      if (ids_.back().empty() && continues_ && config.bos_token_id) ids_.back() = {*config.bos_token_id};
+    }
+  }
+
+  const std::vector<std::vector<std::int64_t>>& ids() const { return ids_; }
+  const std::string& prompt(std::size_t i) const { return texts_[i]; }
+  // A decoder's text is shown with its prompt.
+  std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
+  TextStream stream(std::size_t i) const {
+    return TextStream(tokenizer_, continues_ ? std::vector<TokenId>(ids_[i].begin(), ids_[i].end())
+                                             : std::vector<TokenId>());
+  }
+  // What was generated for prompt i, without the prompt.
+  std::string text(std::size_t i, const GeneratedSequence& generated) const {
+    TextStream stream = this->stream(i);
+    for (const std::int64_t id : generated.ids) stream.add(static_cast<TokenId>(id));
+    return stream.finish();
+  }
+
+ private:
+  Tokenizer tokenizer_;
+  std::vector<std::string> texts_;
+  std::vector<std::vector<std::int64_t>> ids_;
+  bool continues_;
+};
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void stream_text(const Model& model, const Texts& texts, const GenerationConfig& config,
+                 GenerateOptions options) {
+  TextStream stream = texts.stream(0);
+  options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
+    write(stream.put(static_cast<TokenId>(token)));
+  };
+  write(texts.shown_prompt(0));
+  generate(model, texts.ids(), config, options);
+  write(stream.finish() + "\n");
+}
+
+void print_texts(const Model& model, const Texts& texts, const GenerationConfig& config,
+                 const Options& options) {
+  const std::vector<GeneratedSequence> all = generate(model, texts.ids(), config, options.generation);
+  const std::size_t each = static_cast<std::size_t>(config.num_return_sequences);
+  for (std::size_t i = 0; i < texts.ids().size(); ++i) {
+    Json results = Json::array();
+    for (std::size_t j = 0; j < each; ++j) {
+      const GeneratedSequence& generated = all[i * each + j];
+      const std::string text = texts.shown_prompt(i) + texts.text(i, generated);
+      if (!options.json) print_line(text);
+      results.push_back({{"text", text}, {"ids", generated.ids}});
+      if (config.num_beams > 1) results.back()["score"] = generated.score;
+    }
+    if (options.json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
+  }
+}
+
+}  // namespace
+
+int generate(int argc, char** argv) {
+  Options options;
+  Parser parser("generate",
+                "Goes on with a text, or writes what an encoder-decoder makes of it. A single text is "
+                "printed as it comes.",
+                "attend generate gpt2 'Once upon a time' --max-new-tokens 50 --temperature 0.8");
+  add_options(parser.app(), options);
+  if (const auto status = parser.parse(argc, argv)) return *status;
+  options.generation.seed = options.seed ? *options.seed : std::random_device()();
+
+  const Model model = Model::load(ModelDirectory(options.model), Purpose::inference);
+  const GenerationConfig config = make_config(model, options);
+  if (!options.inputs.empty()) {
+    write_tensors(options.outputs,
+                  run_generate(model, read_tensors(options.inputs), config, options.generation));
+    return 0;
+  }
+  const Texts texts(options, model, config);
+  if (texts.ids().size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
+    stream_text(model, texts, config, options.generation);
+  else
+    print_texts(model, texts, config, options);
+  return 0;
+}
+
 }  // namespace attend::cli

@@ -9,8 +9,8 @@
 
 namespace attend::cli {
 
-// Calls visit(text, place) for each argument, or for each line of standard input where there are none; `place`
-// names it in errors.
+// Calls visit(text, place) for each argument, or for each line of standard input where there are none;
+// `place` names it in errors.
 inline void for_each_text(const std::vector<std::string>& arguments,
                           const std::function<void(const std::string&, const std::string&)>& visit) {
   for (const std::string& text : arguments) visit(text, "argument '" + text + "'");

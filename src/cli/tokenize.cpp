@@ -1,9 +1,5 @@
 #include <attend/tokenizer.h>
 
-#include <atomic>
-#include <chrono>
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
@@ -12,7 +8,13 @@
 #include "formats/json.h"
 #include "tokenizers/encoding.h"
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+
 namespace attend::cli {
+
+using namespace tokenizers;
 namespace {
 
 struct Options {
@@ -196,7 +198,8 @@ void count_tokens(const Options& options, const Tokenizer& tokenizer) {
 int tokenize(int argc, char** argv) {
   Options options;
   Parser parser("tokenize",
-                "Turns text into tokens.\nTexts are arguments or lines of standard input; with --json these are objects "
+                "Turns text into tokens.\nTexts are arguments or lines of standard input; with --json these "
+                "are objects "
                 "with \"text\" and, for a pair, \"text_pair\".",
                 "echo 'A dog runs.' | attend tokenize MODEL --json");
   CLI::App& app = parser.app();
@@ -212,7 +215,8 @@ int tokenize(int argc, char** argv) {
   app.add_option("--stride", options.stride, "Tokens that the pieces of a cut text share");
   app.add_option("--padding", options.padding, "Padding: to the longest text, or to --max-length")
       ->check(CLI::IsMember({"longest", "max_length"}));
-  app.add_flag("--count", options.count, "Only count the tokens of a file's lines (in place of a text), and time it");
+  app.add_flag("--count", options.count,
+               "Only count the tokens of a file's lines (in place of a text), and time it");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Tokenizer tokenizer = Tokenizer::from_file(options.model);

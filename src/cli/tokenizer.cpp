@@ -7,6 +7,8 @@
 
 namespace attend::cli {
 
+using namespace tokenizers;
+
 int tokenizer(int argc, char** argv) {
   using Model = TrainerOptions::Model;
   using Preset = TrainerOptions::Preset;
@@ -16,14 +18,15 @@ int tokenizer(int argc, char** argv) {
   std::int64_t model_max_length = 0;
   Parser parser("tokenizer",
                 "Trains a tokenizer from text files and writes tokenizer.json and tokenizer_config.json.",
-                "attend tokenizer train --model bpe --vocab-size 10000 --preset translation --output DIR en.txt de.txt");
+                "attend tokenizer train --model bpe --vocab-size 10000 --preset translation --output DIR "
+                "en.txt de.txt");
   CLI::App& app = parser.app();
   app.add_option("action", action, "What to do")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
   app.add_option("--output", output, "The directory that is written")->required();
   app.add_option("--model", options.model, "bpe (byte-level), wordpiece or character")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Model>{{"bpe", Model::bpe}, {"wordpiece", Model::wordpiece}, {"character", Model::character}}))
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{
+          {"bpe", Model::bpe}, {"wordpiece", Model::wordpiece}, {"character", Model::character}}))
       ->default_str("bpe");
   app.add_option("--preset", options.preset,
                  "Special tokens and template: plain, gpt2, translation or bert (which wordpiece always has)")
@@ -41,7 +44,8 @@ int tokenizer(int argc, char** argv) {
   app.add_option("--single-template", options.single_template, "As '[CLS] $A [SEP]'");
   app.add_option("--pair-template", options.pair_template, "As '[CLS] $A [SEP] $B:1 [SEP]:1'");
   app.add_flag("--lowercase", options.lowercase, "Lower-case all text");
-  app.add_option("--model-max-length", model_max_length, "For tokenizer_config.json: tokens a model takes; 0: as the preset says");
+  app.add_option("--model-max-length", model_max_length,
+                 "For tokenizer_config.json: tokens a model takes; 0: as the preset says");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   if (options.model == Model::wordpiece && options.preset == Preset::plain) options.preset = Preset::bert;

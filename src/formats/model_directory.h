@@ -2,28 +2,31 @@
 // shards behind model.safetensors.index.json), tokenizer files, and sentence-transformers' modules.json.
 #pragma once
 
+#include "formats/json.h"
+#include "formats/safetensors.h"
+
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "formats/json.h"
-#include "formats/safetensors.h"
-
 namespace attend {
 
 // All tensors of a checkpoint, whatever files they lie in.
 class Checkpoint {
  public:
-  // Error if a shard named by the index is missing, or a tensor is not in the shard the index names, or two
-  // shards hold the same tensor.
+  // model.safetensors or, where it is absent, the shards of model.safetensors.index.json. Error if there is
+  // neither, a shard named by the index is missing or does not lie in the directory, a tensor is not in the
+  // shard the index names, or two shards hold the same tensor.
   static Checkpoint open(const std::filesystem::path& directory);
 
   const TensorView* find(const std::string& name) const;
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
+  const std::vector<SafetensorsFile>& files() const { return files_; }
   // The file that holds the tensor, for error messages.
   const std::filesystem::path& file_of(const std::string& name) const;
+  const MappedFile& mapping_of(const std::string& name) const { return files_[file_index_.at(name)].mapping(); }
 
  private:
   std::vector<SafetensorsFile> files_;
@@ -35,12 +38,13 @@ class Checkpoint {
 struct SentencePooling {
   enum class Mode { mean, cls, max } mode = Mode::mean;
   bool normalize = true;
-  std::optional<std::int64_t> max_length;  // sentence_bert_config.json
+  std::optional<std::int64_t> max_length;  // in tokens, special ones too
+  std::string prompt;                      // put before every text (config_sentence_transformers.json)
 };
 
 class ModelDirectory {
  public:
-  // Error if `path` is not a directory or holds no config.json.
+  // Error if `path` is not a directory or holds no config.json with a JSON object.
   explicit ModelDirectory(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -49,8 +53,12 @@ class ModelDirectory {
   std::vector<std::string> architectures() const;  // config.json; empty if absent
   // generation_config.json; where absent, the generation fields of config.json (legacy), else empty.
   Json generation_config() const;
-  std::optional<SentencePooling> sentence_pooling() const;  // nothing without modules.json
+  // Nothing without modules.json. Error for modules and ways to pool that SentencePooling cannot say.
+  std::optional<SentencePooling> sentence_pooling() const;
   Checkpoint checkpoint() const { return Checkpoint::open(path_); }
+
+  // The same directory with other values for those of these fields that its config.json has.
+  ModelDirectory with(const Json& changes) const;
 
  private:
   std::filesystem::path path_;

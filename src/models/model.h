@@ -34,7 +34,7 @@ class Model {
   const std::string& architecture() const { return architecture_; }
   // Copies of a Model share one network.
   Transformer network() const { return network_; }
-  at::Device device() const { return network_->parameters().front().device(); }
+  at::Device device() const { return network_->device(); }
 
   // The tensors that `pick` gives for our parameters (the weights themselves, gradients, averages) under
   // their checkpoint names and in the checkpoint's layout. Undefined ones and, unless `with_frozen`, frozen

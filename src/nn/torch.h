@@ -1,6 +1,7 @@
 // The precompiled header of everything that stands on torch.
 #pragma once
 
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
 #include <memory>

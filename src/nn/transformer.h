@@ -12,6 +12,7 @@ class TransformerImpl : public torch::nn::Module {
   explicit TransformerImpl(const ModelSpec& spec);
 
   const ModelSpec& spec() const { return spec_; }
+  at::Device device() const { return parameters().front().device(); }
   bool is_encoder_decoder() const { return spec_.encoder && spec_.decoder; }
 
   // [T] ids -> [T, d].

@@ -1,0 +1,46 @@
+# The two commands a new machine needs are `make demo` and `make test`; both install what is missing first.
+#
+#   make demo     search and translation on real text, with a Transformer trained before your eyes (~5 minutes)
+#   make test     builds all and runs every check; the last line says how many passed
+#   make          builds build/release/attend
+#   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
+#   make format   formats all sources; make lint: clang-tidy over all of them (slow)
+#   make install PREFIX=/usr/local
+#   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
+PRESET ?= release
+PREFIX ?= /usr/local
+# A file that includes torch takes up to 2 GB to compile.
+JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
+export JOBS
+
+.PHONY: build setup demo test asan tsan format lint install clean
+build: setup
+	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+setup:
+	scripts/setup
+
+demo: build
+	scripts/demo
+
+test:
+	scripts/test
+
+asan tsan:
+	scripts/setup --checks
+	cmake --preset $@
+	cmake --build --preset $@ --parallel $(JOBS)
+	ctest --test-dir build/$@ --output-on-failure
+
+format:
+	scripts/format
+
+lint:
+	scripts/lint
+
+install: build
+	cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,72 @@
+// Attend for programs: load a Hugging Face model directory, ask it things. Needs no other header.
+//
+//   attend::Embedder embedder("all-MiniLM-L6-v2");
+//   auto vectors = embedder.embed({"A cat sits on the mat.", "Ein Hund rennt."});
+//
+// Every function throws attend::Error with one line for a person. An object serves one thread at a time.
+#pragma once
+
+#include <attend/error.h>
+#include <attend/tokenizer.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+// Called now and then with how many of how many are done.
+using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
+
+struct RunOptions {
+  std::int64_t batch_tokens = 4096;  // how many tokens go through the model at once
+  OnProgress on_progress;
+};
+
+// Sentences to vectors of one length, so that near in meaning is near in angle: sentence-transformers'
+// directories with their pooling, other encoders by the mean of their token vectors.
+class Embedder {
+ public:
+  explicit Embedder(const std::filesystem::path& model);
+  Embedder(Embedder&&) noexcept;
+  ~Embedder();
+
+  // One vector of size() per text, in order. Longer texts than the model reads are cut off, as
+  // sentence-transformers does.
+  std::vector<std::vector<float>> embed(const std::vector<std::string>& texts, const RunOptions& options = {});
+  std::int64_t size() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The cosine of the angle between two vectors of the same size: 1 for the same direction.
+float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+
+struct TranslateOptions : RunOptions {
+  std::optional<std::int64_t> beams;        // absent: as the model's generation_config.json says
+  std::optional<double> length_penalty;
+  std::optional<std::int64_t> max_length;   // tokens of a translation
+};
+
+// Text to text with an encoder-decoder (Marian and what `attend train` makes).
+class Translator {
+ public:
+  explicit Translator(const std::filesystem::path& model);
+  Translator(Translator&&) noexcept;
+  ~Translator();
+
+  // One translation per text, in order. Error for a text longer than the model reads.
+  std::vector<std::string> translate(const std::vector<std::string>& texts, const TranslateOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attend

@@ -1,0 +1,191 @@
+#include "formats/inspection.h"
+
+#include "base/file.h"
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Masks and position tables, which are computed and not learned: BERT's position_ids; GPT-2's, GPT-Neo's and
+// GPT-J's causal mask [1, 1, n, n] and masked_bias; rotary frequencies.
+bool is_buffer(const std::string& name, const TensorView& tensor) {
+  const auto& shape = tensor.shape;
+  const bool mask =
+      name.ends_with(".bias") && shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+  return !is_floating(tensor.type) || mask || name.ends_with(".masked_bias") || name.ends_with(".inv_freq");
+}
+
+// The number of a number type: of `Bits` as wide as it, with the bits of the exponent in `exponent`.
+template <class Bits>
+NotFinite count_not_finite(std::span<const std::byte> data, Bits exponent) {
+  constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  NotFinite found;
+  for (std::size_t at = 0; at < data.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, data.data() + at, sizeof bits);
+    const Bits magnitude = bits & static_cast<Bits>(~sign);
+    found.nan += magnitude > exponent;
+    found.infinite += magnitude == exponent;
+  }
+  return found;
+}
+
+// From tokenizer.json: the kind of its model, and one more than the largest id.
+Inspection::Tokenizer read_tokenizer(const fs::path& path) {
+  const Fields fields(read_json(path), path.string());
+  const Fields model(fields.json().value("model", Json()), path.string() + ": model");
+  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unnamed kind"), path.filename().string(), {}};
+  std::uint64_t vocabulary = 0;
+  if (const auto vocab = model.json().find("vocab"); vocab != model.json().end()) vocabulary = vocab->size();
+  if (const auto added = fields.json().find("added_tokens"); added != fields.json().end())
+    for (const Json& token : *added) {
+      const Fields entry(token, path.string() + ": added_tokens");
+      vocabulary = std::max(vocabulary, static_cast<std::uint64_t>(entry.integer({"id"}, {}, 0)) + 1);
+    }
+  tokenizer.vocabulary = vocabulary;
+  return tokenizer;
+}
+
+std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
+  if (file_exists(directory / "tokenizer.json")) return read_tokenizer(directory / "tokenizer.json");
+  constexpr std::pair<const char*, const char*> files[] = {
+      {"source.spm", "SentencePiece"},      {"sentencepiece.bpe.model", "SentencePiece"},
+      {"spiece.model", "SentencePiece"},    {"spm.model", "SentencePiece"},
+      {"tokenizer.model", "SentencePiece"}, {"merges.txt", "BPE"},
+      {"vocab.txt", "WordPiece"},
+  };
+  for (const auto& [file, kind] : files) {
+    if (!file_exists(directory / file)) continue;
+    Inspection::Tokenizer tokenizer = {kind, file, {}};
+    // The ids are not those of the SentencePiece model where there is a vocab.json (Marian, M2M-100).
+    if (file_exists(directory / "vocab.json")) {
+      tokenizer.vocabulary = read_json(directory / "vocab.json").size();
+    } else if (tokenizer.kind == "WordPiece") {
+      tokenizer.vocabulary = read_lines(directory / file).size();
+    }
+    return tokenizer;
+  }
+  return {};
+}
+
+void remark_on_files(Inspection& inspection, const fs::path& directory) {
+  auto& unusual = inspection.unusual;
+  if (file_exists(directory / "model.safetensors") && file_exists(directory / "model.safetensors.index.json"))
+    unusual.push_back("model.safetensors is read, model.safetensors.index.json beside it is not");
+  if (file_exists(directory / "pytorch_model.bin"))
+    unusual.push_back("pytorch_model.bin, a pickle, is not read");
+  if (file_exists(directory / "adapter_config.json"))
+    unusual.push_back("there is an adapter (adapter_config.json), which is not applied");
+  if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
+    unusual.push_back("there is no tokenizer");
+}
+
+void remark_on_config(Inspection& inspection, const Fields& config, const Checkpoint& checkpoint) {
+  auto& unusual = inspection.unusual;
+  if (inspection.model_type.empty()) unusual.push_back("config.json has no model_type");
+  if (inspection.architectures.empty()) unusual.push_back("config.json names no architecture");
+  if (config.has({"auto_map"})) unusual.push_back("config.json asks for Python code of its own (auto_map)");
+  if (config.has({"quantization_config"}))
+    unusual.push_back("the weights are quantized (quantization_config)");
+
+  const auto vocabulary = config.maybe_integer({"vocab_size"});
+  if (!vocabulary) return;
+  const auto has_rows = [&](const auto& entry) {
+    return !entry.second.shape.empty() && entry.second.shape[0] == *vocabulary;
+  };
+  if (std::ranges::none_of(checkpoint.tensors(), has_rows))
+    unusual.push_back(fmt::format("no tensor has vocab_size ({}) rows", *vocabulary));
+  if (inspection.tokenizer &&
+      inspection.tokenizer->vocabulary.value_or(0) > static_cast<std::uint64_t>(*vocabulary))
+    unusual.push_back(fmt::format("the tokenizer knows {} tokens, more than vocab_size ({})",
+                                  *inspection.tokenizer->vocabulary, *vocabulary));
+}
+
+void remark_on_tensors(Inspection& inspection, const Fields& config, const Checkpoint& checkpoint) {
+  auto& unusual = inspection.unusual;
+  std::map<std::string_view, std::size_t> floating;  // tensors by type, buffers left out
+  for (const auto& [tensor_name, tensor] : checkpoint.tensors()) {
+    if (!is_buffer(tensor_name, tensor)) ++floating[name(tensor.type)];
+    if (tensor.data.empty()) unusual.push_back(fmt::format("tensor {} is empty", shown(tensor_name)));
+  }
+  if (floating.empty()) unusual.push_back("there are no weights in the files");
+  if (floating.size() > 1) {
+    std::vector<std::string> parts;
+    for (const auto& [type, count] : floating) parts.push_back(fmt::format("{} {}", count, type));
+    unusual.push_back(fmt::format("the tensors are of mixed types: {}", fmt::join(parts, ", ")));
+  }
+  const std::map<std::string_view, std::string_view> types = {
+      {"float64", "F64"}, {"float32", "F32"}, {"float16", "F16"}, {"bfloat16", "BF16"}};
+  const std::string said = config.text({"dtype", "torch_dtype"}, "");
+  if (const auto type = types.find(said);
+      type != types.end() && floating.size() == 1 && floating.begin()->first != type->second)
+    unusual.push_back(fmt::format("config.json says {}, the tensors are {}", said, floating.begin()->first));
+}
+
+void remark_on_values(Inspection& inspection, const Checkpoint& checkpoint) {
+  std::vector<std::pair<std::string_view, const TensorView*>> tensors;
+  for (const auto& [tensor_name, tensor] : checkpoint.tensors()) tensors.emplace_back(tensor_name, &tensor);
+  std::vector<NotFinite> found(tensors.size());
+  parallel_for(tensors.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) found[i] = count_not_finite(*tensors[i].second);
+  });
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto [nan, infinite] = found[i];
+    if (nan + infinite > 0)
+      inspection.unusual.push_back(fmt::format("tensor {} holds {} NaN and {} infinite values",
+                                               shown(tensors[i].first), nan, infinite));
+  }
+}
+
+}  // namespace
+
+NotFinite count_not_finite(const TensorView& tensor) {
+  switch (tensor.type) {
+    case DType::f64:
+      return count_not_finite<std::uint64_t>(tensor.data, 0x7FF0000000000000);
+    case DType::f32:
+      return count_not_finite<std::uint32_t>(tensor.data, 0x7F800000);
+    case DType::f16:
+      return count_not_finite<std::uint16_t>(tensor.data, 0x7C00);
+    case DType::bf16:
+      return count_not_finite<std::uint16_t>(tensor.data, 0x7F80);
+    default:
+      return {};
+  }
+}
+
+Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& checkpoint, bool check_values) {
+  Inspection inspection;
+  const Fields& config = directory.config();
+  inspection.model_type = config.text({"model_type"}, "");
+  inspection.architectures = directory.architectures();
+  for (const auto& [tensor_name, tensor] : checkpoint.tensors()) {
+    auto& totals = inspection.types[std::string(name(tensor.type))];
+    totals.tensors += 1;
+    totals.values += tensor.count();
+    totals.bytes += tensor.data.size();
+    (is_buffer(tensor_name, tensor) ? inspection.buffers : inspection.parameters) += tensor.count();
+  }
+  for (const SafetensorsFile& file : checkpoint.files())
+    inspection.files.push_back({file.path().filename().string(), file.mapping().bytes().size()});
+  inspection.tokenizer = find_tokenizer(directory.path());
+  inspection.pooling = directory.sentence_pooling();
+  inspection.generation = directory.generation_config();
+
+  remark_on_config(inspection, config, checkpoint);
+  remark_on_files(inspection, directory.path());
+  remark_on_tensors(inspection, config, checkpoint);
+  if (check_values) remark_on_values(inspection, checkpoint);
+  return inspection;
+}
+
+}  // namespace attend

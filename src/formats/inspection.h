@@ -1,0 +1,49 @@
+// What `attend inspect` says of a model directory: read from the files alone, no model is built.
+#pragma once
+
+#include "formats/model_directory.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct Inspection {
+  struct TypeTotals {
+    std::uint64_t tensors = 0, values = 0, bytes = 0;
+  };
+  struct File {
+    std::string name;
+    std::uint64_t bytes;
+  };
+  struct Tokenizer {
+    std::string kind;                         // "BPE", "WordPiece", "Unigram", "SentencePiece", ...
+    std::string file;                         // that says so
+    std::optional<std::uint64_t> vocabulary;  // tokens, where the file tells without being run
+  };
+
+  std::string model_type;
+  std::vector<std::string> architectures;
+  // Floating-point values that training changes, and those it does not (masks, positions), which old
+  // checkpoints carry along.
+  std::uint64_t parameters = 0, buffers = 0;
+  std::map<std::string, TypeTotals> types;  // by the name of the type: "F32"
+  std::vector<File> files;                  // of weights
+  std::optional<Tokenizer> tokenizer;
+  std::optional<SentencePooling> pooling;
+  Json generation;                   // as ModelDirectory::generation_config
+  std::vector<std::string> unusual;  // one sentence each
+};
+
+// `check_values` reads all weights in search of NaN and infinity.
+Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& checkpoint, bool check_values);
+
+struct NotFinite {
+  std::uint64_t nan = 0, infinite = 0;
+};
+NotFinite count_not_finite(const TensorView& tensor);  // none in a tensor of integers
+
+}  // namespace attend

@@ -1,0 +1,188 @@
+#include "generation/generate.h"
+
+#include "base/log.h"
+#include "nn/parallel.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attend {
+namespace {
+
+// Rows of scores are held for all texts at once: at most so many numbers of them.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+
+// Works through prompts, the longest first, so that those that are worked on together end at about the same
+// time.
+class Generation {
+ public:
+  Generation(const Model& model, const std::vector<Prompt>& prompts, const GenerationConfig& config,
+             const GenerateOptions& options)
+      : prompts_(prompts),
+        options_(options),
+        settings_{config, LogitsProcessors(config), options.seed},
+        decoder_(model.network(), start_token(model, config)),
+        first_{decoder_.start()},
+        embeddings_(model.network()->decoder->embeddings),
+        rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences)),
+        results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
+    config.check(embeddings_->spec().vocabulary);
+    if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
+    for (std::size_t i = 0; i < prompts.size(); ++i) check(i);
+    waiting_.resize(prompts.size());
+    std::iota(waiting_.begin(), waiting_.end(), 0);
+    std::ranges::stable_sort(waiting_, {}, [&](std::size_t i) { return prompts_[i].ids.size(); });
+  }
+
+  std::vector<GeneratedSequence> run() {
+    while (!waiting_.empty() || !searches_.empty()) {
+      admit();
+      step();
+      retire();
+    }
+    return std::move(results_);
+  }
+
+ private:
+  static std::int64_t start_token(const Model& model, const GenerationConfig& config) {
+    if (!model.network()->is_encoder_decoder()) return 0;
+    const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
+    if (!start) fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
+    return *start;
+  }
+
+  // What processors and lengths see as the prompt.
+  const std::vector<std::int64_t>& tokens(std::size_t i) const {
+    if (decoder_.has_encoder()) return first_;
+    return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
+  }
+
+  LengthLimits limits(std::size_t i) const {
+    return settings_.config.lengths(static_cast<std::int64_t>(tokens(i).size()),
+                                    embeddings_->max_positions());
+  }
+
+  void check(std::size_t i) const {
+    try {
+      decoder_.check(prompts_[i]);
+      limits(i);
+    } catch (const Error& error) {
+      fail("prompt {}: {}", i + 1, error.what());
+    }
+  }
+
+  std::int64_t cost(std::size_t i) const {
+    return static_cast<std::int64_t>(prompts_[i].ids.size()) * rows_per_prompt_;
+  }
+
+  // New prompts come in when half of the room is free: each time the encoded sources are laid out anew.
+  void admit() {
+    std::int64_t used = 0, rows = 0;
+    for (const auto& search : searches_) {
+      used += cost(search->request().number);
+      rows += rows_per_prompt_;
+    }
+    const std::int64_t most_rows = kMostScores / embeddings_->spec().vocabulary;
+    if (waiting_.empty() || 2 * used > options_.batch_tokens || 2 * rows > most_rows) return;
+    std::vector<std::size_t> numbers;
+    std::vector<const Prompt*> prompts;
+    while (!waiting_.empty()) {
+      const std::size_t i = waiting_.back();
+      used += cost(i);
+      rows += rows_per_prompt_;
+      const bool fits = used <= options_.batch_tokens && rows <= most_rows;
+      if (!fits && (!searches_.empty() || !numbers.empty())) break;
+      waiting_.pop_back();
+      numbers.push_back(i);
+      prompts.push_back(&prompts_[i]);
+    }
+    if (numbers.empty()) return;
+    const std::vector<Decoder::Sequence> sequences = decoder_.add(prompts);
+    for (std::size_t j = 0; j < numbers.size(); ++j) searches_.push_back(start(numbers[j], sequences[j]));
+  }
+
+  std::unique_ptr<Search> start(std::size_t i, Decoder::Sequence sequence) {
+    Request request;
+    request.settings = &settings_;
+    request.number = i;
+    request.tokens = tokens(i);
+    request.first = decoder_.has_encoder() ? first_ : prompts_[i].ids;
+    request.limits = limits(i);
+    request.most_new = request.limits.most - request.limits.prompt;
+    // The last token is never read, so there may be one more than the model has positions for.
+    const std::int64_t room =
+        embeddings_->max_positions() - static_cast<std::int64_t>(request.first.size()) + 1;
+    if (request.most_new > room) {
+      request.most_new = room;
+      if (!warned_) warn("texts end at the {} tokens the model can hold", embeddings_->max_positions());
+      warned_ = true;
+    }
+    request.sequence = sequence;
+    if (options_.on_token)
+      request.on_token = [this, i](std::size_t text, std::int64_t token) {
+        options_.on_token(i, text, token);
+      };
+    return make_search(std::move(request));
+  }
+
+  void step() {
+    std::vector<Decoder::Feed> feeds;
+    std::vector<std::int64_t> first_rows;
+    for (const auto& search : searches_) {
+      first_rows.push_back(static_cast<std::int64_t>(feeds.size()));
+      search->feed(feeds);
+    }
+    Tensor scores = decoder_.step(feeds);  // [rows, V]
+    if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);
+    const std::int64_t vocabulary = scores.size(1);
+    float* data = scores.data_ptr<float>();
+    parallel_ranges(static_cast<std::int64_t>(searches_.size()), rows_per_prompt_ * vocabulary,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i)
+                        searches_[i]->choose(data + first_rows[i] * vocabulary, vocabulary);
+                    });
+    for (const auto& search : searches_) search->advance(decoder_);
+  }
+
+  void retire() {
+    const auto done =
+        std::ranges::stable_partition(searches_, [](const auto& search) { return !search->done(); });
+    for (const auto& search : done) {
+      std::vector<GeneratedSequence> texts = search->results();
+      const std::size_t prompt = search->request().number;
+      if (options_.on_result) options_.on_result(prompt, texts);
+      std::ranges::move(texts, results_.begin() + static_cast<std::ptrdiff_t>(prompt * texts.size()));
+    }
+    searches_.erase(done.begin(), done.end());
+  }
+
+  const std::vector<Prompt>& prompts_;
+  const GenerateOptions& options_;
+  SearchSettings settings_;
+  Decoder decoder_;
+  std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
+  Embeddings embeddings_;
+  std::int64_t rows_per_prompt_;
+  std::vector<std::size_t> waiting_;  // prompts, the next one last
+  std::vector<std::unique_ptr<Search>> searches_;
+  std::vector<GeneratedSequence> results_;
+  bool warned_ = false;
+};
+
+}  // namespace
+
+std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
+                                        const GenerationConfig& config, const GenerateOptions& options) {
+  const c10::InferenceMode inference;
+  return Generation(model, prompts, config, options).run();
+}
+
+std::vector<GeneratedSequence> generate(const Model& model,
+                                        const std::vector<std::vector<std::int64_t>>& prompts,
+                                        const GenerationConfig& config, const GenerateOptions& options) {
+  std::vector<Prompt> all;
+  for (const auto& ids : prompts) all.push_back({ids, {}, {}});
+  return generate(model, all, config, options);
+}
+
+}  // namespace attend

@@ -1,0 +1,27 @@
+// Generating text with a model: many prompts at a time, each result as if it had been alone.
+#pragma once
+
+#include "generation/search.h"
+#include "models/model.h"
+
+namespace attend {
+
+struct GenerateOptions {
+  std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts, whatever the batch
+  // How many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
+  std::int64_t batch_tokens = 4096;
+  // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text.
+  std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token;
+  // The texts of a prompt as soon as they are complete; not in the order of the prompts.
+  std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result;
+};
+
+// num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the
+// prompts, the best first. Error, with the number of the prompt from 1, for one that is empty or too long.
+std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
+                                        const GenerationConfig& config, const GenerateOptions& options = {});
+std::vector<GeneratedSequence> generate(const Model& model,
+                                        const std::vector<std::vector<std::int64_t>>& prompts,
+                                        const GenerationConfig& config, const GenerateOptions& options = {});
+
+}  // namespace attend

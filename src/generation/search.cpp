@@ -1,0 +1,37 @@
+#include "generation/search.h"
+
+#include "generation/beam_search.h"
+#include "generation/token_search.h"
+
+namespace attend {
+
+void Search::feed(std::vector<Decoder::Feed>& feeds) const {
+  if (is_first()) {
+    feeds.push_back({request_.sequence, request_.first});
+    return;
+  }
+  for (const Row& row : rows_) feeds.push_back({row.sequence, {&row.token, 1}});
+}
+
+void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
+                    std::span<const std::int64_t> tokens) {
+  std::vector<bool> taken(rows_.size(), false);
+  for (const std::size_t parent : parents) taken[parent] = true;
+  // First what nobody needs, so that a page is copied only where two texts still share it.
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (!taken[i]) decoder.release(rows_[i].sequence);
+  std::vector<Row> next;
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const Decoder::Sequence parent = rows_[parents[i]].sequence;
+    next.push_back({taken[parents[i]] ? parent : decoder.fork(parent), tokens[i]});
+    taken[parents[i]] = false;  // the first child inherits, the others branch
+  }
+  rows_ = std::move(next);
+}
+
+std::unique_ptr<Search> make_search(Request request) {
+  if (request.settings->config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  return std::make_unique<TokenSearch>(std::move(request));
+}
+
+}  // namespace attend

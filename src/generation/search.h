@@ -1,0 +1,85 @@
+// How one request finds its texts: token by token (likeliest or drawn), or with beams.
+#pragma once
+
+#include "generation/decoder.h"
+#include "generation/processors.h"
+
+#include <functional>
+#include <memory>
+
+namespace attend {
+
+// One result: the tokens after the prompt (or after the decoder's start token), with the end token if there
+// is one.
+struct GeneratedSequence {
+  std::vector<std::int64_t> ids;
+  // Of a beam search: the log-probability divided by length ^ length_penalty. -1e9 for a place in the ranking
+  // that no finished text took; `ids` are then what the original returns there, perhaps none.
+  float score = 0;
+};
+
+// What the searches of one call share.
+struct SearchSettings {
+  GenerationConfig config;
+  LogitsProcessors processors;
+  std::uint64_t seed = 0;
+};
+
+// What one search begins with.
+struct Request {
+  const SearchSettings* settings = nullptr;
+  std::size_t number = 0;               // of the prompt
+  std::vector<std::int64_t> tokens;     // the prompt as processors see it
+  std::span<const std::int64_t> first;  // what the decoder reads in the first step
+  LengthLimits limits;
+  std::int64_t most_new = 0;  // after so many tokens a text ends, whatever the last one is
+  Decoder::Sequence sequence = 0;
+  std::function<void(std::size_t text, std::int64_t token)> on_token;  // may be empty
+};
+
+// In turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the texts that go on;
+// in the first step there is one, the prompt.
+class Search {
+ public:
+  explicit Search(Request request) : request_(std::move(request)), rows_{{request_.sequence, -1}} {}
+  virtual ~Search() = default;
+
+  // Appends one feed per row. They point into this object until advance().
+  void feed(std::vector<Decoder::Feed>& feeds) const;
+  // scores [rows, V] of the next tokens, which may be changed: logits, or log-probabilities for a beam
+  // search. Touches nothing but this object, so that many requests can choose at a time.
+  virtual void choose(float* scores, std::int64_t vocabulary) = 0;
+  // The texts that go on keep their places in the cache, branches get new ones, the others give theirs back.
+  virtual void advance(Decoder& decoder) = 0;
+  virtual std::vector<GeneratedSequence> results() const = 0;
+
+  std::size_t rows() const { return rows_.size(); }
+  bool done() const { return rows_.empty(); }
+  const Request& request() const { return request_; }
+
+ protected:
+  struct Row {
+    Decoder::Sequence sequence;
+    std::int64_t token;  // to be read in the next step
+  };
+  const GenerationConfig& config() const { return request_.settings->config; }
+  bool is_first() const { return steps_ == 0; }
+  // Are so many new tokens the most there may be, or is this the end token?
+  bool ends(std::int64_t token, std::int64_t new_tokens) const {
+    return new_tokens >= request_.most_new || config().is_eos(token);
+  }
+  void process(std::span<float> scores, std::span<const std::int64_t> tokens) const {
+    request_.settings->processors.apply(scores, {tokens, request_.limits});
+  }
+  // rows_[i] continues the old row parents[i] from now on.
+  void follow(Decoder& decoder, std::span<const std::size_t> parents, std::span<const std::int64_t> tokens);
+
+  Request request_;
+  std::vector<Row> rows_;
+  std::int64_t steps_ = 0;  // that have been chosen
+};
+
+// Greedy, or sampling where the config says so.
+std::unique_ptr<Search> make_search(Request request);
+
+}  // namespace attend

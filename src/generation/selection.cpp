@@ -1,0 +1,141 @@
+#include "generation/selection.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attend {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+constexpr std::size_t kLanes = 32;
+
+[[noreturn]] void fail_not_a_number() {
+  fail("the model's scores are not numbers (NaN): its weights are damaged or have overflowed");
+}
+
+// The largest of n numbers, n a multiple of kLanes; sets `nan` if one of them is none. In lanes, so that the
+// compiler makes vector instructions of it.
+float largest_of(const float* x, std::size_t n, bool& nan) {
+  float most[kLanes];
+  std::int32_t bad[kLanes] = {};
+  std::fill(most, most + kLanes, kNever);
+  for (std::size_t i = 0; i < n; i += kLanes)
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
+      bad[j] |= x[i + j] != x[i + j];
+    }
+  for (const std::int32_t one : bad) nan = nan || one != 0;
+  return *std::max_element(most, most + kLanes);
+}
+
+bool better(const Scored& a, const Scored& b) {
+  return a.first > b.first;
+}
+
+// torch.topk on the CPU (ATen/native/TopKImpl.h) uses these algorithms of the standard library, which alone
+// decide which of several equal scores are taken, and in which order.
+std::vector<Scored> torch_top_k(std::vector<Scored> queue, std::int64_t k, std::int64_t count) {
+  const auto middle = queue.begin() + k;
+  if (k * 64 <= count) {
+    std::partial_sort(queue.begin(), middle, queue.end(), better);
+  } else {
+    std::nth_element(queue.begin(), middle - 1, queue.end(), better);
+    std::sort(queue.begin(), middle - 1, better);
+  }
+  queue.resize(static_cast<std::size_t>(k));
+  return queue;
+}
+
+std::uint64_t mix(std::uint64_t x) {  // the finalizer of SplitMix64 (Steele et al. 2014)
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::int64_t arg_max(std::span<const float> scores) {
+  const std::size_t whole = scores.size() / kLanes * kLanes;
+  bool nan = false;
+  float largest = largest_of(scores.data(), whole, nan);
+  for (std::size_t i = whole; i < scores.size(); ++i) {
+    nan = nan || std::isnan(scores[i]);
+    largest = std::max(largest, scores[i]);
+  }
+  if (nan) fail_not_a_number();
+  return std::ranges::find(scores, largest) - scores.begin();
+}
+
+double random_fraction(std::uint64_t seed, std::uint64_t sequence, std::uint64_t step) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
+  const std::uint64_t bits = mix(mix(mix(seed + kGolden) + kGolden * (sequence + 1)) + kGolden * (step + 1));
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+std::int64_t draw(std::span<const float> scores, double fraction) {
+  float largest = kNever;
+  for (const float score : scores) {
+    if (std::isnan(score)) fail_not_a_number();
+    largest = std::max(largest, score);
+  }
+  if (largest == kNever) fail("no token is possible any more: the settings rule out the whole vocabulary");
+  if (!std::isfinite(largest))
+    fail("the model's scores are infinite: its weights are damaged or have overflowed");
+  std::vector<std::pair<std::int64_t, double>> sums;  // up to and with each possible token
+  double sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] == kNever) continue;
+    sum += std::exp(static_cast<double>(scores[i]) - largest);
+    sums.emplace_back(i, sum);
+  }
+  const auto chosen =
+      std::ranges::upper_bound(sums, fraction * sum, {}, [](const auto& s) { return s.second; });
+  return chosen == sums.end() ? sums.back().first : chosen->first;
+}
+
+std::vector<Scored> top_k(std::span<const float> scores, std::int64_t k) {
+  std::vector<Scored> queue;
+  for (std::size_t i = 0; i < scores.size(); ++i) queue.emplace_back(scores[i], i);
+  return torch_top_k(std::move(queue), k, static_cast<std::int64_t>(scores.size()));
+}
+
+std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const float> offsets,
+                          std::int64_t vocabulary, std::int64_t k) {
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()) * vocabulary;
+  std::vector<Scored> queue;
+  // A score can be among the best only if it is better than the k-th best before it. For partial_sort those
+  // that are not do not exist, so they need not be handed to it; nth_element wants them all.
+  const bool all = k * 64 > count;
+  std::vector<float> best;  // the k best so far, as a heap with the least of them in front
+  const auto take = [&](std::int64_t row, std::int64_t token) {
+    const float score = rows[row][token] + offsets[row];
+    if (std::isnan(score)) fail_not_a_number();
+    if (!all && static_cast<std::int64_t>(best.size()) == k) {
+      if (!(score > best.front())) return;
+      std::ranges::pop_heap(best, std::greater{});
+      best.pop_back();
+    }
+    queue.emplace_back(score, row * vocabulary + token);
+    if (all) return;
+    best.push_back(score);
+    std::ranges::push_heap(best, std::greater{});
+  };
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(rows.size()); ++row) {
+    std::int64_t token = 0;
+    for (; token + static_cast<std::int64_t>(kLanes) <= vocabulary; token += kLanes) {
+      bool nan = false;
+      const float largest = largest_of(rows[row] + token, kLanes, nan) + offsets[row];
+      const bool full = !all && static_cast<std::int64_t>(best.size()) == k;
+      if (full && !nan && !(largest > best.front()))
+        continue;  // rounding keeps the order: none of these is better
+      for (std::int64_t i = token; i < token + static_cast<std::int64_t>(kLanes); ++i) take(row, i);
+    }
+    for (; token < vocabulary; ++token) take(row, token);
+  }
+  return torch_top_k(std::move(queue), k, count);
+}
+
+}  // namespace attend

@@ -1,0 +1,53 @@
+#include "generation/token_search.h"
+
+#include "generation/selection.h"
+
+#include <numeric>
+
+namespace attend {
+
+TokenSearch::TokenSearch(Request request)
+    : Search(std::move(request)),
+      texts_(static_cast<std::size_t>(config().num_return_sequences), request_.tokens),
+      live_(texts_.size()) {
+  std::iota(live_.begin(), live_.end(), 0);
+}
+
+void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    std::vector<std::int64_t>& text = texts_[live_[i]];
+    const std::size_t row = is_first() ? 0 : i;  // all texts of a request begin with the same scores
+    const std::span<float> mine(scores + static_cast<std::int64_t>(row) * vocabulary,
+                                static_cast<std::size_t>(vocabulary));
+    if (row == i) process(mine, text);
+    const std::uint64_t stream = request_.number * texts_.size() + live_[i];
+    text.push_back(config().do_sample ? draw(mine, random_fraction(request_.settings->seed, stream,
+                                                                   static_cast<std::uint64_t>(steps_)))
+                                      : arg_max(mine));
+  }
+}
+
+void TokenSearch::advance(Decoder& decoder) {
+  std::vector<std::size_t> parents, live;
+  std::vector<std::int64_t> tokens;
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    const std::int64_t token = texts_[live_[i]].back();
+    if (request_.on_token) request_.on_token(live_[i], token);
+    if (ends(token, steps_ + 1)) continue;
+    parents.push_back(is_first() ? 0 : i);
+    tokens.push_back(token);
+    live.push_back(live_[i]);
+  }
+  follow(decoder, parents, tokens);
+  live_ = std::move(live);
+  ++steps_;
+}
+
+std::vector<GeneratedSequence> TokenSearch::results() const {
+  std::vector<GeneratedSequence> results;
+  for (const auto& text : texts_)
+    results.push_back({{text.begin() + static_cast<std::ptrdiff_t>(request_.tokens.size()), text.end()}});
+  return results;
+}
+
+}  // namespace attend

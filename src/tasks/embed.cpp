@@ -1,0 +1,92 @@
+// Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
+#include <attend/attend.h>
+
+#include <numeric>
+
+#include "models/model.h"
+#include "tasks/text_batches.h"
+
+namespace attend {
+namespace {
+
+// [T, d] -> [B, d].
+Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode) {
+  if (mode == SentencePooling::Mode::cls) return hidden.index_select(0, offsets.first_rows());
+  std::vector<Tensor> pooled;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    const Tensor rows = offsets.part(hidden, b);
+    pooled.push_back(mode == SentencePooling::Mode::max ? rows.amax(0) : rows.mean(0));
+  }
+  return at::stack(pooled);
+}
+
+// The architecture without a head, whose weights would only cost time.
+std::string base_architecture(const ModelDirectory& directory) {
+  const Family& family = find_family(directory.model_type());
+  for (std::string_view name : family.architectures)
+    if (name.ends_with("Model") && !name.ends_with("HeadModel")) return std::string(name);
+  return std::string(family.architectures.front());
+}
+
+}  // namespace
+
+struct Embedder::State {
+  Model model;
+  Tokenizer tokenizer;
+  SentencePooling pooling;
+
+  explicit State(const ModelDirectory& directory)
+      : model(Model::load(directory, Purpose::inference, base_architecture(directory))),
+        tokenizer(Tokenizer::from_file(directory.path())) {
+    if (!model.network()->encoder || model.network()->decoder)
+      fail("{}: expected an encoder such as BERT, found {}", directory.path().string(), directory.model_type());
+    pooling = directory.sentence_pooling().value_or(SentencePooling{});
+    const std::int64_t most = model.network()->encoder->embeddings->max_positions();
+    const auto length = static_cast<std::size_t>(std::min(most, pooling.max_length.value_or(most)));
+    // What the tokenizer file itself says of truncation is overruled, as in sentence-transformers.
+    tokenizer.truncation() = Truncation{.max_length = length};
+    tokenizer.padding().reset();
+  }
+};
+
+Embedder::Embedder(const std::filesystem::path& model)
+    : state_(std::make_unique<State>(ModelDirectory(model))) {}
+Embedder::Embedder(Embedder&&) noexcept = default;
+Embedder::~Embedder() = default;
+
+std::int64_t Embedder::size() const { return state_->model.network()->spec().encoder->embeddings.width; }
+
+std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts, const RunOptions& options) {
+  c10::InferenceMode inference;
+  Transformer network = state_->model.network();
+  std::vector<std::vector<float>> vectors(texts.size());
+  const auto encoded = encode_texts(state_->tokenizer, texts);
+  std::size_t done = 0;
+  for (const std::vector<std::size_t>& batch : batches_by_length(encoded, options.batch_tokens)) {
+    std::vector<std::vector<std::int64_t>> ids;
+    for (std::size_t i : batch) ids.push_back(encoded[i]);
+    const TokenBatch tokens = TokenBatch::from(ids);
+    Pass pass = Pass::inference();
+    Tensor pooled = pool(network->encode(tokens, pass), tokens.offsets, state_->pooling.mode);  // [B, d]
+    if (state_->pooling.normalize) pooled = pooled / at::linalg_vector_norm(pooled, 2, {1}, true).clamp_min(1e-12);
+    pooled = pooled.contiguous();
+    const float* row = pooled.const_data_ptr<float>();
+    for (std::size_t i : batch) {
+      vectors[i].assign(row, row + pooled.size(1));
+      row += pooled.size(1);
+    }
+    done += batch.size();
+    if (options.on_progress) options.on_progress(done, texts.size());
+  }
+  return vectors;
+}
+
+float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) fail("cosine similarity of vectors of {} and {} numbers", a.size(), b.size());
+  const double product = std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  const double norms = std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0) *
+                                 std::inner_product(b.begin(), b.end(), b.begin(), 0.0));
+  return norms == 0 ? 0 : static_cast<float>(product / norms);
+}
+
+}  // namespace attend

@@ -1,0 +1,54 @@
+#include "tasks/translate.h"
+
+#include "generation/generate.h"
+#include "tasks/text_batches.h"
+
+namespace attend {
+
+std::vector<std::string> translate(const Model& model, const Tokenizer& tokenizer,
+                                   const std::vector<std::string>& texts, const TranslateOptions& options) {
+  GenerationConfig config = GenerationConfig::of(model);
+  if (options.beams) config.num_beams = *options.beams;
+  if (options.length_penalty) config.length_penalty = *options.length_penalty;
+  if (options.max_length) config.max_length = *options.max_length;
+  const std::int64_t most = model.network()->encoder->embeddings->max_positions();
+  const auto sources = encode_texts(tokenizer, texts);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (static_cast<std::int64_t>(sources[i].size()) > most)
+      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most, texts[i]);
+
+  std::vector<std::string> translations(texts.size());
+  std::size_t done = 0;
+  GenerateOptions generate_options;
+  generate_options.batch_tokens = options.batch_tokens;
+  generate_options.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
+    const std::vector<std::int64_t>& ids = results.front().ids;
+    translations[i] = tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
+    if (options.on_progress) options.on_progress(++done, texts.size());
+  };
+  generate(model, sources, config, generate_options);
+  return translations;
+}
+
+struct Translator::State {
+  Model model;
+  Tokenizer tokenizer;
+
+  explicit State(const std::filesystem::path& directory)
+      : model(Model::load(ModelDirectory(directory), Purpose::inference)),
+        tokenizer(Tokenizer::from_file(directory)) {
+    if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
+      fail("{}: expected an encoder-decoder such as Marian, found {}", directory.string(), model.architecture());
+  }
+};
+
+Translator::Translator(const std::filesystem::path& model) : state_(std::make_unique<State>(model)) {}
+Translator::Translator(Translator&&) noexcept = default;
+Translator::~Translator() = default;
+
+std::vector<std::string> Translator::translate(const std::vector<std::string>& texts,
+                                               const TranslateOptions& options) {
+  return attend::translate(state_->model, state_->tokenizer, texts, options);
+}
+
+}  // namespace attend

@@ -1,0 +1,183 @@
+#include "tokenizers/added_tokens.h"
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace attend::tokenizers {
+namespace {
+
+char32_t last_character(std::string_view text) {
+  std::size_t at = text.size() - 1;
+  while (at > 0 && (text[at] & 0xC0) == 0x80) --at;
+  return unicode::decode(text.data() + at).value;
+}
+
+bool is_word_at_end(std::string_view text) {
+  return !text.empty() && unicode::is(last_character(text), unicode::word);
+}
+bool is_word_at_begin(std::string_view text) {
+  return !text.empty() && unicode::is(unicode::decode(text.data()).value, unicode::word);
+}
+// Where the white space at the end of `text` begins.
+std::size_t begin_of_last_space(std::string_view text) {
+  while (!text.empty()) {
+    const char32_t c = last_character(text);
+    if (!unicode::is(c, unicode::whitespace)) break;
+    text.remove_suffix(unicode::encoded_size(c));
+  }
+  return text.size();
+}
+// Where the white space that begins at `at` ends.
+std::size_t end_of_space(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const auto [c, size] = unicode::decode(text.data() + at);
+    if (!unicode::is(c, unicode::whitespace)) break;
+    at += size;
+  }
+  return at;
+}
+
+}  // namespace
+
+void AddedTokens::Matcher::add(std::string_view text, TokenId id) {
+  if (text.empty()) return;  // normalized away: there is nothing to find
+  trie.add(text, id);
+  begins[static_cast<unsigned char>(text[0])] = true;
+}
+
+void AddedTokens::read(const Json& list, const Model& model, const Normalizer* normalizer,
+                       const std::string& source) {
+  if (list.is_null()) return;
+  if (!list.is_array()) fail("{}: added_tokens is not a list", source);
+  auto next = static_cast<TokenId>(model.vocabulary().size());
+  std::vector<std::pair<AddedToken, TokenId>> tokens;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Fields read(list[i], source + ".added_tokens[" + std::to_string(i) + "]");
+    AddedToken token;
+    token.content = read.text({"content"});
+    if (token.content.empty()) continue;
+    token.special = read.flag({"special"}, false);
+    token.single_word = read.flag({"single_word"}, false);
+    token.left_strip = read.flag({"lstrip"}, false);
+    token.right_strip = read.flag({"rstrip"}, false);
+    token.normalized = read.flag({"normalized"}, !token.special);
+    TokenId id = find(token.content);
+    if (id < 0) id = model.vocabulary().find(token.content);
+    if (id < 0) id = next++;
+    if (id > Vocabulary::most_id) fail("{}: more than {} tokens", read.source(), Vocabulary::most_id);
+    const std::int64_t told = read.integer({"id"}, {}, 0, std::int64_t{1} << 32);
+    if (told != id)
+      warn("{}: the added token '{}' has id {} in the file, but gets {} as in `tokenizers`", source,
+           token.content, told, id);
+    if (token.special) special_.emplace(token.content, true);
+    ids_[token.content] = id;
+    by_id_[id] = token;
+    tokens.emplace_back(std::move(token), id);
+  }
+  // Of two tokens with the same text the special one counts, then the earlier one.
+  for (const bool special : {true, false}) {
+    for (const auto& [token, id] : tokens) {
+      if (is_special(token.content) != special) continue;
+      if (!token.normalized) {
+        raw_.add(token.content, id);
+        continue;
+      }
+      NormalizedText text(token.content, {}, false);
+      if (normalizer != nullptr) normalizer->apply(text);
+      normalized_.add(text.text(), id);
+    }
+  }
+}
+
+const AddedToken* AddedTokens::find(TokenId id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &found->second;
+}
+
+TokenId AddedTokens::find(std::string_view content) const {
+  const auto found = ids_.find(content);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+std::size_t AddedTokens::count_outside(const Vocabulary& vocabulary) const {
+  std::size_t count = 0;
+  for (const auto& [content, id] : ids_) count += vocabulary.find(content) < 0 ? 1 : 0;
+  return count;
+}
+
+template <class Emit>
+void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Emit emit) const {
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!matcher.begins[static_cast<unsigned char>(text[at])]) {
+      ++at;
+      continue;
+    }
+    std::size_t length = 0;
+    TokenId id = -1;
+    matcher.trie.find_prefixes(text.substr(at), [&](std::size_t found_length, TokenId found) {
+      length = found_length;
+      id = found;
+    });
+    if (id < 0) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = at, end = at + length;
+    at = end;  // a match that is refused still hides what lies in it
+    const AddedToken& token = *find(id);
+    if (token.single_word && (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end))))
+      continue;
+    if (token.left_strip) begin = std::max(begin_of_last_space(text.substr(0, begin)), done);
+    if (token.right_strip) end = end_of_space(text, end);
+    if (done < begin) emit(done, begin, TokenId{-1});
+    emit(begin, end, id);
+    done = end;
+  }
+  if (done < text.size()) emit(done, text.size(), TokenId{-1});
+}
+
+void AddedTokens::split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const {
+  const auto span = [](std::size_t begin, std::size_t end) {
+    return TextSpan{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  };
+  find_matches(text, raw_, [&](std::size_t begin, std::size_t end, TokenId id) {
+    if (begin >= end) return;
+    NormalizedText part(text.substr(begin, end - begin), span(begin, end), pieces.aligned);
+    if (id >= 0)
+      pieces.append(part, id);
+    else
+      split_normalized(std::move(part), normalizer, pieces);
+  });
+}
+
+void AddedTokens::split_normalized(NormalizedText text, const Normalizer* normalizer, Pieces& pieces) const {
+  if (normalizer != nullptr) normalizer->apply(text);
+  if (text.text().empty()) return;
+  const auto offset = static_cast<std::uint32_t>(pieces.text.size());
+  pieces.append(text);
+  const Piece whole = pieces.pieces.back();
+  pieces.pieces.pop_back();
+  find_matches(text.text(), normalized_, [&](std::size_t begin, std::size_t end, TokenId id) {
+    if (begin >= end) return;
+    Piece piece = pieces.cut(whole, offset + static_cast<std::uint32_t>(begin),
+                             offset + static_cast<std::uint32_t>(end));
+    piece.token = id;
+    pieces.pieces.push_back(piece);
+  });
+}
+
+Json AddedTokens::to_json() const {
+  Json list = Json::array();
+  for (const auto& [id, token] : by_id_)
+    list.push_back({{"id", id},
+                    {"content", token.content},
+                    {"single_word", token.single_word},
+                    {"lstrip", token.left_strip},
+                    {"rstrip", token.right_strip},
+                    {"normalized", token.normalized},
+                    {"special", token.special}});
+  return list;
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,72 @@
+// The "added_tokens" of tokenizer.json: texts that are one token whatever the model thinks of them.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "formats/json.h"
+#include "tokenizers/model.h"
+#include "tokenizers/normalizer.h"
+#include "tokenizers/text.h"
+#include "tokenizers/trie.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace attend::tokenizers {
+
+struct AddedToken {
+  std::string content;
+  bool single_word = false;                      // matches only where no word character stands next to it
+  bool left_strip = false, right_strip = false;  // takes the white space next to it along
+  bool normalized = true;                        // its normalized form is looked for in the normalized text
+  bool special = false;
+};
+
+class AddedTokens {
+ public:
+  // The list of tokenizer.json. A token that the model knows keeps the model's id; the others are numbered
+  // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says.
+  void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source);
+
+  // The text as pieces: added tokens, and the normalized text between them.
+  void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
+
+  bool is_special(std::string_view token) const { return special_.contains(token); }
+  const AddedToken* find(TokenId id) const;
+  TokenId find(std::string_view content) const;  // -1: none
+  TokenId end_id() const { return by_id_.empty() ? 0 : by_id_.rbegin()->first + 1; }
+  std::size_t count_outside(const Vocabulary& vocabulary) const;
+  Json to_json() const;
+
+ private:
+  // Finds the longest of several texts at the leftmost place.
+  struct Matcher {
+    Trie trie;
+    std::array<bool, 256> begins{};  // bytes that some text begins with
+
+    void add(std::string_view text, TokenId id);
+  };
+  struct Match {
+    std::size_t begin, end;
+    TokenId id;  // -1: between tokens
+  };
+  template <class Emit>
+  void find_matches(std::string_view text, const Matcher& matcher, Emit emit) const;
+  void split_normalized(NormalizedText text, const Normalizer* normalizer, Pieces& pieces) const;
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return hash_text(text); }
+  };
+  std::map<TokenId, AddedToken> by_id_;
+  std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
+  std::unordered_map<std::string, bool, Hash, std::equal_to<>> special_;
+  Matcher raw_, normalized_;
+};
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,28 @@
+// What happens to whole encodings: cutting, joining, truncating, padding. An encoding made without details
+// has only its ids filled in, and all of these leave the rest empty.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+namespace attend::tokenizers {
+
+// One token that a template adds.
+void append_special(Encoding& encoding, TokenId id, const std::string& token, std::int32_t type,
+                    bool details);
+
+// `more` behind `encoding`. Overflowing pieces are combined each with each, and those hold pieces again,
+// exactly as in `tokenizers`.
+void append(Encoding& encoding, const Encoding& more);
+
+// Keeps `max_length` tokens; the rest becomes `overflowing`, in pieces that share `stride` tokens.
+void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
+              Truncation::Direction direction);
+
+// Truncates one sequence, or two together, to `max_length` tokens.
+void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length);
+
+// The length that `padding` gives to encodings whose longest has `longest` tokens.
+std::size_t padded_length(const Padding& padding, std::size_t longest);
+void pad(Encoding& encoding, std::size_t length, const Padding& padding, bool details);
+
+}  // namespace attend::tokenizers

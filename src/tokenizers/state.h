@@ -1,0 +1,45 @@
+// What a Tokenizer holds.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "tokenizers/added_tokens.h"
+#include "tokenizers/decoder.h"
+#include "tokenizers/json_tables.h"
+#include "tokenizers/model.h"
+#include "tokenizers/normalizer.h"
+#include "tokenizers/post_processor.h"
+#include "tokenizers/pre_tokenizer.h"
+#include "tokenizers/scratch.h"
+
+#include <memory>
+#include <string>
+
+namespace attend {
+
+struct Tokenizer::State {
+  // Offsets have 32 bits, and normal forms may make a text up to 18 times as long.
+  static constexpr std::size_t most_text = std::size_t{1} << 27;
+
+  State(tokenizers::TokenizerJson json, const std::string& source);
+  std::string to_json() const;
+
+  Encoding encode(std::string_view text, const std::string_view* pair, const EncodeOptions& options,
+                  tokenizers::Scratch& scratch) const;
+  void encode_sequence(std::string_view text, int sequence, bool details, tokenizers::Scratch& scratch,
+                       Encoding& encoding) const;
+
+  std::unique_ptr<tokenizers::Model> model;
+  std::unique_ptr<tokenizers::Normalizer> normalizer;         // null: none
+  std::unique_ptr<tokenizers::PreTokenizer> pre_tokenizer;    // null: none
+  std::unique_ptr<tokenizers::PostProcessor> post_processor;  // null: none
+  std::unique_ptr<tokenizers::Decoder> decoder;               // null: tokens are joined with spaces
+  tokenizers::AddedTokens added;
+  std::optional<Truncation> truncation;
+  std::optional<Padding> padding;
+  bool needs_alignment = false;  // even where nobody asks for offsets
+  Json parts;                    // normalizer, pre_tokenizer, post_processor and decoder, as they were read
+  mutable tokenizers::ScratchPool scratch;
+};
+
+}  // namespace attend

@@ -1,0 +1,218 @@
+// A tokenizer as a row of parts: added tokens, normalizer, pre-tokenizer, model, truncation, post-processor,
+// padding; and back, the decoder. https://github.com/huggingface/tokenizers defines what each of them does.
+#include <attend/tokenizer.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/parallel.h"
+#include "base/utf8.h"
+#include "tokenizers/encoding.h"
+#include "tokenizers/scratch.h"
+#include "tokenizers/state.h"
+#include "tokenizers/vocabulary_files.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace attend {
+
+using namespace tokenizers;  // the parts a tokenizer is made of
+namespace {
+
+// Character indices for byte offsets of one text. A text of ASCII needs no table.
+class CharacterIndex {
+ public:
+  explicit CharacterIndex(std::string_view text) : size_(text.size()) {
+    if (unicode::is_ascii(text)) return;
+    index_.reserve(text.size());
+    std::uint32_t index = 0;
+    for (std::size_t at = 0; at < text.size(); ++index) {
+      const unsigned size = unicode::decode(text.data() + at).size;
+      index_.insert(index_.end(), size, index);
+      at += size;
+    }
+    count_ = index;
+  }
+  TextSpan characters(TextSpan bytes) const {
+    if (index_.empty() || bytes.begin >= size_) return bytes;
+    return {index_[bytes.begin], bytes.end < size_ ? index_[bytes.end] : count_};
+  }
+
+ private:
+  std::size_t size_;
+  std::vector<std::uint32_t> index_;  // of the character each byte belongs to
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path))
+    return Tokenizer(
+        std::make_unique<State>(read_tokenizer_json(read_file(path), path.string()), path.string()));
+  const std::filesystem::path file = path / "tokenizer.json";
+  if (std::filesystem::exists(file)) return from_file(file);
+  return Tokenizer(std::make_unique<State>(read_vocabulary_files(path), path.string()));
+}
+
+// Fills in what is asked for about one text, without special tokens. Scratch is one thread's.
+void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool details, Scratch& scratch,
+                                       Encoding& encoding) const {
+  if (text.size() > most_text) fail("a text of {} bytes is longer than {} bytes", text.size(), most_text);
+  if (const auto at = find_invalid_utf8(text)) fail("the text is not valid UTF-8 at byte {}", *at);
+  Pieces& pieces = scratch.pieces;
+  pieces.clear(details || needs_alignment);
+  added.split(text, normalizer.get(), pieces);
+  if (pre_tokenizer) pre_tokenizer->apply(pieces);
+  if (!model->reads_bytes()) pieces.write_byte_level();
+  Tokens& tokens = scratch.tokens;
+  tokens.clear(details);
+  model->tokenize(pieces, scratch.model, tokens);
+  encoding.ids.insert(encoding.ids.end(), tokens.ids.begin(), tokens.ids.end());
+  if (!details) return;
+
+  const CharacterIndex index(text);
+  const std::size_t count = tokens.ids.size();
+  encoding.type_ids.assign(count, sequence);
+  encoding.attention_mask.assign(count, 1);
+  encoding.special_tokens_mask.assign(count, 0);
+  encoding.sequence_ids.assign(count, sequence);
+  encoding.tokens.reserve(count);
+  encoding.offsets.reserve(count);
+  encoding.word_ids.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const TokenPlace& place = tokens.places[i];
+    const Piece& piece = pieces.pieces[place.piece];
+    if (place.literal)
+      encoding.tokens.emplace_back(pieces.view(piece).substr(place.begin, place.end - place.begin));
+    else
+      encoding.tokens.emplace_back(model->vocabulary().token(tokens.ids[i]));
+    TextSpan bytes{place.begin, place.end};  // as `tokenizers` has it where a token reaches beyond its piece
+    if (place.begin < place.end && piece.begin + place.end <= piece.end)
+      bytes = {pieces.alignment[piece.begin + place.begin].begin,
+               pieces.alignment[piece.begin + place.end - 1].end};
+    encoding.offsets.push_back(index.characters(bytes));
+    encoding.word_ids.push_back(static_cast<std::int32_t>(place.piece));
+  }
+}
+
+// All steps but padding.
+Encoding Tokenizer::State::encode(std::string_view text, const std::string_view* pair,
+                                  const EncodeOptions& options, Scratch& scratch) const {
+  const bool details = options.with_details;
+  std::vector<Encoding> sequences(pair != nullptr ? 2 : 1);
+  encode_sequence(text, 0, details, scratch, sequences[0]);
+  if (pair != nullptr) encode_sequence(*pair, 1, details, scratch, sequences[1]);
+  if (truncation) {
+    const std::size_t added_count =
+        options.special_tokens && post_processor ? post_processor->added(pair != nullptr) : 0;
+    if (truncation->max_length < added_count)
+      fail("truncation: max_length is {}, but the special tokens alone are {}", truncation->max_length,
+           added_count);
+    truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *truncation,
+             truncation->max_length - added_count);
+  }
+  if (post_processor) post_processor->apply(sequences, options.special_tokens, details);
+  Encoding result = std::move(sequences[0]);
+  for (std::size_t i = 1; i < sequences.size(); ++i) append(result, sequences[i]);
+  if (!details) result.overflowing.clear();
+  return result;
+}
+
+Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  const auto scratch = state_->scratch.borrow();
+  Encoding encoding = state_->encode(text, nullptr, options, *scratch);
+  if (state_->padding)
+    pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
+        options.with_details);
+  return encoding;
+}
+
+Encoding Tokenizer::encode_pair(std::string_view text, std::string_view pair,
+                                const EncodeOptions& options) const {
+  const auto scratch = state_->scratch.borrow();
+  Encoding encoding = state_->encode(text, &pair, options, *scratch);
+  if (state_->padding)
+    pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
+        options.with_details);
+  return encoding;
+}
+
+std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts,
+                                              const EncodeOptions& options) const {
+  std::vector<Encoding> encodings(texts.size());
+  parallel_for(texts.size(), 16, [&](std::size_t begin, std::size_t end) {
+    const auto scratch = state_->scratch.borrow();
+    for (std::size_t i = begin; i < end; ++i)
+      encodings[i] = state_->encode(texts[i], nullptr, options, *scratch);
+  });
+  if (state_->padding) {
+    std::size_t longest = 0;
+    for (const Encoding& encoding : encodings) longest = std::max(longest, encoding.ids.size());
+    const std::size_t length = padded_length(*state_->padding, longest);
+    for (Encoding& encoding : encodings) pad(encoding, length, *state_->padding, options.with_details);
+  }
+  return encodings;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const TokenId id : ids) {
+    std::optional<std::string> token = id_to_token(id);
+    if (!token || (skip_special_tokens && state_->added.is_special(*token))) continue;
+    tokens.push_back(std::move(*token));
+  }
+  std::string text;
+  if (state_->decoder) state_->decoder->apply(tokens);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0 && !state_->decoder) text += ' ';
+    text += tokens[i];
+  }
+  return text;
+}
+
+std::size_t Tokenizer::vocabulary_size() const {
+  return state_->model->vocabulary().size() + state_->added.count_outside(state_->model->vocabulary());
+}
+
+std::optional<TokenId> Tokenizer::token_to_id(std::string_view token) const {
+  TokenId id = state_->added.find(token);
+  if (id < 0) id = state_->model->vocabulary().find(token);
+  if (id < 0) return {};
+  return id;
+}
+
+std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
+  if (const AddedToken* token = state_->added.find(id)) return token->content;
+  if (!state_->model->vocabulary().contains(id)) return {};
+  return std::string(state_->model->vocabulary().token(id));
+}
+
+std::optional<Truncation>& Tokenizer::truncation() {
+  return state_->truncation;
+}
+const std::optional<Truncation>& Tokenizer::truncation() const {
+  return state_->truncation;
+}
+std::optional<Padding>& Tokenizer::padding() {
+  return state_->padding;
+}
+const std::optional<Padding>& Tokenizer::padding() const {
+  return state_->padding;
+}
+
+std::string Tokenizer::to_json() const {
+  return state_->to_json();
+}
+
+void Tokenizer::save(const std::filesystem::path& path) const {
+  write_file_atomically(path, to_json());
+}
+
+}  // namespace attend

@@ -1,0 +1,282 @@
+#include "tokenizers/trainer.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "tokenizers/byte_level.h"
+#include "tokenizers/json_tables.h"
+#include "tokenizers/trainer_bpe.h"
+#include "tokenizers/unicode.h"
+
+#include <algorithm>
+#include <map>
+
+namespace attend::tokenizers {
+namespace {
+
+using Preset = TrainerOptions::Preset;
+using Kind = TrainerOptions::Model;
+
+struct PresetFields {
+  std::vector<std::string> special_tokens;
+  std::string single, pair;
+  Json config;  // what tokenizer_config.json says about special tokens
+};
+
+PresetFields fields_of(Preset preset) {
+  switch (preset) {
+    case Preset::plain:
+      break;
+    case Preset::gpt2:
+      return {{"<|endoftext|>"},
+              "",
+              "",
+              {{"bos_token", "<|endoftext|>"},
+               {"eos_token", "<|endoftext|>"},
+               {"unk_token", "<|endoftext|>"},
+               {"model_max_length", 1024}}};
+    case Preset::translation:
+      return {
+          {"</s>", "<unk>", "<pad>"},
+          "$A </s>",
+          "$A $B </s>",
+          {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"model_max_length", 512}}};
+    case Preset::bert:
+      return {{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
+              "[CLS] $A [SEP]",
+              "[CLS] $A [SEP] $B:1 [SEP]:1",
+              {{"unk_token", "[UNK]"},
+               {"sep_token", "[SEP]"},
+               {"pad_token", "[PAD]"},
+               {"cls_token", "[CLS]"},
+               {"mask_token", "[MASK]"},
+               {"model_max_length", 512}}};
+  }
+  return {{}, "", "", Json::object()};
+}
+
+Json byte_level(bool add_prefix_space) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", true},
+          {"use_regex", true}};
+}
+
+// The pieces of a template; `ids` knows the special tokens.
+Json read_template(const std::string& text, const std::map<std::string, std::size_t>& ids, Json& specials) {
+  Json pieces = Json::array();
+  for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::string name = text.substr(at, end - at);
+    at = end;
+    int type = 0;
+    const std::size_t colon = name.rfind(':');
+    if (colon != name.npos && colon + 2 == name.size() && name[colon + 1] >= '0' && name[colon + 1] <= '9') {
+      type = name[colon + 1] - '0';
+      name.resize(colon);
+    }
+    if (name == "$A" || name == "$B") {
+      pieces.push_back({{"Sequence", {{"id", name.substr(1)}, {"type_id", type}}}});
+      continue;
+    }
+    const auto id = ids.find(name);
+    if (id == ids.end()) fail("template '{}': '{}' is neither $A nor $B nor a special token", text, name);
+    pieces.push_back({{"SpecialToken", {{"id", name}, {"type_id", type}}}});
+    specials[name] = {{"id", name}, {"ids", {id->second}}, {"tokens", {name}}};
+  }
+  return pieces;
+}
+
+// Everything but the model: how text is cut up and put together again.
+struct Surroundings {
+  Json normalizer, pre_tokenizer, decoder;
+};
+
+Surroundings surroundings(const TrainerOptions& options) {
+  Surroundings result;
+  if (options.lowercase) result.normalizer = {{"type", "Lowercase"}};
+  const bool translation = options.preset == Preset::translation;
+  switch (options.model) {
+    case Kind::bpe:
+      // A word that begins a sentence is the same token as within it; the space goes away again in the
+      // decoder.
+      result.pre_tokenizer = byte_level(translation);
+      result.decoder = byte_level(translation);
+      if (translation)
+        result.decoder = {
+            {"type", "Sequence"},
+            {"decoders",
+             {byte_level(true), {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
+      break;
+    case Kind::wordpiece:
+      result.normalizer = {{"type", "BertNormalizer"},
+                           {"clean_text", true},
+                           {"handle_chinese_chars", true},
+                           {"strip_accents", nullptr},
+                           {"lowercase", options.lowercase}};
+      result.pre_tokenizer = {{"type", "BertPreTokenizer"}};
+      result.decoder = {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}};
+      break;
+    case Kind::character:
+      result.decoder = {{"type", "Fuse"}};
+      break;
+  }
+  return result;
+}
+
+// One token per character, in the order of their code points.
+BpeResult train_characters(const std::vector<WordCount>& lines,
+                           const std::vector<std::string>& special_tokens) {
+  BpeTraining training{};
+  training.vocabulary_size = SIZE_MAX;
+  training.min_frequency = UINT64_MAX;  // nothing is merged
+  training.special_tokens = special_tokens;
+  return train_bpe(lines, training);
+}
+
+Json post_processor(const TrainerOptions& options, const PresetFields& preset,
+                    const std::map<std::string, std::size_t>& ids) {
+  std::string single = options.single_template.empty() ? preset.single : options.single_template;
+  std::string pair = options.pair_template.empty() ? preset.pair : options.pair_template;
+  const Json trim = byte_level(options.preset == Preset::translation);
+  if (single.empty() && pair.empty()) return options.model == Kind::bpe ? trim : Json();
+  if (single.empty()) single = "$A";
+  if (pair.empty()) pair = "$A $B:1";
+  Json specials = Json::object();
+  const Json single_pieces = read_template(single, ids, specials),
+             pair_pieces = read_template(pair, ids, specials);
+  Json result = {{"type", "TemplateProcessing"},
+                 {"single", single_pieces},
+                 {"pair", pair_pieces},
+                 {"special_tokens", specials}};
+  if (options.model == Kind::bpe) result = {{"type", "Sequence"}, {"processors", {trim, result}}};
+  return result;
+}
+
+std::string model_json(const TrainerOptions& options, const BpeResult& result,
+                       const std::vector<std::string>& special_tokens) {
+  const bool wordpiece = options.model == Kind::wordpiece;
+  Json fields;
+  if (wordpiece) {
+    fields = {{"type", "WordPiece"},
+              {"unk_token", "[UNK]"},
+              {"continuing_subword_prefix", "##"},
+              {"max_input_chars_per_word", 100}};
+  } else {
+    // Byte-level BPE knows every byte; a character model knows only the characters it has seen.
+    const bool unknown =
+        options.model == Kind::character &&
+        std::find(special_tokens.begin(), special_tokens.end(), "<unk>") != special_tokens.end();
+    fields = {{"type", "BPE"},
+              {"dropout", nullptr},
+              {"unk_token", unknown ? Json("<unk>") : Json()},
+              {"continuing_subword_prefix", nullptr},
+              {"end_of_word_suffix", nullptr},
+              {"fuse_unk", false},
+              {"byte_fallback", false},
+              {"ignore_merges", false}};
+  }
+  std::string text = fields.dump();
+  text.pop_back();
+  text += ",\n\"vocab\":{";
+  for (std::size_t id = 0; id < result.tokens.size(); ++id)
+    text += (id > 0 ? ",\n" : "\n") + Json(result.tokens[id]).dump() + ':' + std::to_string(id);
+  text += "\n}";
+  if (!wordpiece) {
+    text += ",\n\"merges\":[";
+    for (const auto& merge : result.merges)
+      text += (&merge != result.merges.data() ? ",\n[" : "\n[") + Json(result.tokens[merge.first]).dump() +
+              ',' + Json(result.tokens[merge.second]).dump() + ']';
+    text += "\n]";
+  }
+  return text + '}';
+}
+
+}  // namespace
+
+TrainedTokenizer train_tokenizer(const TrainerOptions& options,
+                                 const std::vector<std::filesystem::path>& files) {
+  if (files.empty()) fail("a tokenizer is trained from files, none is given");
+  PresetFields preset = fields_of(options.preset);
+  std::vector<std::string> special_tokens = preset.special_tokens;
+  for (const std::string& token : options.special_tokens)
+    if (std::find(special_tokens.begin(), special_tokens.end(), token) == special_tokens.end())
+      special_tokens.push_back(token);
+  for (const std::string& token : special_tokens)
+    if (token.empty()) fail("a special token is empty");
+  if (options.model == Kind::wordpiece &&
+      std::find(special_tokens.begin(), special_tokens.end(), "[UNK]") == special_tokens.end())
+    fail("wordpiece needs the special token [UNK]: use the preset bert or name it");
+
+  // Before the long work: a template that names no special token is an error.
+  std::map<std::string, std::size_t> ids;
+  for (std::size_t i = 0; i < special_tokens.size(); ++i) ids[special_tokens[i]] = i;
+  const Json processor = post_processor(options, preset, ids);
+
+  const Surroundings around = surroundings(options);
+  const auto normalizer =
+      around.normalizer.is_null() ? nullptr : make_normalizer(around.normalizer, "normalizer");
+  const auto pre_tokenizer =
+      around.pre_tokenizer.is_null() ? nullptr : make_pre_tokenizer(around.pre_tokenizer, "pre_tokenizer");
+  const std::vector<WordCount> words = count_words(files, normalizer.get(), pre_tokenizer.get());
+  if (words.empty()) fail("{}: no text to train a tokenizer from", files[0].string());
+
+  BpeResult result;
+  if (options.model == Kind::character) {
+    result = train_characters(words, special_tokens);
+  } else {
+    BpeTraining training{.vocabulary_size = options.vocabulary_size,
+                         .min_frequency = options.min_frequency,
+                         .limit_alphabet = options.limit_alphabet,
+                         .special_tokens = special_tokens,
+                         .alphabet = {},
+                         .prefix = options.model == Kind::wordpiece ? "##" : ""};
+    if (options.model == Kind::bpe)
+      for (int byte = 0; byte < 256; ++byte)
+        training.alphabet.emplace_back(byte_level_letter(static_cast<unsigned char>(byte)));
+    result = train_bpe(words, training);
+    if (result.tokens.size() < options.vocabulary_size)
+      inform("the text has only enough pairs for {} tokens, not {}", result.tokens.size(),
+             options.vocabulary_size);
+  }
+
+  Json added = Json::array();
+  for (std::size_t i = 0; i < special_tokens.size(); ++i)
+    added.push_back({{"id", i},
+                     {"content", special_tokens[i]},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  TrainedTokenizer trained;
+  trained.vocabulary_size = result.tokens.size();
+  const std::pair<const char*, const Json&> parts[] = {{"added_tokens", added},
+                                                       {"normalizer", around.normalizer},
+                                                       {"pre_tokenizer", around.pre_tokenizer},
+                                                       {"post_processor", processor},
+                                                       {"decoder", around.decoder}};
+  std::string& text = trained.tokenizer_json;
+  text = "{\n\"version\":\"1.0\",\n\"truncation\":null,\n\"padding\":null";
+  for (const auto& [name, value] : parts) text += ",\n\"" + std::string(name) + "\":" + value.dump();
+  text += ",\n\"model\":" + model_json(options, result, special_tokens) + "\n}\n";
+
+  trained.config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+  // Without these transformers would switch the prefix space off again, and give every model token types.
+  if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
+  if (options.preset != Preset::bert) trained.config["model_input_names"] = {"input_ids", "attention_mask"};
+  for (const auto& [name, value] : preset.config.items()) trained.config[name] = value;
+  if (options.model == Kind::character && ids.contains("<unk>")) trained.config["unk_token"] = "<unk>";
+  if (options.model_max_length) trained.config["model_max_length"] = *options.model_max_length;
+  return trained;
+}
+
+void TrainedTokenizer::save(const std::filesystem::path& directory) const {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) fail("{}: {}", directory.string(), error.message());
+  write_file_atomically(directory / "tokenizer.json", tokenizer_json);
+  write_file_atomically(directory / "tokenizer_config.json", config.dump(2) + '\n');
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,45 @@
+// Trains tokenizers from text files. The files are read in pieces, so they may be larger than memory.
+#pragma once
+
+#include "formats/json.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend::tokenizers {
+
+struct TrainerOptions {
+  // bpe: byte-level BPE, as GPT-2's. wordpiece: as BERT's. character: one token per character.
+  enum class Model { bpe, wordpiece, character } model = Model::bpe;
+  // What surrounds the model: special tokens, their template, how words begin.
+  //   plain        nothing
+  //   gpt2         <|endoftext|>, which nothing adds
+  //   translation  </s> (id 0), <unk>, <pad>; A </s>, A B </s>: for encoder-decoders such as Marian
+  //   bert         [PAD] [UNK] [CLS] [SEP] [MASK]; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
+  enum class Preset { plain, gpt2, translation, bert } preset = Preset::plain;
+  std::size_t vocabulary_size = 30000;      // with special tokens and alphabet; not for `character`
+  std::uint64_t min_frequency = 0;          // pairs seen less often are not merged
+  std::size_t limit_alphabet = 0;           // at most that many characters, the most frequent; 0: all
+  std::vector<std::string> special_tokens;  // behind those of the preset
+  bool lowercase = false;
+  // As "[CLS] $A [SEP] $B:1 [SEP]:1": $A and $B are the texts, the rest special tokens, behind the colon the
+  // type. Empty: as the preset says.
+  std::string single_template, pair_template;
+  std::optional<std::int64_t> model_max_length;  // for tokenizer_config.json; nothing: as the preset says
+};
+
+struct TrainedTokenizer {
+  std::string tokenizer_json;
+  Json config;  // tokenizer_config.json, as transformers reads it
+  std::size_t vocabulary_size;
+
+  void save(const std::filesystem::path& directory) const;  // made if it is not there
+};
+
+TrainedTokenizer train_tokenizer(const TrainerOptions& options,
+                                 const std::vector<std::filesystem::path>& files);
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,76 @@
+// What tokenization asks about code points. The data are utf8proc's, corrected to the Unicode versions that
+// `tokenizers` 0.22.2 was built with (its parts use four different ones), so that both see the same text.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::unicode {
+
+enum Class : std::uint16_t {
+  whitespace = 1 << 0,       // White_Space
+  letter = 1 << 1,           // \p{L} of regular expressions
+  number = 1 << 2,           // \p{N} of regular expressions
+  numeric = 1 << 3,          // N, of the Digits pre-tokenizer
+  punctuation = 1 << 4,      // P, and ASCII punctuation
+  other = 1 << 5,            // Cc, Cf, Co: what BERT drops
+  nonspacing_mark = 1 << 6,  // Mn
+  mark = 1 << 7,             // M
+  word = 1 << 8,             // \w
+  ideograph = 1 << 9,        // the CJK blocks that BERT sets apart
+  cased = 1 << 10,           // changes when lower-cased
+  unstable = 1 << 11,        // may change under a normal form: decomposes, composes or is reordered
+};
+
+namespace detail {
+constexpr std::size_t page_count = 0x110000 >> 8;
+extern std::atomic<const std::uint16_t*> pages[page_count];
+const std::uint16_t* fill_page(std::size_t page);
+}  // namespace detail
+
+// The classes of a code point, as a sum of Class. Computed once per 256 code points, then one look-up.
+inline std::uint16_t classes(char32_t c) {
+  const std::uint16_t* page = detail::pages[c >> 8].load(std::memory_order_acquire);
+  if (page == nullptr) page = detail::fill_page(c >> 8);
+  return page[c & 0xFF];
+}
+inline bool is(char32_t c, int wanted) {
+  return (classes(c) & wanted) != 0;
+}
+
+// The code point that begins at `at` of valid UTF-8, and its size in bytes.
+struct Decoded {
+  char32_t value;
+  unsigned size;
+};
+inline Decoded decode(const char* at) {
+  const auto byte = [at](int i) { return static_cast<char32_t>(static_cast<unsigned char>(at[i])); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  if (byte(0) < 0xE0) return {(byte(0) & 0x1F) << 6 | (byte(1) & 0x3F), 2};
+  if (byte(0) < 0xF0) return {(byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
+  return {(byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
+}
+inline unsigned encoded_size(char32_t c) {
+  return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+}
+std::size_t count(std::string_view text);  // code points
+bool is_ascii(std::string_view text);
+
+// One code point of a rewritten text and what it stands for in the text before: 0, it replaces one code
+// point; 1, it is inserted; -n, it replaces one code point and the n that follow are dropped.
+struct Step {
+  char32_t value;
+  std::int32_t change;
+};
+
+// Full lower-casing of one code point: one step, or two (U+0130).
+void append_lowercase(char32_t c, std::vector<Step>& steps);
+
+// Normal forms (Unicode Standard Annex #15).
+enum class Form { nfc, nfd, nfkc, nfkd };
+void normalize(std::string_view text, Form form, std::vector<Step>& steps);
+
+}  // namespace attend::unicode

@@ -1,0 +1,58 @@
+// Token texts and their ids, in two flat tables.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::tokenizers {
+
+class Vocabulary {
+ public:
+  static constexpr TokenId most_id = (1 << 24) - 1;
+
+  // Error if the text or the id is taken, or the id is negative or above most_id; `source` names the file.
+  // Where texts may `repeat`, find() gives the id that was added last.
+  void add(std::string_view token, std::int64_t id, const std::string& source, bool repeat = false);
+  void reserve(std::size_t tokens);
+
+  TokenId find(std::string_view token) const;  // -1: not in the vocabulary
+  bool contains(TokenId id) const {
+    return id >= 0 && static_cast<std::size_t>(id) < places_.size() &&
+           places_[static_cast<std::size_t>(id)].used;
+  }
+  std::string_view token(TokenId id) const {  // of an id in the vocabulary
+    const Place& place = places_[static_cast<std::size_t>(id)];
+    return std::string_view(texts_).substr(place.begin, place.size);
+  }
+  std::size_t size() const { return count_; }
+  TokenId end_id() const { return static_cast<TokenId>(places_.size()); }  // one above the highest id
+
+ private:
+  struct Place {
+    std::uint32_t begin = 0;
+    std::uint32_t size : 31 = 0;
+    std::uint32_t used : 1 = 0;
+  };
+
+  std::string texts_;
+  std::vector<Place> places_;  // by id
+  struct Slot {
+    std::uint32_t hash = 0;  // the upper half of the text's, to tell most others apart without reading them
+    TokenId id = -1;         // -1: free
+  };
+  void grow(std::size_t slots);
+  std::size_t slot_of(std::string_view token, std::uint64_t hash) const;  // that holds it, or would
+
+  std::vector<Slot> slots_;  // open addressing by the lower half of the hash
+  std::size_t count_ = 0;
+};
+
+// A fast hash of short texts (not for hostile keys in large numbers: tables stay bounded by the file's size).
+std::uint64_t hash_text(std::string_view text);
+
+}  // namespace attend::tokenizers

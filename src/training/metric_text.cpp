@@ -1,0 +1,136 @@
+#include "training/metric_text.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+#include <algorithm>
+
+#include <utf8proc.h>
+
+namespace attend {
+namespace {
+
+bool is_space(char32_t c) {
+  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f);
+  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+bool is_cased(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+         category == UTF8PROC_CATEGORY_LT;
+}
+
+// Unicode's Case_Ignorable: marks, modifiers, and punctuation that may stand inside a word.
+bool is_case_ignorable(char32_t c) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      return std::u32string_view(
+                 U"'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a")
+                 .find(c) != std::u32string_view::npos;
+  }
+}
+
+std::u32string decode(std::string_view text) {
+  std::u32string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    result.push_back(c.value);
+    at += c.size;
+  }
+  return result;
+}
+
+// Capital sigma at `at` ends a word: a cased letter before it and none behind, whatever is ignorable aside.
+bool is_final_sigma(const std::u32string& text, std::size_t at) {
+  std::size_t before = at, after = at + 1;
+  while (before > 0 && is_case_ignorable(text[before - 1])) --before;
+  while (after < text.size() && is_case_ignorable(text[after])) ++after;
+  return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
+}
+
+// The starts of all n-grams of a sequence, in the order of their contents.
+std::vector<const std::uint32_t*> sorted_ngrams(std::span<const std::uint32_t> sequence, std::size_t n) {
+  std::vector<const std::uint32_t*> starts;
+  for (std::size_t i = 0; i + n <= sequence.size(); ++i) starts.push_back(sequence.data() + i);
+  std::sort(starts.begin(), starts.end(), [n](const std::uint32_t* a, const std::uint32_t* b) {
+    return std::lexicographical_compare(a, a + n, b, b + n);
+  });
+  return starts;
+}
+
+}  // namespace
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  const auto close = [&](std::size_t end) {
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    if (is_space(c.value)) {
+      close(at);
+      begin = at + c.size;
+    }
+    at += c.size;
+  }
+  close(text.size());
+  return words;
+}
+
+std::string_view strip_end(std::string_view text) {
+  const std::vector<std::string_view> words = split_words(text);
+  if (words.empty()) return {};
+  return text.substr(0, static_cast<std::size_t>(words.back().data() + words.back().size() - text.data()));
+}
+
+std::string lowercase(std::string_view text) {
+  const std::u32string given = decode(text);
+  std::string result;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == U'\u0130') {
+      result += "i\u0307";
+    } else if (given[i] == U'\u03a3') {
+      append_utf8(result, is_final_sigma(given, i) ? U'\u03c2' : U'\u03c3');
+    } else {
+      append_utf8(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(given[i]))));
+    }
+  }
+  return result;
+}
+
+NgramMatches& NgramMatches::operator+=(const NgramMatches& other) {
+  hypothesis += other.hypothesis;
+  reference += other.reference;
+  matched += other.matched;
+  return *this;
+}
+
+NgramMatches match_ngrams(std::span<const std::uint32_t> hypothesis, std::span<const std::uint32_t> reference,
+                          std::size_t n) {
+  const auto ours = sorted_ngrams(hypothesis, n), theirs = sorted_ngrams(reference, n);
+  NgramMatches result{static_cast<std::int64_t>(ours.size()), static_cast<std::int64_t>(theirs.size()), 0};
+  for (std::size_t i = 0, j = 0; i < ours.size() && j < theirs.size();) {
+    const auto order = std::lexicographical_compare_three_way(ours[i], ours[i] + n, theirs[j], theirs[j] + n);
+    if (order == 0) ++result.matched;
+    if (order <= 0) ++i;
+    if (order >= 0) ++j;
+  }
+  return result;
+}
+
+void check_parallel(std::span<const std::string> hypotheses, std::span<const std::string> references) {
+  if (hypotheses.size() != references.size())
+    fail("expected one hypothesis for each of {} references, found {}", references.size(), hypotheses.size());
+  if (hypotheses.empty()) fail("there are no sentences to score");
+}
+
+}  // namespace attend

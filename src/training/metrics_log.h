@@ -1,0 +1,26 @@
+// A run's figures over time: metrics.jsonl for programs, TensorBoard events for people.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/tensorboard.h"
+
+namespace attend {
+
+class MetricsLog {
+ public:
+  // Goes on with what lies in `directory` up to `step`: lines of later steps, of a run that was killed before
+  // it could save, are dropped.
+  MetricsLog(const std::filesystem::path& directory, std::int64_t step);
+  // One line {"step": ..., "name": value, ...}.
+  void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+
+ private:
+  std::filesystem::path path_;
+  TensorBoardWriter events_;
+};
+
+}  // namespace attend

@@ -1,0 +1,35 @@
+// Random numbers that follow from a seed and a place (an epoch, a step), so that nothing needs saving.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace attend {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed, std::int64_t place = 0)
+      : state_(mix(mix(seed) ^ static_cast<std::uint64_t>(place))) {}
+
+  std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }
+  // In [0, count); 0 if count is 0. The bias for counts below 2^32 is under 2^-32.
+  std::uint64_t below(std::uint64_t count) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * count) >> 64);
+  }
+  // The same on every machine, unlike std::shuffle.
+  template <class T>
+  void shuffle(std::vector<T>& items) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  }
+
+ private:
+  static std::uint64_t mix(std::uint64_t x) {  // splitmix64's finalizer
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+  std::uint64_t state_;
+};
+
+}  // namespace attend

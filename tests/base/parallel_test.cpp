@@ -1,0 +1,92 @@
+#include "base/parallel.h"
+
+#include "temporary_directory.h"
+
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// Sets the number of threads for one test.
+class Threads {
+ public:
+  explicit Threads(std::size_t count) { set_thread_count(count); }
+  ~Threads() { set_thread_count(0); }
+};
+
+TEST(ParallelFor, VisitsEveryItemOnce) {
+  const Threads threads(4);
+  for (const std::size_t count : {0, 1, 2, 7, 1000}) {
+    for (const std::size_t grain : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{1000},
+                                    std::numeric_limits<std::size_t>::max()}) {
+      std::vector<std::atomic<int>> visits(count);
+      parallel_for(count, grain, [&](std::size_t begin, std::size_t end) {
+        EXPECT_LT(begin, end);
+        EXPECT_LE(end - begin, std::max<std::size_t>(grain, 1));
+        for (std::size_t i = begin; i < end; ++i) ++visits.at(i);
+      });
+      for (const auto& visit : visits) ASSERT_EQ(visit, 1);
+    }
+  }
+}
+
+TEST(ParallelFor, UsesSeveralThreads) {
+  const Threads threads(3);
+  std::mutex lock;
+  std::set<std::thread::id> seen;
+  std::atomic<int> arrived = 0;
+  parallel_for(3, 1, [&](std::size_t, std::size_t) {
+    ++arrived;
+    while (arrived < 3) std::this_thread::yield();  // ends only if all three pieces run at once
+    const std::lock_guard guard(lock);
+    seen.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(seen.size(), 3u);
+  EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
+}
+
+TEST(ParallelFor, RethrowsAndStops) {
+  const Threads threads(4);
+  std::atomic<int> pieces = 0;
+  const std::string message = error_of([&] {
+    parallel_for(1'000'000, 1, [&](std::size_t begin, std::size_t) {
+      ++pieces;
+      if (begin == 10) throw Error("piece 10");
+    });
+  });
+  EXPECT_EQ(message, "piece 10");
+  EXPECT_LT(pieces, 1'000'000);
+}
+
+TEST(ParallelFor, NestedRunsOnItsCaller) {
+  const Threads threads(4);
+  std::atomic<int> sum = 0;
+  parallel_for(4, 1, [&](std::size_t, std::size_t) {
+    const auto caller = std::this_thread::get_id();
+    parallel_for(100, 1, [&](std::size_t, std::size_t) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++sum;
+    });
+  });
+  EXPECT_EQ(sum, 400);
+}
+
+TEST(ThreadCount, IsWhatWasAskedFor) {
+  EXPECT_GE(thread_count(), 1u);
+  {
+    const Threads threads(7);
+    EXPECT_EQ(thread_count(), 7u);
+  }
+  EXPECT_TRUE(
+      contains(error_of([] { set_thread_count(1'000'000); }), "expected at most 1024, found 1000000"));
+}
+
+}  // namespace
+}  // namespace attend

@@ -1,0 +1,270 @@
+// A result does not depend on what else is generated, and nothing stays in the cache.
+#include "generation/generate.h"
+
+#include "generation/models.h"
+#include "generation/tensors.h"
+#include "temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+GenerationConfig config_of(const Model& model, const Json& settings) {
+  GenerationConfig config = GenerationConfig::of(model);
+  config.apply(Fields(settings, "settings"), true);
+  return config;
+}
+
+struct Case {
+  const char* model;
+  const char* settings;
+};
+
+class Alone : public testing::TestWithParam<Case> {};
+
+TEST_P(Alone, GivesTheSameAsInABatch) {
+  const Model model = load_model(GetParam().model);
+  const GenerationConfig config = config_of(model, Json::parse(GetParam().settings));
+  const auto prompts = make_prompts(23);
+  const auto together = generate(model, prompts, config, {.seed = 5});
+  const auto each = static_cast<std::size_t>(config.num_return_sequences);
+  ASSERT_EQ(together.size(), prompts.size() * each);
+
+  // A few at a time: prompts join while others go on.
+  std::size_t seen = 0;
+  const auto few =
+      generate(model, prompts, config,
+               {.seed = 5, .batch_tokens = 40, .on_token = {}, .on_result = [&](std::size_t, auto texts) {
+                  EXPECT_EQ(texts.size(), each);
+                  ++seen;
+                }});
+  EXPECT_EQ(seen, prompts.size());
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    EXPECT_EQ(few[i].ids, together[i].ids) << "text " << i;
+    EXPECT_NEAR(few[i].score, together[i].score, 1e-5 * std::abs(together[i].score));
+  }
+  if (config.do_sample) return;  // what is drawn depends on the number of the prompt
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto alone = generate(model, std::vector{prompts[i]}, config);
+    for (std::size_t j = 0; j < each; ++j)
+      EXPECT_EQ(alone[j].ids, together[i * each + j].ids) << "prompt " << i;
+  }
+}
+
+constexpr const char* kGreedy = R"({"max_new_tokens": 19})";
+constexpr const char* kBeams =
+    R"({"max_new_tokens": 17, "num_beams": 4, "num_return_sequences": 3, "length_penalty": 0.6,
+                                   "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kPenalties =
+    R"({"max_new_tokens": 17, "num_beams": 3, "repetition_penalty": 1.4, "no_repeat_ngram_size": 2,
+                                       "bad_words_ids": [[5, 32], [28]], "early_stopping": true})";
+constexpr const char* kSample =
+    R"({"max_new_tokens": 12, "do_sample": true, "num_return_sequences": 3, "temperature": 1.5, "top_p": 0.9,
+                                    "eos_token_id": [0, 1, 26, 28]})";
+INSTANTIATE_TEST_SUITE_P(Generate, Alone,
+                         testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
+                                         Case{"gpt2-generation", kPenalties},
+                                         Case{"gpt2-generation", kSample}, Case{"marian-generation", kGreedy},
+                                         Case{"marian-generation", kBeams},
+                                         Case{"marian-generation", kPenalties},
+                                         Case{"marian-generation", kSample}));
+
+TEST(Generate, SeedDecidesWhatIsDrawn) {
+  const Model model = load_model("gpt2-generation");
+  const GenerationConfig config = config_of(
+      model,
+      {{"do_sample", true}, {"max_new_tokens", 20}, {"temperature", 3.0}, {"num_return_sequences", 2}});
+  const auto prompts = make_prompts(4);
+  const auto ids = [&](std::uint64_t seed) {
+    std::vector<std::vector<std::int64_t>> all;
+    for (const auto& text : generate(model, prompts, config, {.seed = seed})) all.push_back(text.ids);
+    return all;
+  };
+  EXPECT_EQ(ids(1), ids(1));
+  EXPECT_NE(ids(1), ids(2));
+  EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts of one prompt
+}
+
+TEST(Generate, StreamsEveryToken) {
+  const Model model = load_model("gpt2-generation");
+  std::vector<std::int64_t> streamed;
+  const auto texts = generate(model, make_prompts(1), config_of(model, {{"max_new_tokens", 9}}),
+                              {.on_token =
+                                   [&](std::size_t prompt, std::size_t text, std::int64_t token) {
+                                     EXPECT_EQ(prompt + text, 0u);
+                                     streamed.push_back(token);
+                                   },
+                               .on_result = {}});
+  EXPECT_EQ(streamed, texts.at(0).ids);
+  EXPECT_EQ(streamed.size(), 9u);
+}
+
+TEST(Generate, EndsAtTheModelsPositions) {
+  const Model model = load_model("gpt2-generation");  // 40 positions
+  const auto texts =
+      generate(model, {{2, 3, 4}}, config_of(model, {{"max_new_tokens", 1000}, {"eos_token_id", nullptr}}));
+  EXPECT_EQ(texts.at(0).ids.size(), 38u);  // the last token is never read
+}
+
+TEST(Generate, NamesTheBadPrompt) {
+  const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
+  const GenerationConfig config = GenerationConfig::of(gpt2);
+  using Prompts = std::vector<std::vector<std::int64_t>>;
+  EXPECT_TRUE(contains(error_of([&] {
+                         generate(gpt2, Prompts{{3}, {}}, config);
+                       }),
+                       "prompt 2: it has no tokens"));
+  EXPECT_TRUE(contains(error_of([&] { generate(gpt2, Prompts{std::vector<std::int64_t>(41, 3)}, config); }),
+                       "prompt 1: its 41 tokens"));
+  EXPECT_TRUE(contains(error_of([&] { generate(gpt2, Prompts{{41}}, config); }), "token id 41"));
+  EXPECT_TRUE(contains(error_of([&] {
+                         generate(gpt2, Prompts{{2, 3}}, config_of(gpt2, {{"max_length", 2}}));
+                       }),
+                       "at most 2"));
+  EXPECT_TRUE(contains(error_of([&] {
+                         generate(marian, Prompts{std::vector<std::int64_t>(41, 3)},
+                                  GenerationConfig::of(marian));
+                       }),
+                       "its 41 tokens"));
+  EXPECT_TRUE(
+      contains(error_of([&] {
+                 generate(marian, Prompts{{3}}, config_of(marian, {{"decoder_start_token_id", nullptr}}));
+               }),
+               "decoder_start_token_id"));
+  const Model bert = load_model("bert-masked-lm");
+  EXPECT_TRUE(contains(error_of([&] { generate(bert, Prompts{{3}}, config); }), "no decoder"));
+}
+
+TEST(Generate, RefusesScoresThatAreNoNumbers) {
+  const Model model = load_model("gpt2-generation");
+  const at::NoGradGuard no_grad;
+  model.network()->decoder->embeddings->tokens.set_data(
+      at::full_like(model.network()->decoder->embeddings->tokens, NAN));
+  for (const Json& settings : {Json::object(), Json{{"num_beams", 3}}, Json{{"do_sample", true}}})
+    EXPECT_TRUE(
+        contains(error_of([&] { generate(model, make_prompts(3), config_of(model, settings)); }), "NaN"));
+}
+
+TEST(GenerateTensors, RefusesWhatItCannotRead) {
+  const Model model = load_model("gpt2-generation");
+  const GenerationConfig config = GenerationConfig::of(model);
+  const Tensor ids = at::full({2, 3}, 5, at::kLong);
+  const auto error = [&](std::map<std::string, Tensor> inputs) {
+    return error_of([&] { run_generate(model, inputs, config); });
+  };
+  EXPECT_TRUE(contains(error({}), "input_ids"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"labels", ids}}), "labels"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids.to(at::kFloat)}}), "integers"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", torch::tensor({{1, 1, 0}, {1, 1, 1}})}}),
+                       "in front"));
+  EXPECT_TRUE(
+      contains(error({{"input_ids", ids}, {"attention_mask", at::zeros({2, 3}, at::kLong)}}), "mask"));
+}
+
+// The decoder by itself.
+
+std::vector<Decoder::Sequence> add(Decoder& decoder, const std::vector<Prompt>& prompts) {
+  std::vector<const Prompt*> pointers;
+  for (const Prompt& prompt : prompts) pointers.push_back(&prompt);
+  return decoder.add(pointers);
+}
+
+Tensor step(Decoder& decoder,
+            const std::vector<std::pair<Decoder::Sequence, std::vector<std::int64_t>>>& feeds) {
+  const c10::InferenceMode inference;
+  std::vector<Decoder::Feed> all;
+  for (const auto& [sequence, tokens] : feeds) all.push_back({sequence, tokens});
+  return decoder.step(all);
+}
+
+TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
+  const Model model = load_model("gpt2-generation");
+  Decoder decoder(model.network(), 0);
+  const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
+  const auto a = add(decoder, {{begin, {}, {}}})[0];
+  step(decoder, {{a, begin}});
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
+  const auto b = decoder.fork(a);
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
+  const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
+  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
+
+  Decoder other(model.network(), 0);
+  for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
+    std::vector<std::int64_t> whole = begin;
+    whole.push_back(last);
+    const auto c = add(other, {{whole, {}, {}}})[0];
+    EXPECT_TRUE(at::allclose(step(other, {{c, whole}})[0], scores[row], 1e-4, 1e-5)) << row;
+    other.release(c);
+  }
+  decoder.release(a);
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
+  decoder.release(b);
+  EXPECT_EQ(decoder.cache().pages_in_use(), 0);
+  EXPECT_EQ(other.cache().pages_in_use(), 0);
+}
+
+TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
+  const Model model = load_model("marian-generation");
+  const c10::InferenceMode inference;
+  Decoder decoder(model.network(), 40);
+  const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
+  const auto first = add(decoder, {sources[0], sources[1]});
+  EXPECT_EQ(decoder.sources(), 2);
+  const auto branch = decoder.fork(first[1]);
+  decoder.release(first[0]);
+  decoder.release(first[1]);
+  const auto last = add(decoder, {sources[2]})[0];
+  EXPECT_EQ(decoder.sources(), 2);  // the first is gone, the second has a reader still
+  const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
+
+  Decoder alone(model.network(), 40);
+  const auto sequences = add(alone, {sources[1], sources[2]});
+  const Tensor wanted = step(alone, {{sequences[1], {40}}, {sequences[0], {40}}});
+  EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));
+}
+
+// What a search leaves behind when it is over.
+TEST(DecoderCache, EmptyAfterEverySearch) {
+  for (const char* name : {"gpt2-generation", "marian-generation"})
+    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample}) {
+      const Model model = load_model(name);
+      const c10::InferenceMode inference;
+      SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
+      Decoder decoder(model.network(), 40);
+      const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
+      const std::vector<std::int64_t> start = {40};
+      const auto sequences = add(decoder, prompts);
+      std::vector<std::unique_ptr<Search>> searches;
+      for (std::size_t i = 0; i < prompts.size(); ++i) {
+        const auto& first = decoder.has_encoder() ? start : prompts[i].ids;
+        searches.push_back(make_search({&shared,
+                                        i,
+                                        first,
+                                        first,
+                                        {static_cast<std::int64_t>(first.size()), 20, 0},
+                                        8,
+                                        sequences[i],
+                                        {}}));
+      }
+      std::int64_t steps = 0;
+      while (!std::ranges::all_of(searches, &Search::done)) {
+        ASSERT_LE(++steps, 8);
+        for (const auto& search : searches) {
+          if (search->done()) continue;
+          std::vector<Decoder::Feed> feeds;
+          search->feed(feeds);
+          Tensor scores = decoder.step(feeds);
+          if (shared.config.num_beams > 1) scores = at::log_softmax(scores, 1);
+          search->choose(scores.data_ptr<float>(), scores.size(1));
+          EXPECT_GT(decoder.cache().pages_in_use(), 0);
+          search->advance(decoder);
+        }
+      }
+      EXPECT_EQ(decoder.cache().pages_in_use(), 0) << name << settings;
+    }
+}
+
+}  // namespace
+}  // namespace attend

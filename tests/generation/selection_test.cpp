@@ -1,0 +1,124 @@
+#include "generation/selection.h"
+
+#include "generation/processors.h"
+#include "temporary_directory.h"
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+TEST(ArgMax, FirstOfTheLargest) {
+  std::vector<float> scores(100, -2);
+  EXPECT_EQ(arg_max(scores), 0);
+  scores[41] = scores[77] = scores[98] = 3;
+  EXPECT_EQ(arg_max(scores), 41);
+  scores[97] = 4;  // behind the last whole block
+  EXPECT_EQ(arg_max(scores), 97);
+  EXPECT_EQ(arg_max(std::vector<float>(40, kNever)), 0);
+  for (const std::size_t place : {5u, 97u}) {
+    std::vector<float> bad = scores;
+    bad[place] = NAN;
+    EXPECT_TRUE(contains(error_of([&] { arg_max(bad); }), "NaN"));
+  }
+}
+
+// Coarse numbers, so that many are equal, with some that are ruled out and some rows far behind.
+TEST(TopK, AsTorchAmongEqualScoresToo) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const std::int64_t rows = 1 + random() % 5, vocabulary = 1 + random() % (round % 2 ? 40 : 3000);
+    const std::int64_t count = rows * vocabulary, k = 1 + random() % std::min<std::int64_t>(count, 25);
+    Tensor scores = at::zeros({rows, vocabulary});
+    std::vector<float> offsets;
+    for (std::int64_t i = 0; i < count; ++i)
+      scores.data_ptr<float>()[i] = random() % 10 == 0 ? kNever : -static_cast<float>(random() % 50) / 4;
+    std::vector<const float*> pointers;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      offsets.push_back(r == 0 ? 0 : random() % 2 ? -1e9f : -static_cast<float>(random() % 8) / 4);
+      pointers.push_back(scores.const_data_ptr<float>() + r * vocabulary);
+    }
+    const Tensor sums = (scores + torch::tensor(offsets).unsqueeze(1)).reshape(-1);
+    const auto [values, places] = at::topk(sums, k);
+    const auto ours = top_k(pointers, offsets, vocabulary, k);
+    const auto plain = top_k({sums.const_data_ptr<float>(), static_cast<std::size_t>(count)}, k);
+    ASSERT_EQ(ours.size(), static_cast<std::size_t>(k));
+    for (std::int64_t i = 0; i < k; ++i) {
+      ASSERT_EQ(ours[i].first, values[i].item<float>()) << "round " << round << ", place " << i;
+      ASSERT_EQ(ours[i].second, places[i].item<std::int64_t>()) << "round " << round << ", place " << i;
+      ASSERT_EQ(plain[i], ours[i]);
+    }
+  }
+}
+
+TEST(TopK, RefusesNaN) {
+  std::vector<float> scores(200, -1);
+  scores[150] = NAN;
+  const std::vector<const float*> rows = {scores.data()};
+  EXPECT_TRUE(contains(error_of([&] { top_k(rows, std::vector<float>{0}, 200, 2); }), "NaN"));
+}
+
+TEST(Draw, RefusesWhatIsNoDistribution) {
+  EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, NAN}, 0.5); }), "NaN"));
+  EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{kNever, kNever}, 0.5); }), "rule out"));
+  EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, INFINITY}, 0.5); }), "infinite"));
+}
+
+TEST(Draw, EndsOfTheRange) {
+  const std::vector<float> scores = {kNever, 0, kNever, 0, kNever};
+  EXPECT_EQ(draw(scores, 0), 1);
+  EXPECT_EQ(draw(scores, 0.4999), 1);
+  EXPECT_EQ(draw(scores, 0.5), 3);
+  EXPECT_EQ(draw(scores, 1 - 0x1p-53), 3);
+}
+
+// Draws of a token are distributed as the probabilities after the processors, here computed in torch.
+TEST(Draw, ChiSquareOver200000Draws) {
+  constexpr std::int64_t kVocabulary = 60, kDraws = 200000;
+  GenerationConfig config;
+  config.do_sample = true;
+  config.temperature = 1.3;
+  config.top_k = 40;
+  config.top_p = 0.95;
+  const Tensor logits = at::randn({kVocabulary}, at::make_generator<at::CPUGeneratorImpl>(3)) * 1.5f;
+
+  const auto [sorted, order] = (logits / 1.3).sort(/*dim=*/0, /*descending=*/true);
+  Tensor wanted = at::softmax(sorted.narrow(0, 0, 40).to(at::kDouble), 0);
+  wanted = wanted.masked_fill(wanted.cumsum(0) - wanted >= 0.95, 0);
+  wanted = wanted / wanted.sum();
+  const std::int64_t possible = wanted.gt(0).sum().item<std::int64_t>();
+  ASSERT_GT(possible, 10);
+  ASSERT_LT(possible, 40);
+
+  Tensor scores = logits.clone();
+  const std::vector<std::int64_t> tokens = {1};
+  const std::span<float> row(scores.data_ptr<float>(), kVocabulary);
+  LogitsProcessors(config).apply(row, {tokens, {}});
+  // One text of many steps, and many texts of one step.
+  for (const bool by_step : {true, false}) {
+    std::vector<double> seen(kVocabulary, 0);
+    for (std::int64_t i = 0; i < kDraws; ++i)
+      ++seen[draw(row, random_fraction(11, by_step ? 4 : i, by_step ? i : 4))];
+    double chi_square = 0;
+    for (std::int64_t i = 0; i < kVocabulary; ++i) {
+      const double expected = i < 40 ? wanted[i].item<double>() * kDraws : 0,
+                   got = seen[order[i].item<std::int64_t>()];
+      if (expected == 0)
+        EXPECT_EQ(got, 0) << "a token that was ruled out";
+      else
+        chi_square += (got - expected) * (got - expected) / expected;
+    }
+    const double freedom = static_cast<double>(possible - 1);
+    EXPECT_LT(chi_square,
+              freedom + 4.5 * std::sqrt(2 * freedom));  // about one run in 100,000 fails by chance
+    EXPECT_GT(chi_square, freedom - 4.0 * std::sqrt(2 * freedom));  // nor suspiciously even
+  }
+}
+
+}  // namespace
+}  // namespace attend

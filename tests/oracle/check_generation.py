@@ -1,0 +1,193 @@
+"""attend generate against the original's generate(): greedy and beam search, ids exactly, scores closely.
+
+    python check_generation.py --attend build/release/attend
+    python check_generation.py --attend build/release/attend --family marian --seeds 5 --beams 48
+    python check_generation.py --self-test
+
+The weights are such that sequences vary and end by themselves now and then. Where the original in float64
+chooses other tokens than in float32 (two candidates within rounding of each other), other prompts are drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import sys
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Iterator
+
+import torch
+from transformers import PretrainedConfig
+
+from common import VALUE_LIMIT, Attend, AttendFailed, Runner, Table, Tensors, relative_error
+from forward import InputMaker, Original
+from models import SIZES, Size, make_model
+from stand_in import Spoiled, StandIn
+
+Settings = dict[str, Any]
+COLUMNS = [("case", 18), ("seed", 4), ("rows", 4), ("new", 4), ("ended", 5), ("tokens", 6), ("score", 8),
+           ("settings", 110)]  # fmt: skip
+BEAMS = [2, 3, 4, 5]
+LENGTH_PENALTIES = [0.6, 1.0, 2.0, -0.5]
+EARLY_STOPPING = [True, False, "never"]
+MORE_PROMPTS = 10  # how often other prompts are drawn before the case counts as failed
+
+
+# Cases to take in turn, and weights that keep a random model from saying one token for ever.
+GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "gpt2": (["gpt2", "gpt2-untied", "gpt2-inverse-layer"], {"embedding": 0.5, "gain": 3.0}),
+    "marian": (
+        ["marian", "marian-unequal", "marian-unscaled", "marian-separate"],
+        {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True},
+    ),
+}
+
+
+def make_generator(family: str, seed: int, directory: Path, size: Size | None = None) -> str:
+    """Writes a model and returns the name of its case."""
+    cases, weights = GENERATORS[family]
+    name = cases[seed % len(cases)]
+    make_model(name, seed, directory, size or SIZES[seed % len(SIZES)], **weights)
+    return name
+
+
+def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
+    """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
+        made = model.generate(**inputs, **settings, return_dict_in_generate=True, output_scores=True, use_cache=True)
+    outputs = {"sequences": made.sequences}
+    if getattr(made, "sequences_scores", None) is not None:
+        outputs["sequences_scores"] = made.sequences_scores
+    return outputs
+
+
+def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
+    """Left padding for a decoder, right padding for an encoder; neither eos nor padding inside."""
+    paired = config.is_encoder_decoder
+    maker = InputMaker(config, torch.Generator().manual_seed(seed), "right" if paired else "left")
+    mask = maker.mask(rows, longest, maker.layout)
+    ids = maker.integers(2, config.vocab_size - 1, tuple(mask.shape))
+    inputs = {"input_ids": ids.masked_fill(mask == 0, config.pad_token_id or 0), "attention_mask": mask}
+    return inputs if rows > 1 else {"input_ids": ids}  # one row alone: no mask
+
+
+def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Settings]:
+    """Greedy search in its variations, then `beams` of the combinations of beam settings."""
+    pick = random.Random(seed)
+    ids = range(2, config.vocab_size - 1)
+    padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}  # GPT-2 has none of its own
+    several = {"eos_token_id": [config.eos_token_id, *pick.sample(ids, config.vocab_size // 15)]}
+    processors: list[Settings] = [
+        {"repetition_penalty": 1.3},
+        {"no_repeat_ngram_size": 2},
+        {"bad_words_ids": [pick.sample(ids, 1), pick.sample(ids, 1), pick.sample(ids, 2), pick.sample(ids, 2)]},
+        several,
+    ]
+    yield {}  # the default: 20 new tokens
+    yield {"max_new_tokens": 20, **padding}
+    yield {"max_length": 17, **padding}
+    yield {"max_new_tokens": 15, "min_new_tokens": 9, **several}  # padded with the first eos
+    yield {"max_new_tokens": 15, "min_length": 12, **several, **padding}
+    for processor in processors:
+        yield {"max_new_tokens": 18, **processor, **padding}
+    combinations = list(itertools.product(BEAMS, LENGTH_PENALTIES, EARLY_STOPPING))
+    for count, penalty, stopping in pick.sample(combinations, min(beams, len(combinations))):
+        settings: Settings = {
+            "num_beams": count,
+            "length_penalty": penalty,
+            "early_stopping": stopping,
+            **padding,
+            **several,
+        }
+        settings |= {"max_new_tokens": pick.choice([1, 6, 14, 20, 20]), "num_return_sequences": pick.randint(1, count)}
+        if pick.random() < 0.3:
+            settings["min_new_tokens"] = pick.randint(1, settings["max_new_tokens"])
+        if pick.random() < 0.4:
+            settings |= pick.choice(processors)
+        yield settings
+
+
+def stable_case(float32: Original, float64: Original, settings: Settings, seed: int) -> tuple[Tensors, Tensors]:
+    """Prompts, and what the original makes of them, where rounding does not decide."""
+    rows = 1 + seed % 4
+    for attempt in range(MORE_PROMPTS):
+        inputs = make_prompts(float32.model.config, 1000 * attempt + seed, rows)
+        wanted = original_generate(float32.model, inputs, settings)
+        if torch.equal(wanted["sequences"], original_generate(float64.model, inputs, settings)["sequences"]):
+            return inputs, wanted
+    raise RuntimeError(f"no prompts found for which rounding does not decide: {settings}")
+
+
+def differences(wanted: Tensors, got: Tensors) -> list[str]:
+    found = [f"{name}: {'missing' if name in wanted else 'additional'}" for name in sorted(wanted.keys() ^ got.keys())]
+    for name in sorted(wanted.keys() & got.keys()):
+        ours, original = got[name], wanted[name]
+        if ours.shape != original.shape or ours.dtype != original.dtype:
+            found.append(f"{name}: {ours.dtype}{list(ours.shape)} for {original.dtype}{list(original.shape)}")
+        elif name == "sequences":
+            for row in (ours != original).any(1).nonzero().flatten().tolist():
+                found.append(f"row {row}: {ours[row].tolist()}\n{'for':>12} {original[row].tolist()}")
+        elif relative_error(ours, original) > VALUE_LIMIT:
+            found.append(f"{name}: {ours.tolist()} for {original.tolist()}")
+    return found
+
+
+def check_family(attend: Runner, family: str, seeds: int, beams: int) -> Table:
+    table = Table(COLUMNS)
+    for seed in range(seeds):
+        with TemporaryDirectory() as folder:
+            directory = Path(folder)
+            name = make_generator(family, seed, directory)
+            float32, float64 = Original.load(directory), Original.load(directory, torch.float64)
+            for index, settings in enumerate(all_settings(float32.model.config, seed, beams)):
+                inputs, wanted = stable_case(float32, float64, settings, 100 * seed + index)
+                try:
+                    got = attend.generate(directory, inputs, settings)
+                    found = differences(wanted, got)
+                except AttendFailed as error:
+                    got, found = {}, [str(error)]
+                table.row([name, seed, *describe(float32, inputs, wanted, got, settings)], bool(found), found)
+    return table
+
+
+def describe(original: Original, inputs: Tensors, wanted: Tensors, got: Tensors, settings: Settings) -> list[Any]:
+    """Cells that show that the case is worth its while: how many rows ended, how many different tokens."""
+    prompt = 1 if original.model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
+    new = wanted["sequences"][:, prompt:]
+    eos = settings.get("eos_token_id", original.model.generation_config.eos_token_id)
+    ended = torch.isin(new[:, :-1], torch.tensor(eos)).any(1).sum().item()
+    ours, wanted_scores = got.get("sequences_scores"), wanted.get("sequences_scores")
+    error = "-"
+    if ours is not None and wanted_scores is not None and ours.shape == wanted_scores.shape:
+        error = f"{relative_error(ours, wanted_scores):.1e}"
+    return [len(new), new.shape[1], ended, new.unique().numel(), error, json.dumps(settings)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attend", type=Path, help="the command to check")
+    parser.add_argument("--family", choices=["gpt2", "marian"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--beams", type=int, default=16, help="combinations of beam settings a seed, at most 48")
+    parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
+    options = parser.parse_args()
+    families = [options.family] if options.family else ["gpt2", "marian"]
+    if options.self_test:
+        passing = [check_family(StandIn(), family, options.seeds, options.beams) for family in families]
+        failing = [check_family(Spoiled(), family, 1, 8) for family in families]
+        good = all(t.rows and not t.failures for t in passing) and all(t.rows == t.failures for t in failing)
+        print("self-test", "passed" if good else "FAILED")
+        return 0 if good else 1
+    if options.attend is None:
+        parser.error("--attend or --self-test is needed")
+    attend = Attend(options.attend.resolve())
+    return max(check_family(attend, family, options.seeds, options.beams).status() for family in families)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

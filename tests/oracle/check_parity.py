@@ -1,0 +1,149 @@
+"""attend forward against the original: every output, every gradient, every position that is not padding.
+
+    python check_parity.py --attend build/release/attend
+    python check_parity.py --attend build/release/attend --family gpt2 --seeds 8
+    python check_parity.py --self-test
+
+Then batch = single: a sentence alone against the same sentence in a batch of 64 of mixed lengths.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from transformers import AutoConfig
+
+from common import Attend, AttendFailed, Finding, Runner, Table, Tensors, compare, relative_error
+from forward import LAYOUTS, InputMaker, Original, layouts_of, make_inputs
+from models import CASES, make_model
+from stand_in import Exact, Spoiled, StandIn
+
+BATCH_LIMIT = 1e-5  # of the largest logit
+COLUMNS = [("case", 28), ("seed", 4), ("layout", 10), ("tensors", 7), ("value", 8), ("gradient", 8), ("noise", 6)]
+BATCH_COLUMNS = [("case", 28), ("seed", 4), ("error", 9), ("bit for bit", 12)]
+
+
+def worst(findings: list[Finding], gradients: bool) -> str:
+    errors = [f.error for f in findings if f.name.startswith("grad.") == gradients and not f.noise]
+    return f"{max(errors):.1e}" if errors else "-"
+
+
+def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
+    table = Table(COLUMNS)
+    for name in names:
+        for seed in range(seeds):
+            with TemporaryDirectory() as folder:
+                directory = Path(folder)
+                make_model(name, seed, directory)
+                original, exact = Original.load(directory), Original.load(directory, torch.float64)
+                for layout in layouts_of(CASES[name].family, CASES[name].head):
+                    inputs = make_inputs(original.model.config, layout, seed)
+                    gradients = "labels" in inputs
+                    wanted = original.run(inputs, gradients=gradients)
+                    cells = [name, seed, layout, len(wanted)]
+                    try:
+                        got = attend.forward(directory, inputs, gradients=gradients)
+                    except AttendFailed as error:
+                        table.row([*cells, "-", "-", "-"], True, [str(error)])
+                        continue
+                    findings = compare(wanted, got, exact.run(inputs, gradients=gradients))
+                    bad = [str(finding) for finding in findings if finding.failed]
+                    noise = sum(f.noise for f in findings)
+                    table.row([*cells, worst(findings, False), worst(findings, True), noise], bool(bad), bad)
+    return table
+
+
+def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
+    """Right padding, lengths from 1 to `longest`, no labels."""
+    config = maker.config
+
+    def part(prefix: str) -> Tensors:
+        mask = maker.mask(rows, longest, "right")
+        ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
+        return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
+
+    return part("") | (part("decoder_") if config.is_encoder_decoder else {})
+
+
+def alone(inputs: Tensors, row: int) -> Tensors:
+    """One row without its padding, and without a mask."""
+    single = {}
+    for prefix in ("", "decoder_"):
+        if f"{prefix}input_ids" in inputs:
+            length = int(inputs[f"{prefix}attention_mask"][row].sum())
+            single[f"{prefix}input_ids"] = inputs[f"{prefix}input_ids"][row : row + 1, :length].contiguous()
+    return single
+
+
+def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, singles: int = 8) -> Table:
+    table = Table(BATCH_COLUMNS)
+    for name in names:
+        for seed in range(seeds):
+            with TemporaryDirectory() as folder:
+                directory = Path(folder)
+                make_model(name, seed, directory)
+                config = AutoConfig.from_pretrained(directory)
+                maker = InputMaker(config, torch.Generator().manual_seed(seed), "right")
+                inputs = batch_inputs(maker, rows, min(config.max_position_embeddings, 64))
+                output = "last_hidden_state" if CASES[name].head == "BertModel" else "logits"
+                error, same = 0.0, 0
+                chosen = torch.randperm(rows, generator=maker.generator)[:singles].tolist()
+                try:
+                    together = attend.forward(directory, inputs, states=False)
+                    for row in chosen:
+                        single = alone(inputs, row)
+                        got = attend.forward(directory, single, states=False)[output][0]
+                        wanted = together[output][row]
+                        if got.ndim == 2:  # [positions, width]
+                            wanted = wanted[: got.shape[0]]
+                        error = max(error, relative_error(got, wanted)) if torch.isfinite(got).all() else float("inf")
+                        same += torch.equal(got, wanted)
+                except (AttendFailed, KeyError, IndexError, RuntimeError) as problem:
+                    table.row([name, seed, "-", "-"], True, [repr(problem)])
+                    continue
+                table.row([name, seed, f"{error:.1e}", f"{same} of {singles}"], not error <= BATCH_LIMIT)
+    return table
+
+
+def self_test(names: list[str]) -> int:
+    print("The original in attend's place: all must pass")
+    passing = [
+        check_forward(StandIn(), names, 1),
+        check_forward(Exact(), names, 1),
+        check_batch(StandIn(), names[:1], 1, rows=8, singles=3),
+    ]
+    print("\nA spoiled original: all must fail")
+    failing = [check_forward(Spoiled(), names, 1)]
+    good = all(t.rows and not t.failures for t in passing) and all(t.rows == t.failures for t in failing)
+    print("self-test", "passed" if good else "FAILED")
+    return 0 if good else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attend", type=Path, help="the command to check")
+    parser.add_argument("--family", choices=sorted(LAYOUTS))
+    parser.add_argument("--case", choices=CASES)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
+    options = parser.parse_args()
+    names = [n for n, c in CASES.items() if options.family in (None, c.family) and options.case in (None, n)]
+    if options.self_test:
+        return self_test(names)
+    if options.attend is None:
+        parser.error("--attend or --self-test is needed")
+    attend = Attend(options.attend.resolve())
+    forward = check_forward(attend, names, options.seeds)
+    print()
+    heads = {(CASES[n].family, CASES[n].head): n for n in reversed(names)}  # the first case of each head
+    batch = check_batch(attend, sorted(heads.values()), options.seeds)
+    print()
+    return max(forward.status(), batch.status())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""What the original makes of a padded batch: logits, loss, states, attentions, gradients.
+
+    python forward.py MODEL_DIRECTORY --layout right --seed 3 --inputs in.safetensors --expected out.safetensors
+
+Inputs are named as the arguments of the Hugging Face forward, outputs as the fields of its ModelOutput
+(`hidden_states.0`, ...) and `grad.<checkpoint name>`. Padded positions of the outputs are zero.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch.nn import functional
+from transformers import AutoConfig, PretrainedConfig
+
+from common import Tensors
+from models import load_model
+
+IGNORED = -100  # a label that does not count
+
+# How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
+# `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
+# too, as the original does); `targets` gives Marian only labels, from which it makes the decoder's inputs.
+LAYOUTS = {
+    "bert": ["right", "left", "plain", "single"],
+    "gpt2": ["right", "left", "positions", "plain", "single"],
+    "marian": ["right", "left", "targets", "single"],
+}
+
+
+def layouts_of(family: str, head: str) -> list[str]:
+    """Those in which the head's results mean something: BERT's pooler takes column 0, padded or not."""
+    pooled = family == "bert" and head != "BertForMaskedLM"
+    return [layout for layout in LAYOUTS[family] if not (pooled and layout == "left")]
+
+
+@dataclass
+class InputMaker:
+    """Random inputs for one model."""
+
+    config: Any  # PretrainedConfig of one of the families
+    generator: torch.Generator
+    layout: str
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
+        return torch.randint(low, high, shape, generator=self.generator)
+
+    def mask(self, rows: int, longest: int, layout: str) -> torch.Tensor:
+        """[rows, longest]: one row is full, the others are padded on the layout's side."""
+        lengths = self.integers(1, longest + 1, (rows, 1))
+        lengths[self.integers(0, rows, (1,))] = longest
+        if layout in ("plain", "single"):
+            lengths[:] = longest
+        columns = torch.arange(longest)
+        if layout in ("left", "positions"):
+            columns = columns.flip(0)
+        return (columns < lengths).long()
+
+    def token_labels(self, mask: torch.Tensor, vocabulary: int) -> torch.Tensor:
+        """Labels for about half of the real positions, and for one at least in every row that can have one."""
+        labels = self.integers(0, vocabulary, tuple(mask.shape))
+        keep = self.integers(0, 2, tuple(mask.shape)).bool()
+        last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
+        keep[torch.arange(len(last)), last] = True
+        if self.config.model_type == "gpt2":
+            # The label of a row's first token belongs to the position before it: padding, if there is one.
+            keep &= mask.cumsum(1) > 1
+        return labels.masked_fill(~(keep & mask.bool()), IGNORED)
+
+    def sentence_labels(self, rows: int) -> torch.Tensor:
+        count, problem = self.config.num_labels, self.config.problem_type
+        # Without problem_type the type of the labels decides; the cases with more than three labels are of this kind.
+        if problem == "multi_label_classification" or count > 3:
+            return self.integers(0, 2, (rows, count)).float()
+        if count == 1 or problem == "regression":
+            shape = (rows,) if count == 1 else (rows, count)
+            return torch.randn(shape, generator=self.generator)
+        return self.integers(0, count, (rows,))
+
+    def make(self) -> Tensors:
+        config, layout = self.config, self.layout
+        rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
+        longest = int(self.integers(5, min(18, config.max_position_embeddings) + 1, (1,)))
+        pad = config.pad_token_id or 0
+        mask = self.mask(rows, longest, layout)
+        ids = self.integers(0, config.vocab_size, tuple(mask.shape))  # the padding id too may be a real token
+        inputs = {"input_ids": ids.masked_fill(mask == 0, pad)}
+        if layout not in ("plain", "single"):
+            inputs["attention_mask"] = mask
+        if layout == "positions":
+            inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+        if config.model_type == "marian":
+            return inputs | self.make_targets(rows)
+        if config.model_type == "bert" and layout != "plain":
+            inputs["token_type_ids"] = self.integers(0, config.type_vocab_size, tuple(mask.shape)) * mask
+        head = config.architectures[0]
+        if layout != "single" and head != "BertModel":
+            sentences = head.endswith("SequenceClassification")
+            inputs["labels"] = self.sentence_labels(rows) if sentences else self.token_labels(mask, config.vocab_size)
+        return inputs
+
+    def make_targets(self, rows: int) -> Tensors:
+        config, layout = self.config, self.layout
+        longest = int(self.integers(3, min(15, config.max_position_embeddings) + 1, (1,)))
+        mask = self.mask(rows, longest, layout)
+        labels = self.token_labels(mask, config.vocab_size)
+        if layout == "targets":
+            return {"labels": labels}
+        ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
+        if layout == "single":
+            return {"decoder_input_ids": ids}
+        return {"decoder_input_ids": ids, "decoder_attention_mask": mask, "labels": labels}
+
+
+def make_inputs(config: PretrainedConfig, layout: str, seed: int) -> Tensors:
+    return InputMaker(config, torch.Generator().manual_seed(seed), layout).make()
+
+
+@dataclass(frozen=True)
+class Original:
+    """A model of transformers, with the names that its tensors have in the checkpoint."""
+
+    model: Any
+    names: list[str]
+
+    @classmethod
+    def load(cls, directory: Path, dtype: torch.dtype = torch.float32) -> Original:
+        names: list[str] = []
+        for path in directory.glob("*.safetensors"):
+            with safe_open(path, "pt") as file:
+                names += file.keys()
+        model: Any = load_model(directory, dtype)
+        model.config.use_cache = False
+        if dtype == torch.float64 and model.config.model_type == "gpt2":
+            model.loss_function = causal_loss  # the original's own rounds to float32
+            for block in model.transformer.h:
+                block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic, but float32 only
+        return cls(model, names)
+
+    def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
+        dtype = next(self.model.parameters()).dtype
+        given = {name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()}
+        self.model.zero_grad()
+        with torch.set_grad_enabled(gradients):
+            made = self.model(**given, output_hidden_states=True, output_attentions=True, return_dict=True)
+        paired = self.model.config.is_encoder_decoder
+        outputs: Tensors = {}
+        for name, value in made.items():
+            if isinstance(value, tuple):
+                outputs |= {f"{name}.{i}": item for i, item in enumerate(value)}
+            elif isinstance(value, torch.Tensor):
+                outputs[name] = value
+        outputs = {name: zero_padding(name, value.detach(), inputs, paired) for name, value in outputs.items()}
+        if gradients:
+            made.loss.backward()
+            parameters = dict(self.model.named_parameters(remove_duplicate=False))
+            for name in self.names:
+                if name in parameters and parameters[name].grad is not None:
+                    outputs[f"grad.{name}"] = parameters[name].grad.clone()
+        return {name: value.contiguous() for name, value in outputs.items()}
+
+
+def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torch.Tensor:
+    return functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
+
+
+def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decoder: bool) -> torch.Tensor:
+    """Zeroes what belongs to a padded position: rows, and for attentions columns too."""
+    field = name.split(".")[0]
+    source = inputs.get("attention_mask")
+    target = inputs.get("decoder_attention_mask") if encoder_decoder else source
+    rows = source if field.startswith("encoder_") else target
+    columns = source if field == "cross_attentions" else rows
+    if field.endswith("attentions"):  # [batch, heads, queries, keys]
+        if rows is not None:
+            value = value * rows[:, None, :, None]
+        if columns is not None:
+            value = value * columns[:, None, None, :]
+    elif value.ndim == 3 and rows is not None:  # [batch, positions, width]
+        value = value * rows[:, :, None]
+    return value
+
+
+def expect(directory: Path, inputs: Tensors) -> Tensors:
+    """The original's outputs in float32, with gradients where the inputs give a loss."""
+    return Original.load(directory).run(inputs, gradients="labels" in inputs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--layout", default="right", help=f"one of {LAYOUTS}")
+    parser.add_argument("--inputs", type=Path, required=True, help="read if it exists, else made and written")
+    parser.add_argument("--expected", type=Path, required=True)
+    options = parser.parse_args()
+    if not options.inputs.exists():
+        config = AutoConfig.from_pretrained(options.model)
+        if options.layout not in layouts_of(config.model_type, config.architectures[0]):
+            parser.error(f"there is no layout {options.layout} for {config.architectures[0]}")
+        save_file(make_inputs(config, options.layout, options.seed), options.inputs)
+    save_file(expect(options.model, load_file(options.inputs)), options.expected)
+
+
+if __name__ == "__main__":
+    main()

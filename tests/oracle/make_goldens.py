@@ -1,0 +1,136 @@
+"""Writes the small files that the C++ tests compare with: tests/data/models/<name>/.
+
+    python make_goldens.py            # remakes them
+    python make_goldens.py --check    # makes them elsewhere and compares them with the committed ones
+
+In each folder: config.json and model.safetensors (a tiny random model), then either inputs.safetensors and
+expected.safetensors (see forward.py), or generation.json, a list of {inputs, settings, sequences,
+sequences_scores?} (see check_generation.py). The random numbers are the same everywhere; the last bits of what the
+original computes may differ between machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig
+
+from check_generation import all_settings, differences, make_generator, stable_case
+from common import Tensors, compare
+from forward import Original, expect, make_inputs
+from models import SMALL, make_model
+
+DATA = Path(__file__).resolve().parent.parent / "data" / "models"
+LARGEST_FILE = 75_000  # bytes
+LARGEST_TOTAL = 1_500_000
+
+FORWARD = {  # case: layout and seed
+    "bert-masked-lm": ("right", 1),
+    "bert-masked-lm-untied": ("left", 2),
+    "bert-classifier": ("right", 3),
+    "bert-regression": ("plain", 4),
+    "bert-multi-label": ("right", 5),
+    "bert-model": ("right", 6),
+    "gpt2": ("right", 7),
+    "gpt2-inverse-layer": ("left", 8),
+    "gpt2-unscaled": ("plain", 9),
+    "gpt2-inner": ("positions", 10),
+    "marian": ("right", 11),
+    "marian-unequal": ("targets", 12),
+    "marian-unscaled": ("left", 13),
+}
+GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
+BEAM_CASES = 12
+
+
+def generation_cases(family: str, seed: int, directory: Path) -> list[dict[str, Any]]:
+    make_generator(family, seed, directory, dataclasses.replace(SMALL, positions=40))
+    float32, float64 = Original.load(directory), Original.load(directory, torch.float64)
+    cases = []
+    for index, settings in enumerate(all_settings(float32.model.config, seed, BEAM_CASES)):
+        inputs, made = stable_case(float32, float64, settings, index)
+        tensors = {name: tensor.tolist() for name, tensor in made.items()}
+        cases.append({"inputs": {n: t.tolist() for n, t in inputs.items()}, "settings": settings} | tensors)
+    return cases
+
+
+def make_all(root: Path) -> None:
+    for name, (layout, seed) in FORWARD.items():
+        directory = root / name
+        make_model(name, seed, directory, SMALL)
+        inputs = make_inputs(AutoConfig.from_pretrained(directory), layout, seed)
+        save_file(inputs, directory / "inputs.safetensors")
+        save_file(expect(directory, inputs), directory / "expected.safetensors")
+    for family, seed in GENERATION_SEEDS.items():
+        directory = root / f"{family}-generation"
+        lines = [json.dumps(case) for case in generation_cases(family, seed, directory)]
+        (directory / "generation.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    sizes = {path: path.stat().st_size for path in root.rglob("*") if path.is_file()}
+    for path, size in sizes.items():
+        path.chmod(0o644)
+        if size > LARGEST_FILE:
+            raise SystemExit(f"{path}: {size} bytes are too many to commit")
+    if sum(sizes.values()) > LARGEST_TOTAL:
+        raise SystemExit(f"{root}: {sum(sizes.values())} bytes are too many to commit")
+    print(f"{len(sizes)} files, {sum(sizes.values()) / 1000:.0f} kB, the largest {max(sizes.values()) / 1000:.0f} kB")
+
+
+def changed(committed: Path, made: Path) -> list[str]:
+    """What differs between a committed file and the same file made again."""
+    if not committed.exists():
+        return ["is not there"]
+    if made.name == "expected.safetensors":
+        findings = compare(load_file(made), load_file(committed))
+        # A gradient that is zero but for rounding has no value to keep.
+        return [str(f) for f in findings if f.failed and not is_rounding(f.name, made)]
+    if made.name == "generation.json":
+        pairs = zip(json.loads(made.read_text()), json.loads(committed.read_text()), strict=True)
+        return [line for new, old in pairs for line in generation_changes(new, old)]
+    return [] if committed.read_bytes() == made.read_bytes() else ["other bytes"]
+
+
+def is_rounding(name: str, path: Path) -> bool:
+    tensors: Tensors = load_file(path)
+    largest = max(t.abs().max().item() for n, t in tensors.items() if n.startswith("grad."))
+    return name.startswith("grad.") and name in tensors and tensors[name].abs().max().item() < 1e-6 * largest
+
+
+def generation_changes(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
+    if (new["inputs"], new["settings"]) != (old["inputs"], old["settings"]):
+        return ["other inputs or settings"]
+    made, kept = ({n: torch.tensor(v) for n, v in c.items() if n.startswith("sequences")} for c in (new, old))
+    return differences(made, kept)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        root = Path(folder) / "models"
+        make_all(root)
+        if not options.check:
+            for directory in root.iterdir():  # only our own folders: others may keep theirs beside them
+                shutil.rmtree(DATA / directory.name, ignore_errors=True)
+                shutil.copytree(directory, DATA / directory.name)
+            return 0
+        wrong = 0
+        for path in sorted(p for p in root.rglob("*") if p.is_file()):
+            for line in changed(DATA / path.relative_to(root), path):
+                print(f"{path.relative_to(root)}: {line}")
+                wrong += 1
+        print(f"{wrong} differences")
+        return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

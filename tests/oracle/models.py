@@ -1,0 +1,204 @@
+"""Tiny random checkpoints as transformers writes them.
+
+    python models.py --list
+    python models.py gpt2-relu --seed 3 DIRECTORY
+
+Sizes are odd on purpose (head widths that fill no vector, an odd model width for Marian's sinusoids), and no
+parameter is left at zero or one, so that nothing hides behind a bias or a norm that does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers import PreTrainedModel
+
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
+
+
+@dataclass(frozen=True)
+class Size:
+    heads: int
+    head_width: int
+    layers: int
+    vocabulary: int
+    feed_forward: int
+    positions: int
+
+    @property
+    def width(self) -> int:
+        return self.heads * self.head_width
+
+
+SIZES = [
+    Size(heads=3, head_width=12, layers=3, vocabulary=101, feed_forward=50, positions=40),
+    Size(heads=5, head_width=7, layers=2, vocabulary=130, feed_forward=91, positions=48),
+    Size(heads=1, head_width=9, layers=1, vocabulary=67, feed_forward=13, positions=33),
+    Size(heads=4, head_width=32, layers=2, vocabulary=307, feed_forward=300, positions=70),
+]
+SMALL = Size(heads=3, head_width=4, layers=2, vocabulary=41, feed_forward=19, positions=24)  # for committed files
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family, its head, and the fields of config.json that make this case what it is."""
+
+    family: str
+    head: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+CASES: dict[str, Case] = {
+    "bert-masked-lm": Case("bert", "BertForMaskedLM"),
+    "bert-masked-lm-untied": Case("bert", "BertForMaskedLM", {"tie_word_embeddings": False, "hidden_act": "gelu_new"}),
+    "bert-masked-lm-relu": Case("bert", "BertForMaskedLM", {"hidden_act": "relu", "layer_norm_eps": 1e-3}),
+    "bert-classifier": Case("bert", "BertForSequenceClassification", {"num_labels": 3, "type_vocab_size": 3}),
+    "bert-classifier-two": Case("bert", "BertForSequenceClassification"),
+    "bert-regression": Case("bert", "BertForSequenceClassification", {"num_labels": 1}),
+    "bert-regression-three": Case(
+        "bert", "BertForSequenceClassification", {"num_labels": 3, "problem_type": "regression"}
+    ),
+    "bert-multi-label": Case(
+        "bert", "BertForSequenceClassification", {"num_labels": 4, "problem_type": "multi_label_classification"}
+    ),
+    "bert-multi-label-inferred": Case("bert", "BertForSequenceClassification", {"num_labels": 5}),
+    "bert-model": Case("bert", "BertModel"),
+    "gpt2": Case("gpt2", "GPT2LMHeadModel"),
+    "gpt2-inverse-layer": Case("gpt2", "GPT2LMHeadModel", {"scale_attn_by_inverse_layer_idx": True}),
+    "gpt2-unscaled": Case("gpt2", "GPT2LMHeadModel", {"scale_attn_weights": False}),
+    "gpt2-upcast": Case(
+        "gpt2", "GPT2LMHeadModel", {"reorder_and_upcast_attn": True, "scale_attn_by_inverse_layer_idx": True}
+    ),
+    "gpt2-inner": Case("gpt2", "GPT2LMHeadModel", {"n_inner": 51, "layer_norm_epsilon": 1e-3}),
+    "gpt2-relu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "relu"}),
+    "gpt2-gelu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "gelu"}),
+    "gpt2-untied": Case("gpt2", "GPT2LMHeadModel", {"tie_word_embeddings": False}),
+    "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
+    "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
+    "marian-gelu": Case("marian", "MarianMTModel", {"activation_function": "gelu", "scale_embedding": True}),
+    "marian-unequal": Case("marian", "MarianMTModel", {"activation_function": "swish", "unequal": True}),
+    "marian-separate": Case(
+        "marian",
+        "MarianMTModel",
+        {"activation_function": "swish", "share_encoder_decoder_embeddings": False, "scale_embedding": True},
+    ),
+}
+
+
+def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    settings = dict(case.settings)
+    if case.family == "bert":
+        fields: dict[str, Any] = dict(
+            vocab_size=size.vocabulary, hidden_size=size.width, num_hidden_layers=size.layers,
+            num_attention_heads=size.heads, intermediate_size=size.feed_forward,
+            max_position_embeddings=size.positions,
+        )  # fmt: skip
+        return transformers.BertConfig(**(fields | settings))
+    if case.family == "gpt2":
+        fields = dict(
+            vocab_size=size.vocabulary, n_embd=size.width, n_layer=size.layers, n_head=size.heads,
+            n_positions=size.positions, bos_token_id=1, eos_token_id=1,
+        )  # fmt: skip
+        return transformers.GPT2Config(**(fields | settings))
+    unequal = settings.pop("unequal", False)
+    fields = dict(
+        vocab_size=size.vocabulary, d_model=size.width, max_position_embeddings=size.positions,
+        encoder_layers=size.layers, encoder_attention_heads=size.heads, encoder_ffn_dim=size.feed_forward,
+        decoder_layers=size.layers + unequal, decoder_attention_heads=1 if unequal else size.heads,
+        decoder_ffn_dim=size.feed_forward + 9 * unequal,
+        pad_token_id=size.vocabulary - 1, decoder_start_token_id=size.vocabulary - 1, eos_token_id=0,
+        forced_eos_token_id=0,
+    )  # fmt: skip
+    return transformers.MarianConfig(**(fields | settings))
+
+
+def randomize(
+    model: Any,
+    generator: torch.Generator,
+    *,
+    embedding: float = 0.7,
+    gain: float = 1.0,
+    bias: float = 0.3,
+    mixing: bool = False,
+) -> None:
+    """Gives every parameter and final_logits_bias values that matter.
+
+    `embedding` and `bias` are standard deviations (of embeddings as the layers see them), `gain` is that of what a
+    linear layer makes of inputs of variance 1. `mixing` turns the signs of norm weights at random, so that a head
+    tied to the embeddings does not just give the last token back.
+    """
+
+    def normal(shape: torch.Size, deviation: float) -> torch.Tensor:
+        return torch.randn(shape, generator=generator) * deviation
+
+    if getattr(model.config, "scale_embedding", False):
+        embedding *= model.config.d_model**-0.5  # the model multiplies it back
+    done: set[int] = set()
+    with torch.no_grad():
+        for module in model.modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                if id(parameter) in done or not parameter.requires_grad:  # tied; Marian's sinusoids
+                    continue
+                done.add(id(parameter))
+                if isinstance(module, nn.LayerNorm):
+                    centre = normal(parameter.shape, 1.0).sign() if mixing else 1.0
+                    parameter.copy_(normal(parameter.shape, bias) + (centre if name == "weight" else 0.0))
+                elif isinstance(module, nn.Embedding):
+                    parameter.copy_(normal(parameter.shape, embedding))
+                elif parameter.ndim == 1:
+                    parameter.copy_(normal(parameter.shape, bias))
+                else:
+                    conv1d = isinstance(module, transformers.pytorch_utils.Conv1D)  # [in, out]
+                    fan_in = parameter.shape[0] if conv1d else parameter.shape[1]
+                    parameter.copy_(normal(parameter.shape, gain * fan_in**-0.5))
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.copy_(normal(model.final_logits_bias.shape, bias))
+
+
+def make_model(case_name: str, seed: int, directory: Path, size: Size | None = None, **weights: Any) -> None:
+    """Writes config.json, model.safetensors and (for models that generate) generation_config.json."""
+    case = CASES[case_name]
+    config = make_config(case, size or SIZES[seed % len(SIZES)])
+    model: PreTrainedModel = getattr(transformers, case.head)(config)
+    randomize(model, torch.Generator().manual_seed(seed), **weights)
+    model.save_pretrained(directory, safe_serialization=True)
+
+
+def load_model(directory: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+    """The original, as everything else compares with it: eager attention, no dropout."""
+    config = transformers.AutoConfig.from_pretrained(directory)
+    head = getattr(transformers, config.architectures[0])
+    model, info = head.from_pretrained(
+        directory, attn_implementation="eager", dtype=torch.float32, output_loading_info=True
+    )
+    wrong = [info[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs") if info[key]]
+    if wrong:
+        raise RuntimeError(f"{directory}: transformers cannot load this as {head.__name__}: {wrong}")
+    return model.to(dtype).eval()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("directory", nargs="?", type=Path)
+    parser.add_argument("--seed", type=int, default=0, help="weights, and which of SIZES")
+    parser.add_argument("--list", action="store_true", help="print the cases")
+    options = parser.parse_args()
+    if options.list:
+        for name, case in CASES.items():
+            print(f"{name:<28}{case.head:<32}{case.settings or ''}")
+    elif options.case and options.directory:
+        make_model(options.case, options.seed, options.directory)
+    else:
+        parser.error("give a case and a directory, or --list")
+
+
+if __name__ == "__main__":
+    main()

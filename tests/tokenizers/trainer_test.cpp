@@ -1,0 +1,131 @@
+#include "tokenizers/trainer.h"
+
+#include <attend/tokenizer.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace attend {
+namespace {
+
+const std::filesystem::path data = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/training";
+
+class Training : public testing::Test {
+ protected:
+  Training() { std::filesystem::create_directories(directory); }
+  ~Training() override { std::filesystem::remove_all(directory); }
+  Tokenizer trained(const TrainerOptions& options) {
+    train_tokenizer(options, {data / "corpus.txt"}).save(directory);
+    return Tokenizer::from_file(directory);
+  }
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("attend-training-" + std::to_string(::getpid()));
+};
+
+// Vocabulary and merges as `tokenizers`' BpeTrainer learns them (tests/oracle/make_tokenizer_goldens.py).
+TEST_F(Training, ByteLevelBpeIsThatOfTokenizers) {
+  const Json expected = read_json(data / "trained.json");
+  TrainerOptions gpt2{.preset = TrainerOptions::Preset::gpt2, .vocabulary_size = 500};
+  TrainerOptions translation{
+      .preset = TrainerOptions::Preset::translation, .vocabulary_size = 420, .min_frequency = 2};
+  for (const auto& [name, options] : {std::pair{"gpt2", gpt2}, std::pair{"translation", translation}}) {
+    const TrainedTokenizer trained = train_tokenizer(options, {data / "corpus.txt"});
+    const Json model = parse_json(trained.tokenizer_json, name).at("model");
+    EXPECT_EQ(model.at("vocab"), expected.at(name).at("vocab")) << name;
+    EXPECT_EQ(model.at("merges"), expected.at(name).at("merges")) << name;
+  }
+}
+
+TEST_F(Training, SeveralFilesCountTogether) {
+  const std::string text = read_file(data / "corpus.txt");
+  const std::size_t half = text.find('\n', text.size() / 2) + 1;
+  const std::filesystem::path first = directory / "first", second = directory / "second";
+  write_file_atomically(first, text.substr(0, half));
+  write_file_atomically(second, text.substr(half));
+  const TrainerOptions options{.vocabulary_size = 400};
+  EXPECT_EQ(train_tokenizer(options, {first, second}).tokenizer_json,
+            train_tokenizer(options, {data / "corpus.txt"}).tokenizer_json);
+}
+
+TEST_F(Training, TranslationAddsTheEndAndGivesTheTextBack) {
+  const Tokenizer tokenizer =
+      trained({.preset = TrainerOptions::Preset::translation, .vocabulary_size = 420});
+  EXPECT_EQ(tokenizer.token_to_id("</s>"), 0);
+  EXPECT_EQ(tokenizer.token_to_id("<unk>"), 1);
+  EXPECT_EQ(tokenizer.token_to_id("<pad>"), 2);
+  const std::string text = "Ein Schiff, 🙂 two ships\nand  more.";
+  const Encoding encoding = tokenizer.encode(text);
+  EXPECT_EQ(encoding.ids.back(), 0);
+  EXPECT_EQ(tokenizer.decode(encoding.ids, true), text);
+  const Encoding pair = tokenizer.encode_pair("a", "b");
+  EXPECT_EQ(std::count(pair.ids.begin(), pair.ids.end(), 0), 1);
+  EXPECT_EQ(pair.ids.back(), 0);
+}
+
+TEST_F(Training, CharactersIncludeTheNewline) {
+  const Tokenizer tokenizer = trained({.model = TrainerOptions::Model::character});
+  const std::string text = "The lamp\nwalks.\n";
+  const Encoding encoding = tokenizer.encode(text);
+  EXPECT_EQ(encoding.ids.size(), text.size());
+  EXPECT_EQ(tokenizer.decode(encoding.ids), text);
+}
+
+TEST_F(Training, WordPieceCoversItsCorpus) {
+  const Tokenizer tokenizer = trained({.model = TrainerOptions::Model::wordpiece,
+                                       .preset = TrainerOptions::Preset::bert,
+                                       .vocabulary_size = 500,
+                                       .lowercase = true});
+  const Encoding encoding = tokenizer.encode("The LAMP in the hall");
+  EXPECT_EQ(encoding.tokens.front(), "[CLS]");
+  EXPECT_EQ(encoding.tokens.back(), "[SEP]");
+  EXPECT_EQ(tokenizer.decode(encoding.ids, true), "the lamp in the hall");
+}
+
+TEST_F(Training, LowercasesWhereAsked) {
+  const Tokenizer tokenizer = trained({.vocabulary_size = 400, .lowercase = true});
+  EXPECT_EQ(tokenizer.encode("ÜBER").ids, tokenizer.encode("über").ids);
+}
+
+TEST_F(Training, TemplatesOfOnesOwn) {
+  const Tokenizer tokenizer = trained({.vocabulary_size = 300,
+                                       .special_tokens = {"<a>", "<b>"},
+                                       .single_template = "<a> $A <b>",
+                                       .pair_template = "<a> $A <b>:1 $B:1"});
+  EXPECT_EQ(tokenizer.encode("").ids, (std::vector<TokenId>{0, 1}));
+  const Encoding pair = tokenizer.encode_pair("x", "y");
+  EXPECT_EQ(pair.type_ids, (std::vector<std::int32_t>{0, 0, 1, 1}));
+}
+
+TEST_F(Training, SaysWhatIsWrong) {
+  const auto message = [&](const TrainerOptions& options, const std::vector<std::filesystem::path>& files) {
+    try {
+      train_tokenizer(options, files);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto file = [&](const char* name, std::string_view text) {
+    write_file_atomically(directory / name, text);
+    return directory / name;
+  };
+  EXPECT_NE(message({}, {directory / "missing"}).find("missing"), std::string::npos);
+  EXPECT_NE(message({}, {file("empty", "")}).find("no text"), std::string::npos);
+  EXPECT_NE(message({}, {file("bytes",
+                              "good\nb\xFF"
+                              "d\n")})
+                .find("line 2: invalid UTF-8 at byte 1"),
+            std::string::npos);
+  EXPECT_NE(message({.vocabulary_size = 100}, {data / "corpus.txt"}).find("100"), std::string::npos);
+  EXPECT_NE(message({.single_template = "$A <x>"}, {data / "corpus.txt"}).find("<x>"), std::string::npos);
+  EXPECT_NE(message({.model = TrainerOptions::Model::wordpiece}, {data / "corpus.txt"}).find("[UNK]"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace attend

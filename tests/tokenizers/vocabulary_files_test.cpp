@@ -1,0 +1,55 @@
+// Directories without tokenizer.json.
+#include <attend/tokenizer.h>
+
+#include "base/file.h"
+#include "formats/json.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace attend {
+namespace {
+
+class VocabularyFiles : public testing::Test {
+ protected:
+  VocabularyFiles() { std::filesystem::create_directories(directory); }
+  ~VocabularyFiles() override { std::filesystem::remove_all(directory); }
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("attend-files-" + std::to_string(::getpid()));
+  const std::filesystem::path data = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers";
+
+  void expect_same(const char* name) {
+    const Tokenizer expected = Tokenizer::from_file(data / name), found = Tokenizer::from_file(directory);
+    EXPECT_EQ(found.vocabulary_size(), expected.vocabulary_size());
+    for (const Json& test : read_json(data / name / "cases.json")) {
+      const std::string text = test.at("text");
+      EXPECT_EQ(found.encode(text).ids, expected.encode(text).ids) << text;
+    }
+  }
+};
+
+TEST_F(VocabularyFiles, BertFromVocabTxt) {
+  const Json model = read_json(data / "bert_uncased/tokenizer.json").at("model");
+  std::string lines;
+  for (const auto& [token, id] : model.at("vocab").items()) lines += token + "\n";
+  write_file_atomically(directory / "vocab.txt", lines);
+  expect_same("bert_uncased");
+  write_file_atomically(directory / "tokenizer_config.json", R"({"do_lower_case":false})");
+  EXPECT_NE(Tokenizer::from_file(directory).encode("LAMP").ids,
+            Tokenizer::from_file(data / "bert_uncased").encode("LAMP").ids);
+}
+
+TEST_F(VocabularyFiles, Gpt2FromVocabJsonAndMergesTxt) {
+  const Json model = read_json(data / "gpt2/tokenizer.json").at("model");
+  write_file_atomically(directory / "vocab.json", model.at("vocab").dump());
+  std::string lines = "#version: 0.2\n";
+  for (const Json& merge : model.at("merges"))
+    lines += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
+  write_file_atomically(directory / "merges.txt", lines);
+  expect_same("gpt2");
+}
+
+}  // namespace
+}  // namespace attend

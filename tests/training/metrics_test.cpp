@@ -1,0 +1,74 @@
+// BLEU and chrF against sacrebleu (tests/oracle/make_metric_goldens.py).
+#include <attend/error.h>
+
+#include "training/bleu.h"
+#include "training/chrf.h"
+#include "training/metric_text.h"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace attend {
+namespace {
+
+using nlohmann::json;
+using Texts = std::vector<std::string>;
+
+json goldens() {
+  std::ifstream file(ATTEND_TEST_DATA "/metrics/goldens.json");
+  return json::parse(file);
+}
+
+TEST(Bleu, EqualsSacrebleu) {
+  for (const json& corpus : goldens())
+    for (const json& expected : corpus["bleu"]) {
+      const BleuOptions options{.tokenizer = bleu_tokenizer(expected["tokenizer"].get<std::string>()),
+                                .lowercase = expected["lowercase"]};
+      const Bleu bleu =
+          corpus_bleu(corpus["hypotheses"].get<Texts>(), corpus["references"].get<Texts>(), options);
+      EXPECT_NEAR(bleu.score, expected["score"].get<double>(), 1e-9) << corpus["name"] << expected;
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_NEAR(bleu.precisions[i], expected["precisions"][i].get<double>(), 1e-9)
+            << corpus["name"] << expected;
+      EXPECT_EQ(to_string(bleu), expected["line"].get<std::string>()) << corpus["name"];
+    }
+}
+
+TEST(Bleu, WordsAreSacrebleus) {
+  for (const json& corpus : goldens())
+    for (const auto& [name, expected] : corpus["words"].items()) {
+      const Texts texts = corpus["hypotheses"];
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        const Texts words = expected;
+        EXPECT_EQ(split_words(bleu_words(texts[i], bleu_tokenizer(name))), split_words(words[i])) << name;
+      }
+    }
+}
+
+TEST(Bleu, RefusesUnequalNumbersOfLines) {
+  EXPECT_THROW(corpus_bleu(Texts{"a", "b"}, Texts{"a"}), Error);
+  EXPECT_THROW(corpus_bleu(Texts{}, Texts{}), Error);
+  EXPECT_THROW(bleu_tokenizer("moses"), Error);
+}
+
+TEST(Chrf, EqualsSacrebleu) {
+  for (const json& corpus : goldens())
+    for (const json& expected : corpus["chrf"]) {
+      const ChrfOptions options{.word_order = expected["word_order"], .lowercase = expected["lowercase"]};
+      const Chrf chrf =
+          corpus_chrf(corpus["hypotheses"].get<Texts>(), corpus["references"].get<Texts>(), options);
+      EXPECT_NEAR(chrf.score, expected["score"].get<double>(), 1e-9) << corpus["name"] << expected;
+      EXPECT_EQ(to_string(chrf), expected["line"].get<std::string>()) << corpus["name"];
+    }
+}
+
+TEST(Chrf, RefusesUnequalNumbersOfLines) {
+  EXPECT_THROW(corpus_chrf(Texts{"a"}, Texts{}), Error);
+}
+
+}  // namespace
+}  // namespace attend
