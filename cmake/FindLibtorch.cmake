@@ -49,5 +49,8 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::torch)
     target_link_libraries(Libtorch::torch INTERFACE -Wl,--no-as-needed ${Libtorch_LIBRARY}
       ${Libtorch_CUDA_LIBRARY} -Wl,--as-needed)
   endif()
+  # The OpenMP run-time that libtorch was built with; a second one would fight with it over the cores.
+  file(GLOB Libtorch_OPENMP_LIBRARY ${Libtorch_LIBRARY_DIR}/libgomp*.so*)
+  target_link_libraries(Libtorch::torch INTERFACE ${Libtorch_OPENMP_LIBRARY})
   target_compile_definitions(Libtorch::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 endif()

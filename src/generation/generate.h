@@ -11,9 +11,9 @@ struct GenerateOptions {
   // How many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
   std::int64_t batch_tokens = 4096;
   // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text.
-  std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token;
+  std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.
-  std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result;
+  std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result = {};
 };
 
 // num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the

@@ -175,6 +175,7 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
   float* queries = gradients + kBlock * Lkp;     // [kBlock, Dp], scaled
   float* out_gradient = queries + kBlock * Dp;   // [kBlock, Dp]
   float* query_gradient = out_gradient + kBlock * Dp;  // [kBlock, Dp]
+  float* plain = query_gradient + kBlock * Dp;         // [Lkp]: one row of probabilities without dropout
   pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
   pack_transposed(values, head, [&](std::int64_t j) { return head.value(a, j); });
   for (std::int64_t j = 0; j < Lk; ++j) copy_row(key_rows + j * Dp, head.key(a, j), D, Dp);
@@ -193,22 +194,34 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
     gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, weights, Lkp);
     gemm<false>(rows, columns, D, out_gradient, Dp, 1, values, Lkp, gradients, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
-      // delta = sum_j P_j dP_j, which equals the dot product of the output and its gradient.
-      const float* out = head.out(a, begin + r);
-      float delta = 0;
-      for (std::int64_t d = 0; d < D; ++d) delta += out[d] * out_gradient[r * Dp + d];
       const float log_sum_exp = a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head];
       const std::int32_t seen = static_cast<std::int32_t>(head.seen(a, begin + r));
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
+      // delta = sum_j P_j dP_j / sum_j P_j, from the very numbers it is subtracted from: then the gradients of
+      // a row sum to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
+      Vector deltas{}, totals{};
       for (std::int64_t j = 0; j < columns; j += W) {
         const Vector p =
             (lane + static_cast<std::int32_t>(j)) < seen ? exp(load(weight + j) - log_sum_exp) : Vector{};
-        const Vector kept = a.dropout > 0 ? mask(index + j) : splat(1);
-        store(weight + j, p * kept);
-        store(gradient + j, p * (load(gradient + j) * kept - delta));
+        Vector dp = load(gradient + j);
+        if (a.dropout > 0) {
+          const Vector kept = mask(index + j);
+          dp *= kept;
+          store(weight + j, p * kept);
+        } else {
+          store(weight + j, p);
+        }
+        deltas += p * dp;
+        totals += p;
+        store(gradient + j, dp);
+        if (a.dropout > 0) store(plain + j, p);
       }
+      const float delta = sum(deltas) / sum(totals);
+      const float* p = a.dropout > 0 ? plain : weight;
+      for (std::int64_t j = 0; j < columns; j += W)
+        store(gradient + j, load(p + j) * (load(gradient + j) - delta));
     }
     gemm<true>(most, Dp, rows, weights, 1, Lkp, out_gradient, Dp, value_gradient, Dp);
     gemm<true>(most, Dp, rows, gradients, 1, Lkp, queries, Dp, key_gradient, Dp);
@@ -232,7 +245,7 @@ std::int64_t attention_scratch(const Attention& a) {
   for (std::int64_t b = 0; b < a.sequences; ++b)
     if (a.keys.key_length[b] > longest) longest = a.keys.key_length[b];
   const std::int64_t Lkp = round_up(longest), Dp = round_up(a.head_size);
-  return 5 * Lkp * Dp + 2 * kBlock * Lkp + 3 * kBlock * Dp;
+  return 5 * Lkp * Dp + (2 * kBlock + 1) * Lkp + 3 * kBlock * Dp;
 }
 
 void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end, float* scratch) {

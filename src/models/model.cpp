@@ -166,10 +166,17 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
     if (!tensor.defined()) continue;
     const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i)
-      tensors[source.names[i]] =
+      tensors[saved_name(source.names[i])] =
           to_checkpoint(tensor.narrow(0, static_cast<std::int64_t>(i) * rows, rows), source.layout);
   }
   return tensors;
+}
+
+std::string Model::saved_name(const std::string& name) const {
+  // transformers stores a model without a head without the prefix that tells body from head.
+  const std::string prefix = std::string(family_->prefix) + ".";
+  const bool headless = std::holds_alternative<std::monostate>(network_->spec().head);
+  return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
 void Model::save(const std::filesystem::path& directory) const {

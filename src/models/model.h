@@ -46,6 +46,7 @@ class Model {
 
  private:
   Model(const Family& family, Fields config, std::string architecture);
+  std::string saved_name(const std::string& name) const;
 
   const Family* family_;
   Fields config_;

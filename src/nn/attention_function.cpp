@@ -117,8 +117,10 @@ struct Saved : torch::CustomClassHolder {
 };
 
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& first, const Tensor& key_value,
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& first,
+                        const std::optional<Tensor>& maybe_key_value,
                         const std::shared_ptr<const Layout>& layout, const AttentionCall& call) {
+    const Tensor key_value = maybe_key_value.value_or(Tensor());
     Tensor log_sum_exp;
     Tensor out = forward_kernel(first, key_value, *layout, call, &log_sum_exp);
     ctx->save_for_backward({first, key_value, out, log_sum_exp});
@@ -193,7 +195,7 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
   if (!on_kernels(first))
     return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
   if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call, nullptr);
-  return AttentionFunction::apply(first, key_value, std::make_shared<const Layout>(std::move(layout)), call);
+  return AttentionFunction::apply(first, if_defined(key_value), std::make_shared<const Layout>(std::move(layout)), call);
 }
 
 }  // namespace

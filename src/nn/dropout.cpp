@@ -18,18 +18,19 @@ Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t 
 
 // The mask is not kept: backward makes it again from the seed.
 struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& residual,
-                        double rate, std::int64_t seed) {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x,
+                        const std::optional<Tensor>& residual, double rate, std::int64_t seed) {
+    ctx->saved_data["residual"] = residual.has_value();
     ctx->saved_data["rate"] = rate;
     ctx->saved_data["seed"] = seed;
-    return drop(x, residual, rate, static_cast<std::uint64_t>(seed));
+    return drop(x, residual.value_or(Tensor()), rate, static_cast<std::uint64_t>(seed));
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
     const Tensor dy = gradients[0].contiguous();
     const Tensor dx = drop(dy, {}, ctx->saved_data["rate"].toDouble(),
                            static_cast<std::uint64_t>(ctx->saved_data["seed"].toInt()));
-    return {dx, ctx->needs_input_grad(1) ? dy : Tensor(), Tensor(), Tensor()};
+    return {dx, ctx->saved_data["residual"].toBool() ? dy : Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -42,8 +43,8 @@ Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& p
     const Tensor dropped = at::dropout(x, p, true);
     return residual.defined() ? dropped + residual : dropped;
   }
-  return DropoutFunction::apply(x.contiguous(), residual.defined() ? residual.contiguous() : residual, p,
-                                static_cast<std::int64_t>(pass.next_seed()));
+  return DropoutFunction::apply(x.contiguous(), if_defined(residual.defined() ? residual.contiguous() : residual),
+                                p, static_cast<std::int64_t>(pass.next_seed()));
 }
 
 }  // namespace attend

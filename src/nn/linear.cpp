@@ -25,7 +25,7 @@ void run(const MatrixProduct& m) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t panels = k.panel_count(m.columns), blocks = (m.rows + kRowBlock - 1) / kRowBlock;
   // A multiply-add counts as a sixteenth of an element touched.
-  if (blocks >= 2 * at::get_num_threads() || blocks >= panels) {
+  if (blocks >= 2 * parallel_threads() || blocks >= panels) {
     parallel_ranges(blocks, kRowBlock * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
       k.multiply_packed(m, begin * kRowBlock, std::min(m.rows, end * kRowBlock), 0, panels);
     });
@@ -78,10 +78,10 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
-                        const Tensor& bias, PackedWeight* packed) {
+                        const std::optional<Tensor>& bias, PackedWeight* packed) {
     ctx->save_for_backward({x, weight});
-    ctx->saved_data["bias"] = bias.defined();
-    return kernel_linear(x, weight, bias, *packed, Activation::none, {});
+    ctx->saved_data["bias"] = bias.has_value();
+    return kernel_linear(x, weight, bias.value_or(Tensor()), *packed, Activation::none, {});
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
@@ -166,7 +166,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedW
     return residual.defined() ? y + residual : y;
   }
   if (!at::GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
-  Tensor y = activate(LinearFunction::apply(x, weight, bias, &packed), activation);
+  Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), &packed), activation);
   return residual.defined() ? y + residual : y;
 }
 

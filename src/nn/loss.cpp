@@ -8,8 +8,9 @@ namespace {
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   // The gradients are computed here, where the scores are at hand; backward only scales them.
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
-                        const Tensor& bias, const Tensor& labels, double smoothing, PackedWeight* packed,
-                        bool with_gradients) {
+                        const std::optional<Tensor>& maybe_bias, const Tensor& labels, double smoothing,
+                        PackedWeight* packed, bool with_gradients) {
+    const Tensor bias = maybe_bias.value_or(Tensor());
     const std::int64_t T = hidden.size(0), V = weight.size(0);
     Tensor dhidden, dweight, dbias;
     if (with_gradients) {
@@ -46,8 +47,9 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
                                                  torch::autograd::variable_list gradients) {
     torch::autograd::variable_list result(7);
     const auto saved = ctx->get_saved_variables();
+    const bool plain = gradients[0].item<float>() == 1;  // as in training, which divides in the optimizer
     for (std::size_t i = 0; i < saved.size(); ++i)
-      if (saved[i].defined()) result[i] = saved[i] * gradients[0];
+      if (saved[i].defined()) result[i] = plain ? saved[i] : saved[i] * gradients[0];
     return result;
   }
 };
@@ -67,7 +69,7 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
   }
   if (on_kernels(hidden)) {
     const bool with_gradients = at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, bias, host, smoothing, &packed,
+    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, smoothing, &packed,
                                            with_gradients);
   } else {
     result.sum = at::cross_entropy_loss(at::linear(hidden, weight, bias), labels, {}, at::Reduction::Sum,

@@ -1,7 +1,7 @@
 // Cutting kernel work into pieces for torch's thread pool, the only pool used beside torch.
 #pragma once
 
-#include <ATen/Parallel.h>
+#include <functional>
 
 #include "nn/torch.h"
 
@@ -10,12 +10,15 @@ namespace attend {
 // True where our own kernels can take the tensor; elsewhere (double, CUDA) torch's operations do the work.
 inline bool on_kernels(const Tensor& t) { return t.device().is_cpu() && t.scalar_type() == at::kFloat; }
 
-// body(begin, end) over [0, count). `cost` is the work of one item in elements touched, so that small calls
-// stay on one thread.
-template <class Body>
-void parallel_ranges(std::int64_t count, std::int64_t cost, const Body& body) {
-  constexpr std::int64_t kWorthAThread = 16384;
-  at::parallel_for(0, count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, cost)), body);
+// An argument of an autograd function that may be missing: torch takes no undefined tensors there.
+inline std::optional<Tensor> if_defined(const Tensor& t) {
+  return t.defined() ? std::optional(t) : std::nullopt;
 }
+
+// body(begin, end) for pieces of [0, count) on torch's threads. `cost` is the work of one item in elements
+// touched, so that small calls stay on one thread.
+void parallel_ranges(std::int64_t count, std::int64_t cost,
+                     const std::function<void(std::int64_t, std::int64_t)>& body);
+int parallel_threads();  // how many threads a large call gets
 
 }  // namespace attend

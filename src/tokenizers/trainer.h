@@ -20,15 +20,16 @@ struct TrainerOptions {
   //   translation  </s> (id 0), <unk>, <pad>; A </s>, A B </s>: for encoder-decoders such as Marian
   //   bert         [PAD] [UNK] [CLS] [SEP] [MASK]; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
   enum class Preset { plain, gpt2, translation, bert } preset = Preset::plain;
-  std::size_t vocabulary_size = 30000;      // with special tokens and alphabet; not for `character`
-  std::uint64_t min_frequency = 0;          // pairs seen less often are not merged
-  std::size_t limit_alphabet = 0;           // at most that many characters, the most frequent; 0: all
-  std::vector<std::string> special_tokens;  // behind those of the preset
+  std::size_t vocabulary_size = 30000;           // with special tokens and alphabet; not for `character`
+  std::uint64_t min_frequency = 0;               // pairs seen less often are not merged
+  std::size_t limit_alphabet = 0;                // at most that many characters, the most frequent; 0: all
+  std::vector<std::string> special_tokens = {};  // behind those of the preset
   bool lowercase = false;
   // As "[CLS] $A [SEP] $B:1 [SEP]:1": $A and $B are the texts, the rest special tokens, behind the colon the
   // type. Empty: as the preset says.
-  std::string single_template, pair_template;
-  std::optional<std::int64_t> model_max_length;  // for tokenizer_config.json; nothing: as the preset says
+  std::string single_template = {}, pair_template = {};
+  std::optional<std::int64_t> model_max_length =
+      {};  // for tokenizer_config.json; nothing: as the preset says
 };
 
 struct TrainedTokenizer {

@@ -10,6 +10,8 @@
 namespace attend {
 namespace {
 
+using Prompts = std::vector<std::vector<std::int64_t>>;
+
 GenerationConfig config_of(const Model& model, const Json& settings) {
   GenerationConfig config = GenerationConfig::of(model);
   config.apply(Fields(settings, "settings"), true);
@@ -46,7 +48,7 @@ TEST_P(Alone, GivesTheSameAsInABatch) {
   }
   if (config.do_sample) return;  // what is drawn depends on the number of the prompt
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    const auto alone = generate(model, std::vector{prompts[i]}, config);
+    const auto alone = generate(model, Prompts{prompts[i]}, config);
     for (std::size_t j = 0; j < each; ++j)
       EXPECT_EQ(alone[j].ids, together[i * each + j].ids) << "prompt " << i;
   }
@@ -110,7 +112,6 @@ TEST(Generate, EndsAtTheModelsPositions) {
 TEST(Generate, NamesTheBadPrompt) {
   const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
   const GenerationConfig config = GenerationConfig::of(gpt2);
-  using Prompts = std::vector<std::vector<std::int64_t>>;
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, Prompts{{3}, {}}, config);
                        }),

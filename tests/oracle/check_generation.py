@@ -23,7 +23,7 @@ from typing import Any, Iterator
 import torch
 from transformers import PretrainedConfig
 
-from common import VALUE_LIMIT, Attend, AttendFailed, Runner, Table, Tensors, relative_error
+from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
 from forward import InputMaker, Original
 from models import SIZES, Size, make_model
 from stand_in import Spoiled, StandIn
@@ -132,7 +132,7 @@ def differences(wanted: Tensors, got: Tensors) -> list[str]:
         elif name == "sequences":
             for row in (ours != original).any(1).nonzero().flatten().tolist():
                 found.append(f"row {row}: {ours[row].tolist()}\n{'for':>12} {original[row].tolist()}")
-        elif relative_error(ours, original) > VALUE_LIMIT:
+        elif relative_error(ours, original) > limit_of(name):
             found.append(f"{name}: {ours.tolist()} for {original.tolist()}")
     return found
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 
 import torch
 
-from common import GRADIENT_LIMIT, VALUE_LIMIT, Tensors
+from common import Tensors, limit_of
 from forward import Original
 
 
@@ -47,8 +47,7 @@ def change_value(outputs: Tensors, name: str) -> None:
     """The smallest change to a value that a check must see: a little over its limit."""
     values = outputs[name].flatten().clone()
     if values.is_floating_point():
-        limit = GRADIENT_LIMIT if name.startswith("grad.") else VALUE_LIMIT
-        values[-1] += 1.5 * limit * values.abs().max()
+        values[-1] += 1.5 * limit_of(name) * values.abs().max()
     else:
         values[-1] += 1
     outputs[name] = values.view(outputs[name].shape)

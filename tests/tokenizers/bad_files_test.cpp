@@ -6,6 +6,7 @@
 #include "formats/json.h"
 
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ class BadFile : public testing::Test {
 
   // What from_file says; empty if it takes the file.
   std::string message(std::string_view text) {
-    write_file_atomically(directory / "tokenizer.json", text);
+    std::ofstream(directory / "tokenizer.json", std::ios::binary) << text;
     try {
       Tokenizer::from_file(directory);
     } catch (const Error& error) {
@@ -144,7 +145,7 @@ TEST_F(BadFile, DamageNeverCrashes) {
         default:
           for (int i = 0; i < 4; ++i) text[random() % text.size()] = "\"{}[]:,0-\\aZ\x01\xFF"[random() % 14];
       }
-      write_file_atomically(directory / "tokenizer.json", text);
+      std::ofstream(directory / "tokenizer.json", std::ios::binary) << text;
       try {
         const Tokenizer tokenizer = Tokenizer::from_file(directory);
         tokenizer.decode(tokenizer.encode("The lamp <mask> wäits 語.").ids);

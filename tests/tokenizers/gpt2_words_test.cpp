@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace attend {
+namespace attend::tokenizers {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -53,4 +53,4 @@ TEST(Gpt2Words, LosesNothing) {
 }
 
 }  // namespace
-}  // namespace attend
+}  // namespace attend::tokenizers

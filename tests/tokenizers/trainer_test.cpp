@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace attend {
+namespace attend::tokenizers {
 namespace {
 
 const std::filesystem::path data = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/training";
@@ -128,4 +128,4 @@ TEST_F(Training, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace attend
+}  // namespace attend::tokenizers

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace attend::unicode {

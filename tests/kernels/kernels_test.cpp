@@ -1,0 +1,349 @@
+// Every instruction set this machine has, against the plain definitions in double precision.
+#include "kernels/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace attend::kernels {
+namespace {
+
+std::vector<float> random_numbers(std::size_t count, unsigned seed, float size = 1) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0, size);
+  std::vector<float> numbers(count);
+  for (float& x : numbers) x = normal(generator);
+  return numbers;
+}
+
+// The largest difference relative to the largest value.
+double difference(const std::vector<float>& found, const std::vector<double>& expected) {
+  double most = 0, largest = 1;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    most = std::max(most, std::isnan(found[i]) ? INFINITY : std::abs(found[i] - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return most / largest;
+}
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return x > 0 ? x : 0;
+    case Activation::gelu: return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::gelu_tanh:
+      return x * 0.5 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::tanh: return std::tanh(x);
+  }
+  return x;
+}
+
+constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
+                                       Activation::gelu_tanh, Activation::silu, Activation::tanh};
+
+class KernelsTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    kernels_ = find_kernels(GetParam());
+    if (kernels_ == nullptr) GTEST_SKIP() << "this machine has no " << GetParam();
+  }
+  const Kernels* kernels_ = nullptr;
+};
+
+TEST_P(KernelsTest, IsTheSetItsNameSays) { EXPECT_EQ(std::string(kernels_->name), GetParam()); }
+
+// rows x depth times depth x columns, with everything that can follow, at sizes around every tile's edge.
+TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
+  for (const std::int64_t rows : {1, 3, 8, 9, 70})
+    for (const std::int64_t depth : {1, 13, 256, 300})
+      for (const std::int64_t columns : {1, 16, 47, 48, 101}) {
+        const auto a = random_numbers(rows * depth, 1), b = random_numbers(depth * columns, 2);
+        const auto bias = random_numbers(columns, 3), residual = random_numbers(rows * columns, 4);
+        for (bool transposed : {false, true}) {
+          // transposed: A is stored [depth, rows] and B [columns, depth].
+          std::vector<float> packed(kernels_->packed_size(depth, columns)), c(rows * columns, 0.5f);
+          const std::int64_t b_row = transposed ? 1 : columns, b_column = transposed ? depth : 1;
+          kernels_->pack_panels(packed.data(), b.data(), b_row, b_column, depth, columns, 0,
+                                kernels_->panel_count(columns));
+          MatrixProduct m;
+          m.rows = rows, m.depth = depth, m.columns = columns;
+          m.a = a.data(), m.a_row = transposed ? 1 : depth, m.a_column = transposed ? rows : 1;
+          m.b = packed.data(), m.c = c.data(), m.c_row = columns;
+          m.accumulate = transposed;
+          m.bias = bias.data(), m.activation = Activation::gelu;
+          m.residual = residual.data(), m.residual_row = columns;
+          kernels_->multiply_packed(m, 0, rows, 0, kernels_->panel_count(columns));
+          std::vector<double> expected;
+          for (std::int64_t i = 0; i < rows; ++i)
+            for (std::int64_t j = 0; j < columns; ++j) {
+              double sum = (transposed ? 0.5 : 0.0) + bias[j];
+              for (std::int64_t k = 0; k < depth; ++k)
+                sum += static_cast<double>(a[i * m.a_row + k * m.a_column]) * b[k * b_row + j * b_column];
+              expected.push_back(activated(Activation::gelu, sum) + residual[i * columns + j]);
+            }
+          EXPECT_LT(difference(c, expected), 3e-6) << rows << " x " << depth << " x " << columns << transposed;
+        }
+      }
+}
+
+TEST_P(KernelsTest, ARowOfAProductDoesNotDependOnTheOthers) {
+  constexpr std::int64_t depth = 300, columns = 101;
+  const auto a = random_numbers(64 * depth, 1), b = random_numbers(depth * columns, 2);
+  std::vector<float> packed(kernels_->packed_size(depth, columns)), all(64 * columns), alone(columns);
+  kernels_->pack_panels(packed.data(), b.data(), columns, 1, depth, columns, 0, kernels_->panel_count(columns));
+  MatrixProduct m;
+  m.rows = 64, m.depth = depth, m.columns = columns, m.a = a.data(), m.a_row = depth, m.b = packed.data();
+  m.c = all.data(), m.c_row = columns;
+  kernels_->multiply_packed(m, 0, 64, 0, kernels_->panel_count(columns));
+  m.rows = 1, m.c = alone.data();
+  for (std::int64_t row : {0, 7, 63}) {
+    m.a = a.data() + row * depth;
+    kernels_->multiply_packed(m, 0, 1, 0, kernels_->panel_count(columns));
+    for (std::int64_t j = 0; j < columns; ++j) EXPECT_EQ(alone[j], all[row * columns + j]);
+  }
+}
+
+TEST_P(KernelsTest, ActivationsAndTheirSlopes) {
+  std::vector<float> x = random_numbers(1003, 5, 3);
+  x[0] = 0, x[1] = 90, x[2] = -90, x[3] = 1e-4f;
+  const std::vector<float> ones(x.size(), 1);
+  for (const Activation activation : kActivations) {
+    std::vector<float> y(x.size()), slope(x.size());
+    kernels_->activation(activation, y.data(), x.data(), 0, static_cast<std::int64_t>(x.size()));
+    kernels_->activation_backward(activation, slope.data(), ones.data(), x.data(), 0,
+                                  static_cast<std::int64_t>(x.size()));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(y[i], activated(activation, x[i]), 2e-6 * std::max(1.0, std::abs(double{x[i]})));
+      if (activation == Activation::relu && x[i] == 0) continue;  // no slope there
+      constexpr double h = 1e-5;
+      const double expected = (activated(activation, x[i] + h) - activated(activation, x[i] - h)) / (2 * h);
+      EXPECT_NEAR(slope[i], expected, 5e-6) << static_cast<int>(activation) << " at " << x[i];
+    }
+  }
+  float nan = NAN, out = 0;
+  for (const Activation activation : kActivations) {
+    kernels_->activation(activation, &out, &nan, 0, 1);
+    EXPECT_TRUE(std::isnan(out));
+  }
+}
+
+// Attention over three sequences, one of a single query, with gradients by finite differences of the
+// definition's own loss sum(out * direction).
+struct AttentionCase {
+  std::vector<std::int64_t> query_offsets{0, 1, 6, 43}, key_begin{0, 4, 9}, key_length{4, 5, 37};
+  std::int64_t heads = 2, size = 12;
+  bool causal = true;
+  std::vector<double> q, k, v;
+  double scale = 0.3;
+
+  std::int64_t width() const { return heads * size; }
+  std::vector<double> out(std::vector<double>* weights = nullptr) const {
+    std::vector<double> result(query_offsets.back() * width());
+    for (std::size_t b = 0; b < key_length.size(); ++b)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::int64_t Lq = query_offsets[b + 1] - query_offsets[b], Lk = key_length[b];
+        for (std::int64_t i = 0; i < Lq; ++i) {
+          std::vector<double> p(Lk, 0);
+          double total = 0;
+          for (std::int64_t j = 0; j < Lk; ++j) {
+            if (causal && j > i + Lk - Lq) continue;
+            double score = 0;
+            for (std::int64_t d = 0; d < size; ++d)
+              score += q[(query_offsets[b] + i) * width() + h * size + d] *
+                       k[(key_begin[b] + j) * width() + h * size + d];
+            total += p[j] = std::exp(score * scale);
+          }
+          for (std::int64_t j = 0; j < Lk; ++j) {
+            p[j] /= total;
+            if (weights && b == 2) weights->push_back(p[j]);
+            for (std::int64_t d = 0; d < size; ++d)
+              result[(query_offsets[b] + i) * width() + h * size + d] +=
+                  p[j] * v[(key_begin[b] + j) * width() + h * size + d];
+          }
+        }
+      }
+    return result;
+  }
+};
+
+TEST_P(KernelsTest, AttentionForwardAndBackward) {
+  for (const bool causal : {false, true}) {
+    AttentionCase c;
+    c.causal = causal;
+    const std::int64_t Tq = 43, Tk = 46, w = c.width();
+    const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
+               direction = random_numbers(Tq * w, 4);
+    c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
+
+    std::vector<float> out(Tq * w), sums(Tq * c.heads), weights(c.heads * 37 * 37);
+    std::vector<float> unused(c.heads * 5 * 5);
+    float* const probabilities[] = {unused.data(), unused.data(), weights.data()};
+    Attention a;
+    a.sequences = 3, a.heads = c.heads, a.head_size = c.size;
+    a.query = q.data(), a.query_stride = w, a.query_offsets = c.query_offsets.data();
+    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
+    a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
+    a.causal = causal, a.scale = static_cast<float>(c.scale);
+    a.out = out.data(), a.out_stride = w, a.log_sum_exp = sums.data(), a.probabilities = probabilities;
+    std::vector<float> scratch(kernels_->attention_scratch(a));
+    kernels_->attention_forward(a, 0, 3 * c.heads, scratch.data());
+    std::vector<double> expected_weights;
+    EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
+    EXPECT_LT(difference(weights, expected_weights), 2e-6);
+
+    std::vector<float> dq(Tq * w), dk(Tk * w), dv(Tk * w);
+    AttentionGradient g;
+    g.out_gradient = direction.data(), g.out_gradient_stride = w;
+    g.query_gradient = dq.data(), g.query_gradient_stride = w;
+    g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = w;
+    kernels_->attention_backward(a, g, 0, 3 * c.heads, scratch.data());
+    const auto loss = [&] {
+      const std::vector<double> y = c.out();
+      double sum = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * direction[i];
+      return sum;
+    };
+    const auto slope = [&](double& x) {
+      constexpr double h = 1e-5;
+      const double before = x;
+      x = before + h;
+      const double above = loss();
+      x = before - h;
+      const double below = loss();
+      x = before;
+      return (above - below) / (2 * h);
+    };
+    for (std::int64_t at = 5; at < Tq * w; at += 97) EXPECT_NEAR(dq[at], slope(c.q[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dk[at], slope(c.k[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dv[at], slope(c.v[at]), 2e-5);
+  }
+}
+
+TEST_P(KernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
+  constexpr std::int64_t rows = 16, w = 24, length = 37;
+  const auto q = random_numbers(w, 1), k = random_numbers(length * w, 2), v = random_numbers(length * w, 3);
+  std::vector<float> pages(5 * 2 * rows * w), flat(w), paged(w);
+  const std::int32_t table[] = {4, 0, 2};
+  for (std::int64_t j = 0; j < length; ++j)
+    for (std::int64_t d = 0; d < w; ++d) {
+      float* page = pages.data() + table[j / rows] * 2 * rows * w;
+      page[(j % rows) * w + d] = k[j * w + d];
+      page[(rows + j % rows) * w + d] = v[j * w + d];
+    }
+  const std::int64_t offsets[] = {0, 1}, begin[] = {0}, lengths[] = {length};
+  Attention a;
+  a.sequences = 1, a.heads = 2, a.head_size = 12, a.query = q.data(), a.query_stride = w;
+  a.query_offsets = offsets, a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
+  a.keys.key_begin = begin, a.keys.key_length = lengths, a.scale = 0.3f, a.out = flat.data(), a.out_stride = w;
+  std::vector<float> scratch(kernels_->attention_scratch(a));
+  kernels_->attention_forward(a, 0, 2, scratch.data());
+  const std::int32_t* const tables[] = {table};
+  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w;
+  a.out = paged.data();
+  kernels_->attention_forward(a, 0, 2, scratch.data());
+  EXPECT_EQ(flat, paged);
+}
+
+TEST_P(KernelsTest, DropoutKeepsTheShareItShouldAndScalesIt) {
+  constexpr std::int64_t count = 200003;
+  const std::vector<float> ones(count, 1);
+  std::vector<float> out(count), pieces(count);
+  kernels_->dropout_add(out.data(), ones.data(), nullptr, 0, count, 0.3f, 7);
+  kernels_->dropout_add(pieces.data(), ones.data(), nullptr, 0, 1001, 0.3f, 7);
+  kernels_->dropout_add(pieces.data(), ones.data(), nullptr, 1001, count, 0.3f, 7);
+  EXPECT_EQ(out, pieces) << "the mask must not depend on how the work is cut";
+  std::int64_t kept = 0;
+  for (float x : out) {
+    EXPECT_TRUE(x == 0 || std::abs(x - 1 / 0.7f) < 1e-6);
+    kept += x != 0;
+  }
+  EXPECT_NEAR(static_cast<double>(kept) / count, 0.7, 0.005);  // 5 standard deviations
+  EXPECT_EQ(out, [&] {
+    std::vector<float> portable(count);
+    find_kernels("portable")->dropout_add(portable.data(), ones.data(), nullptr, 0, count, 0.3f, 7);
+    return portable;
+  }()) << "every instruction set draws the same";
+}
+
+TEST_P(KernelsTest, LayerNormAndItsGradient) {
+  constexpr std::int64_t rows = 5, d = 37;
+  const auto x = random_numbers(rows * d, 1, 2), weight = random_numbers(d, 2), bias = random_numbers(d, 3),
+             direction = random_numbers(rows * d, 4);
+  std::vector<double> xs(x.begin(), x.end());
+  const auto norm = [&] {
+    std::vector<double> y;
+    for (std::int64_t t = 0; t < rows; ++t) {
+      double mean = 0, variance = 0;
+      for (std::int64_t i = 0; i < d; ++i) mean += xs[t * d + i] / d;
+      for (std::int64_t i = 0; i < d; ++i) variance += std::pow(xs[t * d + i] - mean, 2) / d;
+      for (std::int64_t i = 0; i < d; ++i)
+        y.push_back((xs[t * d + i] - mean) / std::sqrt(variance + 1e-5) * weight[i] + bias[i]);
+    }
+    return y;
+  };
+  std::vector<float> out(rows * d), mean(rows), inverse(rows), dx(rows * d), dw(d), db(d);
+  kernels_->layer_norm(out.data(), x.data(), weight.data(), bias.data(), 0, rows, d, 1e-5f, mean.data(),
+                       inverse.data());
+  EXPECT_LT(difference(out, norm()), 2e-6);
+  kernels_->layer_norm_backward(dx.data(), dw.data(), db.data(), direction.data(), x.data(), weight.data(),
+                                mean.data(), inverse.data(), 0, rows, d);
+  for (std::int64_t at = 0; at < rows * d; at += 11) {
+    constexpr double h = 1e-5;
+    const auto loss = [&](double shift) {
+      xs[at] = x[at] + shift;
+      const auto y = norm();
+      xs[at] = x[at];
+      double sum = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * direction[i];
+      return sum;
+    };
+    EXPECT_NEAR(dx[at], (loss(h) - loss(-h)) / (2 * h), 2e-5);
+  }
+  for (std::int64_t i = 0; i < d; ++i) {
+    double expected = 0;
+    for (std::int64_t t = 0; t < rows; ++t) expected += direction[t * d + i];
+    EXPECT_NEAR(db[i], expected, 1e-5);
+  }
+}
+
+TEST_P(KernelsTest, CrossEntropyWithLabelSmoothing) {
+  constexpr std::int64_t rows = 3, V = 101;
+  const auto logits = random_numbers(rows * V, 1, 3);
+  const std::int64_t labels[] = {5, -100, 100};
+  std::vector<float> gradient = logits, losses(rows);
+  const CrossEntropy c{labels, V, 0.1f, 2.0f, losses.data()};
+  kernels_->cross_entropy(c, gradient.data(), 0, rows);
+  for (std::int64_t t = 0; t < rows; ++t) {
+    double total = 0, mean = 0;
+    for (std::int64_t i = 0; i < V; ++i) total += std::exp(double{logits[t * V + i]});
+    for (std::int64_t i = 0; i < V; ++i) mean += (std::log(total) - logits[t * V + i]) / V;
+    const bool counts = labels[t] >= 0;
+    EXPECT_NEAR(losses[t], counts ? 0.9 * (std::log(total) - logits[t * V + labels[t]]) + 0.1 * mean : 0, 1e-5);
+    for (std::int64_t i = 0; i < V; ++i) {
+      const double target = (i == labels[t] ? 0.9 : 0) + 0.1 / V;
+      const double expected = counts ? 2 * (std::exp(logits[t * V + i]) / total - target) : 0;
+      EXPECT_NEAR(gradient[t * V + i], expected, 2e-6);
+    }
+  }
+}
+
+TEST_P(KernelsTest, AdamTakesTheStepOfThePaper) {
+  std::vector<float> weight{1, -2}, mean{0.1f, 0}, variance{0.2f, 0};
+  const std::vector<float> gradient{0.5f, -1};
+  const Adam adam{.rate = 0.1f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .weight_decay = 0.01f,
+                  .correction1 = 0.5f, .correction2 = 0.25f, .gradient_scale = 2};
+  kernels_->adam(adam, weight.data(), gradient.data(), mean.data(), variance.data(), 0, 2);
+  const double m = 0.9 * 0.1 + 0.1 * 1, v = 0.98 * 0.2 + 0.02 * 1;
+  EXPECT_NEAR(mean[0], m, 1e-6);
+  EXPECT_NEAR(variance[0], v, 1e-6);
+  EXPECT_NEAR(weight[0], 1 * (1 - 0.1 * 0.01) - 0.1 * (m / 0.5) / std::sqrt(v / 0.25), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::Values("portable", "avx2", "avx512"));
+
+}  // namespace
+}  // namespace attend::kernels

@@ -1,0 +1,127 @@
+// Every family against the original: outputs, hidden states, attentions, loss and gradients of tiny random
+// models, made by tests/oracle/make_goldens.py.
+#include "models/forward.h"
+
+#include <gtest/gtest.h>
+
+#include "models/tensors.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
+    if (fs::exists(entry.path() / "expected.safetensors")) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The largest difference relative to the largest value of `expected`.
+double difference(const Tensor& found, const Tensor& expected) {
+  const double largest = expected.abs().max().item<double>();
+  return (found - expected).abs().max().item<double>() / std::max(largest, 1e-30);
+}
+
+class ForwardTest : public testing::TestWithParam<std::string> {
+ protected:
+  fs::path directory() const { return fs::path(ATTEND_TEST_DATA) / "models" / GetParam(); }
+  std::map<std::string, Tensor> run(const fs::path& model, bool gradients) const {
+    const ForwardOptions options{.hidden_states = true, .attentions = true, .gradients = gradients};
+    return run_forward(Model::load(ModelDirectory(model), gradients ? Purpose::training : Purpose::inference),
+                       read_tensors(directory() / "inputs.safetensors"), options);
+  }
+};
+
+TEST_P(ForwardTest, GivesWhatTheOriginalGives) {
+  const auto expected = read_tensors(directory() / "expected.safetensors");
+  const auto found = run(directory(), expected.count("loss") > 0);
+  for (const auto& [name, tensor] : found) EXPECT_EQ(expected.count(name), 1) << name << " is not expected";
+  for (const auto& [name, tensor] : expected) {
+    ASSERT_EQ(found.count(name), 1) << name << " is missing";
+    ASSERT_EQ(found.at(name).sizes(), tensor.sizes()) << name;
+    // The gradient of a key's bias is zero in exact arithmetic (a softmax does not feel it): all of it is noise.
+    if (name.starts_with("grad.") && tensor.abs().max().item<double>() < 1e-6)
+      EXPECT_LT(found.at(name).abs().max().item<double>(), 1e-5) << name;
+    else
+      EXPECT_LT(difference(found.at(name), tensor), name.starts_with("grad.") ? 1e-4 : 2e-5) << name;
+  }
+}
+
+TEST_P(ForwardTest, GivesTheSameWithoutGradients) {
+  const auto expected = read_tensors(directory() / "expected.safetensors");
+  for (const auto& [name, tensor] : run(directory(), false))
+    EXPECT_LT(difference(tensor, expected.at(name)), 2e-5) << name;
+}
+
+TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
+  const fs::path copy = fs::path(testing::TempDir()) / ("attend-saved-" + GetParam());
+  fs::remove_all(copy);
+  Model::load(ModelDirectory(directory()), Purpose::training).save(copy);
+  const auto before = SafetensorsFile(directory() / "model.safetensors"), after = SafetensorsFile(copy / "model.safetensors");
+  for (const auto& [name, view] : after.tensors()) {
+    ASSERT_EQ(before.tensors().count(name), 1) << name << " is no name of the original's";
+    EXPECT_TRUE(std::ranges::equal(view.data, before.tensors().at(name).data)) << name;
+  }
+  EXPECT_EQ(before.tensors().size(), after.tensors().size());
+  const auto one = run(directory(), false), two = run(copy, false);
+  for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+  fs::remove_all(copy);
+}
+
+// A sentence among 63 others of other lengths, and alone.
+TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
+  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  Transformer network = model.network();
+  const StackSpec& spec = network->encoder ? *network->spec().encoder : *network->spec().decoder;
+  const auto longest = std::min<std::int64_t>(37, (network->encoder ? network->encoder : network->decoder)->embeddings->max_positions());
+  std::vector<std::vector<std::int64_t>> sentences;
+  for (std::int64_t b = 0; b < 64; ++b) {
+    sentences.emplace_back();
+    for (std::int64_t i = 0; i <= b * 7 % longest; ++i)
+      sentences.back().push_back((b * 31 + i * 17) % spec.embeddings.vocabulary);
+  }
+  c10::InferenceMode inference;
+  const auto hidden = [&](const std::vector<std::vector<std::int64_t>>& batch) {
+    Pass pass = Pass::inference();
+    const TokenBatch tokens = TokenBatch::from(batch);
+    return network->encoder ? network->encode(tokens, pass) : network->decode(tokens, pass);
+  };
+  const Tensor together = hidden(sentences);
+  const TokenBatch layout = TokenBatch::from(sentences);
+  for (std::int64_t b : {0, 1, 17, 36, 63})
+    EXPECT_TRUE(at::equal(layout.offsets.part(together, b), hidden({sentences[b]}))) << "sentence " << b;
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(Forward, InputsThatDoNotFitAreErrors) {
+  const fs::path directory = fs::path(ATTEND_TEST_DATA) / "models" / "bert-masked-lm";
+  const Model model = Model::load(ModelDirectory(directory), Purpose::inference);
+  const auto inputs = read_tensors(directory / "inputs.safetensors");
+  const auto with = [&](const std::string& name, const Tensor& tensor) {
+    auto changed = inputs;
+    changed[name] = tensor;
+    return changed;
+  };
+  const Tensor ids = inputs.at("input_ids");
+  EXPECT_THROW(run_forward(model, {}, {}), Error);
+  EXPECT_THROW(run_forward(model, with("input_ids", ids + 100000), {}), Error);
+  EXPECT_THROW(run_forward(model, with("input_ids", ids - 100000), {}), Error);
+  EXPECT_THROW(run_forward(model, with("input_ids", ids.to(at::kFloat)), {}), Error);
+  EXPECT_THROW(run_forward(model, with("input_ids", ids[0]), {}), Error);
+  EXPECT_THROW(run_forward(model, with("attention_mask", at::zeros_like(ids)), {}), Error);
+  EXPECT_THROW(run_forward(model, with("attention_mask", at::ones({1, 2}, at::kLong)), {}), Error);
+  EXPECT_THROW(run_forward(model, with("labels", ids + 100000), {}), Error);
+  EXPECT_THROW(run_forward(model, with("position_ids", ids + 100000), {}), Error);
+  EXPECT_THROW(run_forward(model, with("no_such_input", ids), {}), Error);
+}
+
+}  // namespace
+}  // namespace attend

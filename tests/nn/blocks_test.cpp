@@ -1,0 +1,163 @@
+// The fast path (float32, our kernels) against torch's operations in double precision, which every block falls
+// back to; and the cache against no cache.
+#include <gtest/gtest.h>
+
+#include "nn/transformer.h"
+
+namespace attend {
+namespace {
+
+ModelSpec encoder_decoder(NormOrder order) {
+  const AttentionSpec attention{.heads = 3, .head_size = 5, .scale = 0.4};
+  AttentionSpec causal = attention;
+  causal.causal = true;
+  const EmbeddingSpec embeddings{.vocabulary = 23, .width = 14, .scale = 2, .positions = SinusoidalPositions{60}, .norm = {}};
+  const LayerSpec layer{.order = order,
+                        .norm = {1e-5},
+                        .self_attention = attention,
+                        .cross_attention = {},
+                        .feed_forward = {.width = 19, .activation = Activation::gelu_tanh}};
+  LayerSpec decoder_layer = layer;
+  decoder_layer.self_attention = causal;
+  decoder_layer.cross_attention = attention;
+  const std::optional<NormSpec> last = order == NormOrder::pre ? std::optional(NormSpec{1e-5}) : std::nullopt;
+  ModelSpec spec;
+  spec.encoder = StackSpec{embeddings, {layer, layer}, last};
+  spec.decoder = StackSpec{embeddings, {decoder_layer, decoder_layer}, last};
+  spec.head = LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
+  spec.initializer_range = 0.5;
+  return spec;
+}
+
+const std::vector<std::vector<std::int64_t>> kSources{{1, 2, 3}, {4}, {5, 6, 7, 8, 9, 10, 11}};
+const std::vector<std::vector<std::int64_t>> kTargets{{12}, {13, 14, 15, 16}, {17, 18}};
+
+Tensor loss_of(Transformer& network) {
+  Pass pass = Pass::inference();
+  const TokenBatch source = TokenBatch::from(kSources), target = TokenBatch::from(kTargets);
+  const Memory memory = network->remember(network->encode(source, pass), source.offsets);
+  const Tensor hidden = network->decode(target, pass, &memory);
+  return network->language_model_head->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), 0.1).mean();
+}
+
+TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
+  for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
+    Transformer fast(encoder_decoder(order)), exact(encoder_decoder(order));
+    fast->initialize(5);
+    exact->initialize(5);
+    exact->to(at::kDouble);
+    // The double model's tied matrix must be converted with the others, not left behind.
+    const Tensor fast_loss = loss_of(fast), exact_loss = loss_of(exact);
+    EXPECT_NEAR(fast_loss.item<double>(), exact_loss.item<double>(), 1e-5);
+    fast_loss.backward();
+    exact_loss.backward();
+    const auto expected = exact->named_parameters();
+    for (const auto& item : fast->named_parameters()) {
+      const Tensor wanted = expected[item.key()].grad(), found = item.value().grad();
+      ASSERT_TRUE(found.defined() && wanted.defined()) << item.key();
+      EXPECT_LT((found - wanted).abs().max().item<double>(), 2e-5 * (1 + wanted.abs().max().item<double>())) << item.key();
+    }
+  }
+}
+
+TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
+  ModelSpec spec = encoder_decoder(NormOrder::post);
+  for (LayerSpec& layer : spec.encoder->layers) layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+  Transformer network(spec);
+  network->initialize(1);
+  const auto encode = [&](Pass pass) { return network->encode(TokenBatch::from(kSources), pass); };
+  EXPECT_TRUE(at::equal(encode(Pass::inference()), encode(Pass::inference())));
+  EXPECT_TRUE(at::equal(encode(Pass::training(3)), encode(Pass::training(3))));
+  EXPECT_FALSE(at::equal(encode(Pass::training(3)), encode(Pass::training(4))));
+  EXPECT_FALSE(at::equal(encode(Pass::training(3)), encode(Pass::inference())));
+}
+
+// With dropout on, the gradient is that of the very function the pass computed.
+TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
+  ModelSpec spec = encoder_decoder(NormOrder::post);
+  for (LayerSpec& layer : spec.encoder->layers) layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+  Transformer network(spec);
+  network->initialize(1);
+  Tensor weight = network->named_parameters()["encoder.layers.0.self_attention.query_key_value.weight"];
+  const auto loss = [&] {
+    Pass pass = Pass::training(3);
+    const Tensor y = network->encode(TokenBatch::from(kSources), pass);
+    return (y * at::arange(y.numel()).view_as(y).sin()).sum();
+  };
+  loss().backward();
+  const Tensor direction = at::randn_like(weight);
+  const double slope = (weight.grad() * direction).sum().item<double>();
+  at::NoGradGuard no_grad;
+  constexpr double h = 2e-4;
+  weight += h * direction;
+  const double above = loss().item<double>();
+  weight -= 2 * h * direction;
+  const double below = loss().item<double>();
+  EXPECT_NEAR((above - below) / (2 * h), slope, 0.02 * std::abs(slope) + 0.02);
+}
+
+TEST(Blocks, DecodingStepByStepOverTheCacheIsTheWholePass) {
+  c10::InferenceMode inference;
+  Transformer network(encoder_decoder(NormOrder::pre));
+  network->initialize(2);
+  Pass pass = Pass::inference();
+  const TokenBatch source = TokenBatch::from(kSources);
+  Memory memory = network->remember(network->encode(source, pass), source.offsets);
+  std::vector<std::vector<std::int64_t>> targets(3);
+  for (std::int64_t i = 0; i < 40; ++i)
+    for (std::int64_t b = 0; b < 3; ++b) targets[b].push_back((i * 5 + b * 7) % 23);
+  const TokenBatch whole = TokenBatch::from(targets);
+  const Tensor expected = network->decode(whole, pass, &memory);
+
+  PagedCache cache(2, 15);
+  CacheUse use{&cache, {cache.add(), cache.add(), cache.add()}};
+  for (std::int64_t step = 0; step < 40; step += 1 + step % 3) {  // one, two or three tokens at a time
+    const std::int64_t count = std::min<std::int64_t>(1 + step % 3, 40 - step);
+    std::vector<std::vector<std::int64_t>> next;
+    for (std::int64_t b = 0; b < 3; ++b) {
+      next.emplace_back(targets[b].begin() + step, targets[b].begin() + step + count);
+      cache.extend(use.sequences[b], count);
+    }
+    const TokenBatch batch = TokenBatch::from(next, {step, step, step});
+    const Tensor found = network->decode(batch, pass, &memory, &use);
+    for (std::int64_t b = 0; b < 3; ++b)
+      EXPECT_TRUE(at::allclose(batch.offsets.part(found, b), whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
+  }
+}
+
+TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
+  PagedCache cache(1, 4);
+  const auto a = cache.add();
+  cache.extend(a, 20);
+  cache.write(0, {a}, Offsets({20}), at::arange(160, at::kFloat).view({20, 8}));
+  EXPECT_EQ(cache.pages_in_use(), 2);
+  const auto b = cache.fork(a);
+  EXPECT_EQ(cache.pages_in_use(), 2);
+  cache.extend(b, 1);  // its last page is partly filled, so it is copied
+  EXPECT_EQ(cache.pages_in_use(), 3);
+  cache.write(0, {b}, Offsets({1}), at::full({1, 8}, -1.0f));
+  EXPECT_EQ(cache.gather(a, 0).first[16].sum().item<float>(), cache.gather(b, 0).first[16].sum().item<float>());
+  EXPECT_EQ(cache.gather(b, 0).second[20].sum().item<float>(), -4);
+  cache.release(a);
+  cache.release(b);
+  EXPECT_EQ(cache.pages_in_use(), 0);
+}
+
+TEST(PagedCache, RefusesToGrowBeyondItsLimit) {
+  PagedCache cache(1, 4, at::kFloat, 3);
+  const auto a = cache.add();
+  cache.extend(a, 48);
+  EXPECT_THROW(cache.extend(a, 1), Error);
+}
+
+TEST(Embeddings, IdsAndPositionsOutsideTheTablesAreErrors) {
+  Transformer network(encoder_decoder(NormOrder::post));
+  network->initialize(1);
+  Pass pass = Pass::inference();
+  EXPECT_THROW(network->encode(TokenBatch::from({{1, 23}}), pass), Error);
+  EXPECT_THROW(network->encode(TokenBatch::from({{-1}}), pass), Error);
+  EXPECT_THROW(network->encode(TokenBatch::from({std::vector<std::int64_t>(61, 1)}), pass), Error);
+}
+
+}  // namespace
+}  // namespace attend
