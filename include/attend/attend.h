@@ -37,7 +37,8 @@ class Embedder {
 
   // One vector of size() per text, in order. Longer texts than the model reads are cut off, as
   // sentence-transformers does.
-  std::vector<std::vector<float>> embed(const std::vector<std::string>& texts, const RunOptions& options = {});
+  std::vector<std::vector<float>> embed(const std::vector<std::string>& texts,
+                                        const RunOptions& options = {});
   std::int64_t size() const;
 
  private:
@@ -49,9 +50,9 @@ class Embedder {
 float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
 
 struct TranslateOptions : RunOptions {
-  std::optional<std::int64_t> beams;        // absent: as the model's generation_config.json says
+  std::optional<std::int64_t> beams;  // absent: as the model's generation_config.json says
   std::optional<double> length_penalty;
-  std::optional<std::int64_t> max_length;   // tokens of a translation
+  std::optional<std::int64_t> max_length;  // tokens of a translation
 };
 
 // Text to text with an encoder-decoder (Marian and what `attend train` makes).
@@ -62,7 +63,8 @@ class Translator {
   ~Translator();
 
   // One translation per text, in order. Error for a text longer than the model reads.
-  std::vector<std::string> translate(const std::vector<std::string>& texts, const TranslateOptions& options = {});
+  std::vector<std::string> translate(const std::vector<std::string>& texts,
+                                     const TranslateOptions& options = {});
 
  private:
   struct State;

@@ -1,11 +1,11 @@
 // attend bench MODEL --work W: times a model.
 #include "tasks/bench.h"
 
-#include <algorithm>
-#include <iostream>
-
 #include "cli/verb.h"
 #include "formats/json.h"
+
+#include <algorithm>
+#include <iostream>
 
 namespace attend::cli {
 
@@ -16,32 +16,42 @@ int bench(int argc, char** argv) {
   Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
   parser.app().add_option("model", options.model, "The model directory")->required();
-  parser.app().add_option("--work", options.work, "encode, generate, translate or train")
+  parser.app()
+      .add_option("--work", options.work, "encode, generate, translate or train")
       ->check(CLI::IsMember({"encode", "generate", "translate", "train"}));
   parser.app().add_option("--batch", options.batch, "Sequences")->check(CLI::PositiveNumber);
   parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(CLI::PositiveNumber);
-  parser.app().add_option("--lengths", options.lengths, "Instead: the length of each sequence, a,b,c")
+  parser.app()
+      .add_option("--lengths", options.lengths, "Instead: the length of each sequence, a,b,c")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  parser.app().add_option("--new-tokens", options.new_tokens, "Tokens to generate")->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--new-tokens", options.new_tokens, "Tokens to generate")
+      ->check(CLI::PositiveNumber);
   parser.app().add_option("--beams", options.beams, "Beams of the search")->check(CLI::PositiveNumber);
   parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(CLI::PositiveNumber);
   parser.app().add_option("--dtype", dtype, "float32")->check(CLI::IsMember({"float32", "fp32"}));
-  parser.app().add_option("--task", task, "Of --work train: follows from the model (causal, masked, seq2seq)")
+  parser.app()
+      .add_option("--task", task, "Of --work train: follows from the model (causal, masked, seq2seq)")
       ->check(CLI::IsMember({"", "causal", "masked", "seq2seq"}));
   parser.app().add_flag("--json", json, "One JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const BenchResult result = attend::bench(options);
   if (json) {
-    std::cout << Json{{"seconds_per_round", result.seconds_per_round}, {"items", result.items}, {"unit", result.unit}}.dump() << "\n";
+    std::cout << Json{{"seconds_per_round", result.seconds_per_round},
+                      {"items", result.items},
+                      {"unit", result.unit}}
+                     .dump()
+              << "\n";
     return 0;
   }
   std::vector<double> sorted = result.seconds_per_round;
   std::sort(sorted.begin(), sorted.end());
   const double median = sorted[sorted.size() / 2];
-  std::cout << fmt::format("{:.1f} {}/s (median of {} rounds of {:.2f} ms)\n", static_cast<double>(result.items) / median,
-                           result.unit, sorted.size(), median * 1e3);
+  std::cout << fmt::format("{:.1f} {}/s (median of {} rounds of {:.2f} ms)\n",
+                           static_cast<double>(result.items) / median, result.unit, sorted.size(),
+                           median * 1e3);
   return 0;
 }
 

@@ -1,14 +1,14 @@
 // attend embed MODEL [TEXT...]: sentences to vectors, or a search by meaning.
 #include <attend/attend.h>
 
-#include <algorithm>
-#include <iostream>
-#include <numeric>
-
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
 
 namespace attend::cli {
 namespace {
@@ -16,12 +16,14 @@ namespace {
 std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
                                                     std::int64_t batch_tokens) {
   Progress progress("embedding", texts.size(), "sentences");
-  return embedder.embed(texts, {.batch_tokens = batch_tokens,
-                                .on_progress = [&](std::size_t done, std::size_t) { progress.update(done); }});
+  return embedder.embed(texts,
+                        {.batch_tokens = batch_tokens,
+                         .on_progress = [&](std::size_t done, std::size_t) { progress.update(done); }});
 }
 
 // For each query the `top` nearest of `candidates`.
-void print_nearest(const std::vector<std::string>& queries, const std::vector<std::vector<float>>& query_vectors,
+void print_nearest(const std::vector<std::string>& queries,
+                   const std::vector<std::vector<float>>& query_vectors,
                    const std::vector<std::string>& candidates, const std::vector<std::vector<float>>& vectors,
                    std::size_t top, bool json) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -51,10 +53,11 @@ int embed(int argc, char** argv) {
   std::size_t top = 5;
   std::int64_t batch_tokens = 4096;
   bool json = false;
-  Parser parser("embed",
-                "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
-                "With --search, prints the lines of a file that are nearest to them in meaning.",
-                "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
+  Parser parser(
+      "embed",
+      "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
+      "With --search, prints the lines of a file that are nearest to them in meaning.",
+      "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
   parser.app().add_option("model", model, "The model directory")->required();
   parser.app().add_option("text", arguments, "The sentences");
   parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
@@ -68,7 +71,8 @@ int embed(int argc, char** argv) {
   const auto vectors = embed_with_progress(embedder, texts, batch_tokens);
   if (!search.empty()) {
     const std::vector<std::string> candidates = read_lines(search);
-    print_nearest(texts, vectors, candidates, embed_with_progress(embedder, candidates, batch_tokens), top, json);
+    print_nearest(texts, vectors, candidates, embed_with_progress(embedder, candidates, batch_tokens), top,
+                  json);
     return 0;
   }
   for (std::size_t i = 0; i < texts.size(); ++i)

@@ -1,8 +1,6 @@
 // attend evaluate TASK MODEL DATA...: the task's metrics.
 #include <attend/attend.h>
 
-#include <iostream>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
@@ -12,6 +10,8 @@
 #include "training/bleu.h"
 #include "training/chrf.h"
 #include "training/trainer.h"
+
+#include <iostream>
 
 namespace attend::cli {
 namespace {
@@ -48,7 +48,11 @@ void evaluate_translation(const Arguments& a) {
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   const Bleu bleu = corpus_bleu(hypotheses, references, {bleu_tokenizer(a.tokenize), a.lowercase});
   const Chrf chrf = corpus_chrf(hypotheses, references, {.lowercase = a.lowercase});
-  print(a, {{"bleu", bleu.score}, {"chrf", chrf.score}, {"bleu_signature", bleu.signature}, {"chrf_signature", chrf.signature}},
+  print(a,
+        {{"bleu", bleu.score},
+         {"chrf", chrf.score},
+         {"bleu_signature", bleu.signature},
+         {"chrf_signature", chrf.signature}},
         to_string(bleu) + "\n" + to_string(chrf));
 }
 
@@ -56,7 +60,8 @@ void evaluate_causal_lm(const Arguments& a) {
   Model model = Model::load(ModelDirectory(a.model), Purpose::inference);
   const Tokenizer tokenizer = Tokenizer::from_file(a.model);
   Transformer network = model.network();
-  if (!network->decoder || network->encoder) fail("{}: expected a decoder, found {}", a.model, model.architecture());
+  if (!network->decoder || network->encoder)
+    fail("{}: expected a decoder, found {}", a.model, model.architecture());
   const std::int64_t most = network->decoder->embeddings->max_positions();
   const CausalLanguageModel objective(tokenizer, a.data, a.length > 0 ? std::min(a.length, most) : most);
   const double loss = mean_loss(model, objective, a.options.batch_tokens);
@@ -68,16 +73,22 @@ void evaluate_causal_lm(const Arguments& a) {
 
 int evaluate(int argc, char** argv) {
   Arguments a;
-  Parser parser("evaluate",
-                "Measures a model on data: translation (BLEU and chrF, as sacrebleu computes them) or causal-lm (loss "
-                "and perplexity). With MODEL \"-\" the first file holds the translations themselves.",
-                "attend evaluate translation en-de-trained test.en test.de");
-  parser.app().add_option("task", a.task, "translation or causal-lm")->required()->check(CLI::IsMember({"translation", "causal-lm"}));
+  Parser parser(
+      "evaluate",
+      "Measures a model on data: translation (BLEU and chrF, as sacrebleu computes them) or causal-lm (loss "
+      "and perplexity). With MODEL \"-\" the first file holds the translations themselves.",
+      "attend evaluate translation en-de-trained test.en test.de");
+  parser.app()
+      .add_option("task", a.task, "translation or causal-lm")
+      ->required()
+      ->check(CLI::IsMember({"translation", "causal-lm"}));
   parser.app().add_option("model", a.model, "The model directory")->required();
   parser.app().add_option("data", a.data, "Text files: source and reference; or running text")->required();
   parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
   parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
-  parser.app().add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")
+      ->check(CLI::PositiveNumber);
   parser.app().add_option("--length", a.length, "Block length of causal-lm; 0: all positions of the model");
   parser.app().add_option("--tokenize", a.tokenize, "BLEU's words: 13a, intl, char or none");
   parser.app().add_flag("--lowercase", a.lowercase, "Without regard to case");

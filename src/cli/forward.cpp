@@ -1,6 +1,7 @@
 // attend forward MODEL --inputs F --outputs F: tensors in, tensors out.
-#include "cli/verb.h"
 #include "models/forward.h"
+
+#include "cli/verb.h"
 #include "models/tensors.h"
 
 namespace attend::cli {

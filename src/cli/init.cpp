@@ -1,29 +1,32 @@
 // attend init FAMILY DIR: a fresh model directory.
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/verb.h"
 #include "models/fresh.h"
 
+#include <filesystem>
+
 namespace attend::cli {
 
 int init(int argc, char** argv) {
   FreshModel fresh;
-  Parser parser("init",
-                "Makes a model directory with random weights. With a tokenizer (of --tokenizer, or already in "
-                "the directory) the vocabulary size and the special tokens are taken from it.",
-                "attend init marian en-de --tokenizer en-de --set preset=transformer-tiny --set dropout=0.2");
+  Parser parser(
+      "init",
+      "Makes a model directory with random weights. With a tokenizer (of --tokenizer, or already in "
+      "the directory) the vocabulary size and the special tokens are taken from it.",
+      "attend init marian en-de --tokenizer en-de --set preset=transformer-tiny --set dropout=0.2");
   parser.app().add_option("family", fresh.family, "The model type: bert, gpt2, marian")->required();
   parser.app().add_option("directory", fresh.directory, "The directory to make")->required();
   parser.app().add_option("--tokenizer", fresh.tokenizer, "A directory with a tokenizer.json, to be copied");
-  parser.app().add_option("--set", fresh.settings, "field=value of config.json, or preset=NAME; may be repeated")
+  parser.app()
+      .add_option("--set", fresh.settings, "field=value of config.json, or preset=NAME; may be repeated")
       ->allow_extra_args(false);
   parser.app().add_option("--seed", fresh.seed, "Of the random weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const std::int64_t parameters = make_fresh_model(fresh);
-  inform("wrote {} with {:.2f} million parameters", fresh.directory.string(), static_cast<double>(parameters) / 1e6);
+  inform("wrote {} with {:.2f} million parameters", fresh.directory.string(),
+         static_cast<double>(parameters) / 1e6);
   return 0;
 }
 

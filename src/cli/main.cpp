@@ -1,14 +1,14 @@
 // attend VERB ...: finds the verb, loads the torch module if the verb lies there, and turns errors into one
 // line and an exit status (0 done, 1 the work failed, 2 the call was wrong).
-#include <dlfcn.h>
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/verb.h"
 
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "base/error.h"
-#include "base/interrupt.h"
-#include "cli/verb.h"
+#include <dlfcn.h>
 
 namespace attend::cli {
 namespace {

@@ -1,7 +1,7 @@
 // The verbs that stand on torch, in attend-verbs.so.
-#include <map>
-
 #include "cli/verb.h"
+
+#include <map>
 
 namespace attend::cli {
 

@@ -1,10 +1,10 @@
-#include <iostream>
-
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "cli/verb.h"
+
+#include <iostream>
 
 namespace attend::cli {
 

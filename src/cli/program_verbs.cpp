@@ -1,7 +1,7 @@
 // The verbs that need no torch.
-#include <map>
-
 #include "cli/verb.h"
+
+#include <map>
 
 namespace attend::cli {
 

@@ -1,4 +1,5 @@
-// attend train --objective O --model DIR --train F... --output DIR: options to objects, then training/trainer.h.
+// attend train --objective O --model DIR --train F... --output DIR: options to objects, then
+// training/trainer.h.
 #include <attend/tokenizer.h>
 
 #include "base/file.h"
@@ -26,7 +27,8 @@ void add_options(CLI::App& app, Arguments& a) {
   TrainingOptions& o = a.options;
   app.add_option("--objective", a.objective, "sequence-to-sequence or causal-lm")
       ->check(CLI::IsMember({"sequence-to-sequence", "causal-lm"}));
-  app.add_option("--model", a.model, "The model to start from, with its tokenizer (see attend init)")->required();
+  app.add_option("--model", a.model, "The model to start from, with its tokenizer (see attend init)")
+      ->required();
   app.add_option("--train", a.train,
                  "Text files. For sequence-to-sequence two: source and target, line by line")
       ->required();
@@ -39,8 +41,10 @@ void add_options(CLI::App& app, Arguments& a) {
       ->check(CLI::PositiveNumber);
   app.add_option("--accumulate", o.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
   app.add_option("--length", a.length, "Block length of causal-lm; 0: all positions of the model");
-  app.add_option("--max-length", a.max_length, "Leave out pairs with more tokens; 0: what the model can read");
-  app.add_option("--rate", o.schedule.peak, "Highest learning rate; 0: (width x warmup)^-1/2, as in the paper");
+  app.add_option("--max-length", a.max_length,
+                 "Leave out pairs with more tokens; 0: what the model can read");
+  app.add_option("--rate", o.schedule.peak,
+                 "Highest learning rate; 0: (width x warmup)^-1/2, as in the paper");
   app.add_option("--schedule", a.schedule, "inverse-sqrt, cosine, linear or constant");
   app.add_option("--warmup", o.schedule.warmup, "Steps of linear warm-up");
   app.add_option("--min-rate", o.schedule.floor, "Where cosine and linear end");
@@ -56,7 +60,8 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_flag("--bleu", a.bleu, "Validate by BLEU of greedy translations as well as by loss");
   app.add_flag("--lowercase-bleu", a.lowercase, "Without regard to case");
   app.add_option("--patience", o.patience, "Stop after so many validations that are not better; 0: never");
-  app.add_option("--average", o.average, "The result is the mean of so many last checkpoints; 1: the best one")
+  app.add_option("--average", o.average,
+                 "The result is the mean of so many last checkpoints; 1: the best one")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", o.seed, "Of the order of the data and of dropout");
   app.add_flag("--resume", o.resume, "Go on with the run in --output");
@@ -80,11 +85,19 @@ std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model
     fail("--objective {}: {} does not generate text", a.objective, model.architecture());
   const std::int64_t most = network->decoder->embeddings->max_positions();
   if (a.objective == "causal-lm")
-    return std::make_unique<CausalLanguageModel>(tokenizer, files, a.length > 0 ? std::min(a.length, most) : most);
-  if (!network->encoder) fail("--objective {}: expected an encoder-decoder, found {}", a.objective, model.architecture());
-  if (files.size() != 2) fail("--objective {}: expected two files, source and target, found {}", a.objective, files.size());
+    return std::make_unique<CausalLanguageModel>(tokenizer, files,
+                                                 a.length > 0 ? std::min(a.length, most) : most);
+  if (!network->encoder)
+    fail("--objective {}: expected an encoder-decoder, found {}", a.objective, model.architecture());
+  if (files.size() != 2)
+    fail("--objective {}: expected two files, source and target, found {}", a.objective, files.size());
+  const std::vector<std::string> sources = read_lines(files[0]), targets = read_lines(files[1]);
+  if (sources.size() != targets.size())
+    fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],
+         sources.size(), files[1], targets.size());
+  if (sources.empty()) fail("{}: the file is empty", files[0]);
   return std::make_unique<SequenceToSequence>(
-      tokenizer, read_lines(files[0]), read_lines(files[1]),
+      tokenizer, sources, targets,
       model.config().integer({"decoder_start_token_id"}, model.config().integer({"pad_token_id"}, {}, 0), 0),
       a.max_length > 0 ? std::min(a.max_length, most) : most);
 }
@@ -101,9 +114,11 @@ Validate make_validation(const Arguments& a, const Objective& objective, const T
     if (!sources.empty()) {
       TranslateOptions greedy;
       greedy.beams = 1;
-      scores.push_back({"bleu",
-                        corpus_bleu(translate(model, tokenizer, sources, greedy), references, {.lowercase = a.lowercase}).score,
-                        true});
+      scores.push_back(
+          {"bleu",
+           corpus_bleu(translate(model, tokenizer, sources, greedy), references, {.lowercase = a.lowercase})
+               .score,
+           true});
     }
     scores.push_back({"loss", mean_loss(model, objective, a.options.batch_tokens), false});
     return scores;
@@ -131,7 +146,8 @@ int train(int argc, char** argv) {
   Model model = load_model(a, directory);
   o.schedule.kind = parse_schedule(a.schedule);
   o.schedule.total = o.steps;
-  if (o.schedule.kind != ScheduleKind::inverse_sqrt && o.schedule.kind != ScheduleKind::constant && o.steps <= 0)
+  if (o.schedule.kind != ScheduleKind::inverse_sqrt && o.schedule.kind != ScheduleKind::constant &&
+      o.steps <= 0)
     fail("--schedule {}: needs --steps, to know where it ends", a.schedule);
   if (o.schedule.peak == 0)
     o.schedule.peak = 1 / std::sqrt(static_cast<double>(model.network()->decoder->spec().embeddings.width) *

@@ -1,11 +1,11 @@
 // attend translate MODEL [TEXT...]
 #include <attend/attend.h>
 
-#include <iostream>
-
 #include "base/progress.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+
+#include <iostream>
 
 namespace attend::cli {
 
@@ -18,10 +18,16 @@ int translate(int argc, char** argv) {
                 "attend translate en-de-trained \"A dog runs on the beach.\"");
   parser.app().add_option("model", model, "The model directory")->required();
   parser.app().add_option("text", arguments, "The texts");
-  parser.app().add_option("--beams", options.beams, "Beams of the search; 1: greedy")->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--beams", options.beams, "Beams of the search; 1: greedy")
+      ->check(CLI::PositiveNumber);
   parser.app().add_option("--length-penalty", options.length_penalty, "Above 0 favours longer translations");
-  parser.app().add_option("--max-length", options.max_length, "Tokens of a translation")->check(CLI::PositiveNumber);
-  parser.app().add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--max-length", options.max_length, "Tokens of a translation")
+      ->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")
+      ->check(CLI::PositiveNumber);
   parser.app().add_flag("--json", json, "One JSON object per text");
   if (const auto status = parser.parse(argc, argv)) return *status;
 

@@ -1,11 +1,12 @@
 // A verb of the command line: `attend NAME ...`. Each has a file of its own that only parses and calls.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 namespace attend::cli {
 

@@ -13,7 +13,8 @@ inline Vector tanh(Vector x) {
   const Vector far = (1 - e) / (1 + e);
   const Vector square = x * x;
   const Vector near =
-      size * (1 + square * (-0.333333333f + square * (0.133333333f + square * (-0.0539682540f + square * 0.0218694885f))));
+      size * (1 + square * (-0.333333333f +
+                            square * (0.133333333f + square * (-0.0539682540f + square * 0.0218694885f))));
   const Vector result = size < 0.25f ? near : far;
   return x < 0 ? -result : result;
 }
@@ -40,12 +41,18 @@ inline Vector erf(Vector x) {
 
 inline Vector activate(Activation activation, Vector x) {
   switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return x != x ? x : max(x, Vector{});
-    case Activation::gelu: return x * 0.5f * (1 + erf(x * 0.70710678118654752f));
-    case Activation::gelu_tanh: return x * 0.5f * (1 + tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f));
-    case Activation::silu: return x / (1 + exp(-x));
-    case Activation::tanh: return tanh(x);
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x != x ? x : max(x, Vector{});
+    case Activation::gelu:
+      return x * 0.5f * (1 + erf(x * 0.70710678118654752f));
+    case Activation::gelu_tanh:
+      return x * 0.5f * (1 + tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f));
+    case Activation::silu:
+      return x / (1 + exp(-x));
+    case Activation::tanh:
+      return tanh(x);
   }
   return x;
 }
@@ -53,8 +60,10 @@ inline Vector activate(Activation activation, Vector x) {
 // The derivative at x.
 inline Vector slope(Activation activation, Vector x) {
   switch (activation) {
-    case Activation::none: return splat(1);
-    case Activation::relu: return x > 0 ? splat(1) : Vector{};
+    case Activation::none:
+      return splat(1);
+    case Activation::relu:
+      return x > 0 ? splat(1) : Vector{};
     case Activation::gelu:
       return 0.5f * (1 + erf(x * 0.70710678118654752f)) + x * 0.3989422804014327f * exp(x * x * -0.5f);
     case Activation::gelu_tanh: {

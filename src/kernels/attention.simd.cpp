@@ -6,16 +6,18 @@
 // log-sum-exp (Dao et al. 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
 //
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
-#include <cmath>
-
 #include "kernels/attention.h"
+
+#include <cmath>
 
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
 constexpr std::int64_t kBlock = 32;  // queries at a time
 
-std::int64_t round_up(std::int64_t n) { return (n + W - 1) / W * W; }
+std::int64_t round_up(std::int64_t n) {
+  return (n + W - 1) / W * W;
+}
 
 // One head of one sequence.
 struct Head {
@@ -85,7 +87,8 @@ float softmax_row(float* scores, std::int64_t seen, std::int64_t end) {
   Vector total{};
   for (j = 0; j < end; j += W) {
     Vector e = exp(load(scores + j) - highest);
-    if (j + W > seen) e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(seen) ? e : Vector{};
+    if (j + W > seen)
+      e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(seen) ? e : Vector{};
     total += e;
     store(scores + j, e);
   }
@@ -133,9 +136,9 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
 void forward_head(const Attention& a, const Head& head, float* scratch) {
   if (head.Lq == 1 && a.dropout == 0) return forward_one_query(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
-  float* keys = scratch;              // [D, Lkp]
-  float* values = keys + D * Lkp;     // [Lk, Dp]
-  float* scores = values + Lk * Dp;   // [kBlock, Lkp]
+  float* keys = scratch;                   // [D, Lkp]
+  float* values = keys + D * Lkp;          // [Lk, Dp]
+  float* scores = values + Lk * Dp;        // [kBlock, Lkp]
   float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
   pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
@@ -165,15 +168,15 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
 
 void backward_head(const Attention& a, const AttentionGradient& g, const Head& head, float* scratch) {
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
-  float* keys = scratch;                         // [D, Lkp]
-  float* values = keys + D * Lkp;                // [D, Lkp]
-  float* key_rows = values + D * Lkp;            // [Lk, Dp]
-  float* key_gradient = key_rows + Lk * Dp;      // [Lk, Dp]
+  float* keys = scratch;                           // [D, Lkp]
+  float* values = keys + D * Lkp;                  // [D, Lkp]
+  float* key_rows = values + D * Lkp;              // [Lk, Dp]
+  float* key_gradient = key_rows + Lk * Dp;        // [Lk, Dp]
   float* value_gradient = key_gradient + Lk * Dp;  // [Lk, Dp]
-  float* weights = value_gradient + Lk * Dp;     // [kBlock, Lkp]: probabilities, then with dropout
-  float* gradients = weights + kBlock * Lkp;     // [kBlock, Lkp]: of the probabilities, then of the scores
-  float* queries = gradients + kBlock * Lkp;     // [kBlock, Dp], scaled
-  float* out_gradient = queries + kBlock * Dp;   // [kBlock, Dp]
+  float* weights = value_gradient + Lk * Dp;       // [kBlock, Lkp]: probabilities, then with dropout
+  float* gradients = weights + kBlock * Lkp;       // [kBlock, Lkp]: of the probabilities, then of the scores
+  float* queries = gradients + kBlock * Lkp;       // [kBlock, Dp], scaled
+  float* out_gradient = queries + kBlock * Dp;     // [kBlock, Dp]
   float* query_gradient = out_gradient + kBlock * Dp;  // [kBlock, Dp]
   float* plain = query_gradient + kBlock * Dp;         // [Lkp]: one row of probabilities without dropout
   pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
@@ -189,7 +192,8 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
       copy_row(out_gradient + r * Dp,
-               g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D, Dp);
+               g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D,
+               Dp);
     }
     gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, weights, Lkp);
     gemm<false>(rows, columns, D, out_gradient, Dp, 1, values, Lkp, gradients, Lkp);
@@ -199,8 +203,9 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
-      // delta = sum_j P_j dP_j / sum_j P_j, from the very numbers it is subtracted from: then the gradients of
-      // a row sum to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
+      // delta = sum_j P_j dP_j / sum_j P_j, from the very numbers it is subtracted from: then the gradients
+      // of a row sum to zero as they should. (The output times its gradient would be the same in exact
+      // arithmetic.)
       Vector deltas{}, totals{};
       for (std::int64_t j = 0; j < columns; j += W) {
         const Vector p =

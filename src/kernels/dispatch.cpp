@@ -1,8 +1,8 @@
-#include <cstdlib>
-#include <cstring>
-
 #include "base/error.h"
 #include "kernels/kernels.h"
+
+#include <cstdlib>
+#include <cstring>
 
 namespace attend::kernels {
 

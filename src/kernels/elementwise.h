@@ -15,7 +15,8 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
                 std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
 void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_gradient,
                          const float* out_gradient, const float* x, const float* weight, const float* mean,
-                         const float* inverse_deviation, std::int64_t begin, std::int64_t end, std::int64_t d);
+                         const float* inverse_deviation, std::int64_t begin, std::int64_t end,
+                         std::int64_t d);
 void cross_entropy(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
 void adam(const Adam&, float* weight, const float* gradient, float* mean, float* variance, std::int64_t begin,
           std::int64_t end);

@@ -1,9 +1,9 @@
 // Kernels that go over rows or elements once: dropout, layer normalization, the loss, the optimizer.
 #include "kernels/elementwise.h"
 
-#include <cmath>
-
 #include "kernels/activation.h"
+
+#include <cmath>
 
 namespace attend::kernels::ATTEND_ISA {
 
@@ -18,7 +18,8 @@ void activation_backward(Activation kind, float* gradient, const float* out_grad
                          std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; i += W) {
     const std::int64_t lanes = end - i < W ? end - i : W;
-    store_part(gradient + i, load_part(out_gradient + i, lanes) * slope(kind, load_part(x + i, lanes)), lanes);
+    store_part(gradient + i, load_part(out_gradient + i, lanes) * slope(kind, load_part(x + i, lanes)),
+               lanes);
   }
 }
 

@@ -38,7 +38,8 @@ inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, st
 
 template <int R, bool accumulate>
 inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, std::int64_t a_row,
-                      std::int64_t a_column, const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+                      std::int64_t a_column, const float* b, std::int64_t b_row, float* c,
+                      std::int64_t c_row) {
   std::int64_t j = 0;
   for (; j + 2 * W <= columns; j += 2 * W)
     gemm_tile<R, 2, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
@@ -56,14 +57,22 @@ inline void gemm(std::int64_t rows, std::int64_t columns, std::int64_t depth, co
   const float* rest = a + i * a_row;
   float* out = c + i * c_row;
   switch (rows - i) {
-    case 1: return gemm_rows<1, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 2: return gemm_rows<2, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 3: return gemm_rows<3, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 4: return gemm_rows<4, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 5: return gemm_rows<5, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 6: return gemm_rows<6, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 7: return gemm_rows<7, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    default: return;
+    case 1:
+      return gemm_rows<1, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 2:
+      return gemm_rows<2, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 3:
+      return gemm_rows<3, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 4:
+      return gemm_rows<4, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 5:
+      return gemm_rows<5, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 6:
+      return gemm_rows<6, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    case 7:
+      return gemm_rows<7, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
+    default:
+      return;
   }
 }
 

@@ -70,7 +70,7 @@ struct MatrixProduct {
   const float* b = nullptr;  // from pack_panels
   float* c = nullptr;
   std::int64_t c_row = 0;
-  bool accumulate = false;  // add to C what it holds
+  bool accumulate = false;      // add to C what it holds
   const float* bias = nullptr;  // [columns] or null
   Activation activation = Activation::none;
   const float* residual = nullptr;  // [rows, columns] or null, rows residual_row apart
@@ -81,15 +81,16 @@ struct MatrixProduct {
 struct CrossEntropy {
   const std::int64_t* labels;  // [rows]; negative: the row does not count
   std::int64_t vocabulary;
-  float smoothing;        // label smoothing: (1 - s) * nll + s * mean of -log p over the vocabulary
-  float gradient_scale;   // what the gradient of each row is multiplied by
-  float* loss;            // [rows], unscaled; 0 where the label is negative
+  float smoothing;       // label smoothing: (1 - s) * nll + s * mean of -log p over the vocabulary
+  float gradient_scale;  // what the gradient of each row is multiplied by
+  float* loss;           // [rows], unscaled; 0 where the label is negative
 };
 
 struct Kernels {
   const char* name;
 
-  // Packing B(k, j) = b[k * b_row + j * b_column] into panel_count(columns) panels, packed_size floats in all.
+  // Packing B(k, j) = b[k * b_row + j * b_column] into panel_count(columns) panels, packed_size floats in
+  // all.
   std::int64_t (*packed_size)(std::int64_t depth, std::int64_t columns);
   std::int64_t (*panel_count)(std::int64_t columns);
   void (*pack_panels)(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column,

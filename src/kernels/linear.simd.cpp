@@ -10,9 +10,9 @@
 // unused.
 #include "kernels/linear.h"
 
-#include <cmath>
-
 #include "kernels/activation.h"
+
+#include <cmath>
 
 namespace attend::kernels::ATTEND_ISA {
 namespace {
@@ -22,7 +22,9 @@ constexpr std::int64_t kPanel = kVectors * W;
 constexpr int kRows = W == 16 ? 8 : 4;
 constexpr std::int64_t kDepth = 256;  // a panel of this depth stays in the first-level cache
 
-std::int64_t panels(std::int64_t columns) { return (columns + kPanel - 1) / kPanel; }
+std::int64_t panels(std::int64_t columns) {
+  return (columns + kPanel - 1) / kPanel;
+}
 
 // kRows or fewer rows of A times one panel of B over `depth`; sum [R][kVectors] starts as `sum` says.
 template <int R>
@@ -76,21 +78,33 @@ void rows_by_panel(const MatrixProduct& m, std::int64_t begin, std::int64_t end,
   std::int64_t i = begin;
   for (; i + kRows <= end; i += kRows) tile<kRows>(m, i, panel, k, depth);
   switch (end - i) {
-    case 1: return tile<1>(m, i, panel, k, depth);
-    case 2: return tile<2>(m, i, panel, k, depth);
-    case 3: return tile<3>(m, i, panel, k, depth);
-    case 4: return tile<4>(m, i, panel, k, depth);
-    case 5: return tile<5>(m, i, panel, k, depth);
-    case 6: return tile<6>(m, i, panel, k, depth);
-    case 7: return tile<7>(m, i, panel, k, depth);
-    default: return;
+    case 1:
+      return tile<1>(m, i, panel, k, depth);
+    case 2:
+      return tile<2>(m, i, panel, k, depth);
+    case 3:
+      return tile<3>(m, i, panel, k, depth);
+    case 4:
+      return tile<4>(m, i, panel, k, depth);
+    case 5:
+      return tile<5>(m, i, panel, k, depth);
+    case 6:
+      return tile<6>(m, i, panel, k, depth);
+    case 7:
+      return tile<7>(m, i, panel, k, depth);
+    default:
+      return;
   }
 }
 
 }  // namespace
 
-std::int64_t packed_size(std::int64_t depth, std::int64_t columns) { return panels(columns) * kPanel * depth; }
-std::int64_t panel_count(std::int64_t columns) { return panels(columns); }
+std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
+  return panels(columns) * kPanel * depth;
+}
+std::int64_t panel_count(std::int64_t columns) {
+  return panels(columns);
+}
 
 void pack_panels(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column, std::int64_t depth,
                  std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {

@@ -32,8 +32,12 @@ inline Vector load(const float* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
-inline void store(float* p, Vector v) { std::memcpy(p, &v, sizeof v); }
-inline Vector splat(float x) { return Vector{} + x; }
+inline void store(float* p, Vector v) {
+  std::memcpy(p, &v, sizeof v);
+}
+inline Vector splat(float x) {
+  return Vector{} + x;
+}
 
 // The first `count` lanes; the others are 0 and are not touched in memory.
 inline Vector load_part(const float* p, std::int64_t count) {
@@ -52,8 +56,12 @@ inline IntVector lane_numbers() {
   for (int i = 0; i < W; ++i) v[i] = i;
   return v;
 }
-inline Vector max(Vector a, Vector b) { return a > b ? a : b; }
-inline Vector min(Vector a, Vector b) { return a < b ? a : b; }
+inline Vector max(Vector a, Vector b) {
+  return a > b ? a : b;
+}
+inline Vector min(Vector a, Vector b) {
+  return a < b ? a : b;
+}
 
 inline float sum(Vector v) {
   float lanes[W];

@@ -1,9 +1,9 @@
 // BERT: Devlin et al. 2018, arXiv:1810.04805.
 // Checkpoints: google-bert/*, sentence-transformers/all-MiniLM-L6-v2 (Wang et al. 2020, arXiv:2002.10957).
-#include <cmath>
-
 #include "base/error.h"
 #include "models/family.h"
+
+#include <cmath>
 
 namespace attend {
 namespace {
@@ -76,7 +76,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {"bert.pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
       {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
       {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
-      {.checkpoint = "cls.predictions.bias", .ours = "head.bias", .aliases = {"cls.predictions.decoder.bias"}},
+      {.checkpoint = "cls.predictions.bias",
+       .ours = "head.bias",
+       .aliases = {"cls.predictions.decoder.bias"}},
       {"cls.predictions.decoder.weight", "head.weight"},
       {"classifier.{weight|bias}", "classifier.{weight|bias}"},
   };
@@ -111,6 +113,8 @@ const Family bert = {
     .spec = spec,
     .weights = weights,
     .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}"},
+    .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout",
+                        "tie_word_embeddings"},
     .fresh_config = fresh_config,
 };
 

@@ -1,13 +1,13 @@
 // A model family: how to read its config.json, which blocks it is made of, what its weights are called.
 #pragma once
 
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "formats/json.h"
 #include "models/weight_names.h"
 #include "nn/spec.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace attend {
 
@@ -22,6 +22,8 @@ struct Family {
   // Patterns of tensors that a checkpoint may hold and this family does not need.
   std::vector<std::string_view> ignored = {};
 
+  // Fields of config.json that it knows beyond those of a fresh one (for `attend init --set`).
+  std::vector<std::string_view> optional_fields = {};
   // config.json of a fresh model ("" or a preset's name); Error for a preset it does not have.
   Json (*fresh_config)(std::string_view preset) = nullptr;
 };

@@ -1,8 +1,8 @@
 #include "models/forward.h"
 
-#include <set>
-
 #include "models/padded.h"
+
+#include <set>
 
 namespace attend {
 namespace {
@@ -21,7 +21,8 @@ void check_names(const Tensors& inputs, const std::set<std::string>& known) {
 }
 
 // `capture` of one stack, under the names that begin with `prefix`.
-void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack& stack, const Padded& queries) {
+void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack& stack,
+                  const Padded& queries) {
   for (std::size_t i = 0; i < stack.hidden.size(); ++i)
     out[fmt::format("{}hidden_states.{}", prefix, i)] = queries.pad(stack.hidden[i]);
   for (std::size_t i = 0; i < stack.self_attentions.size(); ++i)
@@ -65,7 +66,8 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
 }
 
 Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& pass) {
-  check_names(inputs, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
+  check_names(inputs,
+              {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
   Result r;
   Transformer net = model.network();
   const Padded source(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");

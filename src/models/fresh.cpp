@@ -4,6 +4,8 @@
 
 #include "models/model.h"
 
+#include <algorithm>
+
 namespace attend {
 namespace {
 
@@ -34,7 +36,8 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
     // The original Transformer starts decoding with the padding token and must end with the end token.
     if (kind == std::string("pad") && config.contains("decoder_start_token_id"))
       config["decoder_start_token_id"] = *id;
-    if (kind == std::string("eos") && config.contains("forced_eos_token_id")) config["forced_eos_token_id"] = *id;
+    if (kind == std::string("eos") && config.contains("forced_eos_token_id"))
+      config["forced_eos_token_id"] = *id;
   }
 }
 
@@ -53,8 +56,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   std::vector<std::pair<std::string, Json>> fields;
   for (const std::string& setting : fresh.settings) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0)
-      fail("--set {}: expected field=value", setting);
+    if (equals == std::string::npos || equals == 0) fail("--set {}: expected field=value", setting);
     const std::string field = setting.substr(0, equals), value = setting.substr(equals + 1);
     if (field == "preset")
       preset = value;
@@ -65,11 +67,11 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
     fail("{}: there already is a model in it", fresh.directory.string());
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
-  if (!fresh.tokenizer.empty() || fs::exists(tokenizer / "tokenizer.json")) take_from_tokenizer(config, tokenizer);
+  if (!fresh.tokenizer.empty() || fs::exists(tokenizer / "tokenizer.json"))
+    take_from_tokenizer(config, tokenizer);
   for (const auto& [field, value] : fields) {
-    if (!config.contains(field) && field != "num_labels" && field != "init_std" && field != "n_inner" &&
-        field != "tie_word_embeddings" && field != "classifier_dropout" && field != "problem_type" &&
-        field != "decoder_vocab_size" && field != "id2label" && field != "label2id")
+    const auto& optional = family.optional_fields;
+    if (!config.contains(field) && std::find(optional.begin(), optional.end(), field) == optional.end())
       fail("--set {}: {} has no such field", field, fresh.family);
     config[field] = value;
   }

@@ -1,9 +1,9 @@
 // GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 // Checkpoints: openai-community/gpt2*, distilbert/distilgpt2.
-#include <cmath>
-
 #include "base/error.h"
 #include "models/family.h"
+
+#include <cmath>
 
 namespace attend {
 namespace {
@@ -36,7 +36,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.decoder = StackSpec{
       .embeddings = {.vocabulary = config.integer({"vocab_size"}, 50257),
                      .width = width,
-                     .positions = LearnedPositions{config.integer({"n_positions", "max_position_embeddings"}, 1024)},
+                     .positions =
+                         LearnedPositions{config.integer({"n_positions", "max_position_embeddings"}, 1024)},
                      .norm = {},
                      .dropout = read_dropout(config, {"embd_pdrop"}, 0.1)},
       .layers = {},
@@ -49,7 +50,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.decoder->layers.push_back(layer);
   }
   if (architecture == "GPT2LMHeadModel")
-    model.head = LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.head =
+        LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
@@ -61,7 +63,8 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
       {"transformer.wpe.weight", "decoder.embeddings.positions"},
       {"transformer.h.{i}.ln_1.{weight|bias}", "decoder.layers.{i}.self_attention_norm.{weight|bias}"},
-      {"transformer.h.{i}.attn.c_attn.weight", "decoder.layers.{i}.self_attention.query_key_value.weight", conv1d},
+      {"transformer.h.{i}.attn.c_attn.weight", "decoder.layers.{i}.self_attention.query_key_value.weight",
+       conv1d},
       {"transformer.h.{i}.attn.c_attn.bias", "decoder.layers.{i}.self_attention.query_key_value.bias"},
       {"transformer.h.{i}.attn.c_proj.weight", "decoder.layers.{i}.self_attention.output.weight", conv1d},
       {"transformer.h.{i}.attn.c_proj.bias", "decoder.layers.{i}.self_attention.output.bias"},
@@ -89,20 +92,13 @@ Json fresh_config(std::string_view preset) {
                                    {"character", 128, 4, 4, 64, 0.0}};
   for (const Size& size : sizes) {
     if (size.name != (preset.empty() ? "small" : preset)) continue;
-    return {{"model_type", "gpt2"},
-            {"architectures", {"GPT2LMHeadModel"}},
-            {"vocab_size", 50257},
-            {"n_positions", size.positions},
-            {"n_embd", size.width},
-            {"n_layer", size.layers},
-            {"n_head", size.heads},
-            {"activation_function", "gelu_new"},
-            {"resid_pdrop", size.dropout},
-            {"embd_pdrop", size.dropout},
-            {"attn_pdrop", size.dropout},
-            {"layer_norm_epsilon", 1e-5},
-            {"initializer_range", 0.02},
-            {"bos_token_id", 50256},
+    return {{"model_type", "gpt2"},        {"architectures", {"GPT2LMHeadModel"}},
+            {"vocab_size", 50257},         {"n_positions", size.positions},
+            {"n_embd", size.width},        {"n_layer", size.layers},
+            {"n_head", size.heads},        {"activation_function", "gelu_new"},
+            {"resid_pdrop", size.dropout}, {"embd_pdrop", size.dropout},
+            {"attn_pdrop", size.dropout},  {"layer_norm_epsilon", 1e-5},
+            {"initializer_range", 0.02},   {"bos_token_id", 50256},
             {"eos_token_id", 50256}};
   }
   fail("gpt2 has no preset \"{}\"; it has: small, medium, large, xl, character", preset);
@@ -118,6 +114,8 @@ const Family gpt2 = {
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
+    .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+                        "tie_word_embeddings"},
     .fresh_config = fresh_config,
 };
 

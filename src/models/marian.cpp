@@ -1,18 +1,17 @@
 // The original Transformer: Vaswani et al. 2017, arXiv:1706.03762, as Marian trains it and transformers
 // stores it (model_type "marian"). Checkpoints: Helsinki-NLP/opus-mt-*, and what `attend train` makes.
-#include <cmath>
-
 #include "base/error.h"
 #include "models/family.h"
+
+#include <cmath>
 
 namespace attend {
 namespace {
 
 StackSpec stack(const Fields& config, bool decoder) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
-  const std::int64_t heads =
-      decoder ? config.integer({"decoder_attention_heads"}, 16)
-              : config.integer({"encoder_attention_heads", "num_attention_heads"}, 16);
+  const std::int64_t heads = decoder ? config.integer({"decoder_attention_heads"}, 16)
+                                     : config.integer({"encoder_attention_heads", "num_attention_heads"}, 16);
   const std::int64_t head_size = read_head_size(config, width, heads);
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const AttentionSpec attention = {.heads = heads,
@@ -35,17 +34,19 @@ StackSpec stack(const Fields& config, bool decoder) {
   };
   const std::int64_t vocabulary = config.integer({"vocab_size"}, 58101);
   return {
-      .embeddings = {.vocabulary = decoder ? config.maybe_integer({"decoder_vocab_size"}, 1).value_or(vocabulary)
-                                           : vocabulary,
-                     .width = width,
-                     .scale = config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
-                     .positions = SinusoidalPositions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)},
-                     .padding_id = config.integer({"pad_token_id"}, 58100, -1),
-                     .norm = {},
-                     .dropout = dropout},
-      .layers = std::vector<LayerSpec>(decoder ? config.integer({"decoder_layers"}, 12, 1, 10000)
-                                               : config.integer({"encoder_layers", "num_hidden_layers"}, 12, 1, 10000),
-                                       layer),
+      .embeddings =
+          {.vocabulary =
+               decoder ? config.maybe_integer({"decoder_vocab_size"}, 1).value_or(vocabulary) : vocabulary,
+           .width = width,
+           .scale = config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
+           .positions = SinusoidalPositions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)},
+           .padding_id = config.integer({"pad_token_id"}, 58100, -1),
+           .norm = {},
+           .dropout = dropout},
+      .layers = std::vector<LayerSpec>(
+          decoder ? config.integer({"decoder_layers"}, 12, 1, 10000)
+                  : config.integer({"encoder_layers", "num_hidden_layers"}, 12, 1, 10000),
+          layer),
       .final_norm = {},
   };
 }
@@ -155,6 +156,7 @@ const Family marian = {
     .spec = spec,
     .weights = weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weight"},
+    .optional_fields = {"decoder_vocab_size", "init_std"},
     .fresh_config = fresh_config,
 };
 

@@ -1,14 +1,16 @@
 #include "models/model.h"
 
-#include <set>
-
 #include "base/log.h"
 #include "models/tensors.h"
+
+#include <set>
 
 namespace attend {
 namespace {
 
-std::string shape_text(at::IntArrayRef shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(at::IntArrayRef shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 // The names under which a checkpoint may hold `name`: with and without the family's prefix, and BERT's old
 // spelling of norms.
@@ -18,7 +20,8 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i)
-    for (auto [now, then] : {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
+    for (auto [now, then] :
+         {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
       if (all[i].ends_with(now))
         all.push_back(all[i].substr(0, all[i].size() - std::string_view(now).size()) + then);
   return all;
@@ -121,9 +124,9 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
         if (found.view == nullptr) found = finder.find(alias);
       for (const std::string& alias : source.aliases) finder.accept(alias);
       if (found.view == nullptr)
-        fail("{}: the tensor {} is missing", checkpoint.tensors().empty()
-                                                 ? config_.source()
-                                                 : checkpoint.file_of(checkpoint.tensors().begin()->first).string(),
+        fail("{}: the tensor {} is missing",
+             checkpoint.tensors().empty() ? config_.source()
+                                          : checkpoint.file_of(checkpoint.tensors().begin()->first).string(),
              name);
       const std::string file = checkpoint.file_of(found.name).string();
       const auto expected = checkpoint_shape(weight, source.layout, source.names.size());
@@ -181,8 +184,9 @@ std::string Model::saved_name(const std::string& name) const {
 
 void Model::save(const std::filesystem::path& directory) const {
   std::filesystem::create_directories(directory);
-  write_tensors(directory / "model.safetensors",
-                by_checkpoint_name([](const std::string&, const Tensor& weight) { return weight.detach(); }, true));
+  write_tensors(
+      directory / "model.safetensors",
+      by_checkpoint_name([](const std::string&, const Tensor& weight) { return weight.detach(); }, true));
   Json config = config_.json();
   config["architectures"] = {architecture_};
   config["torch_dtype"] = "float32";

@@ -1,12 +1,12 @@
 // A model as it lies in a Hugging Face directory: its config, its family, its network with weights.
 #pragma once
 
-#include <functional>
-#include <map>
-
 #include "formats/model_directory.h"
 #include "models/family.h"
 #include "nn/transformer.h"
+
+#include <functional>
+#include <map>
 
 namespace attend {
 

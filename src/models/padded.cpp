@@ -11,7 +11,8 @@ void check_matrix(const Tensor& t, const std::string& name) {
 
 Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
   check_matrix(ids, name);
-  if (ids.numel() == 0) fail("{}: expected at least one token, found the shape [{}]", name, fmt::join(ids.sizes(), ", "));
+  if (ids.numel() == 0)
+    fail("{}: expected at least one token, found the shape [{}]", name, fmt::join(ids.sizes(), ", "));
   ids_ = ids.to(at::kLong);
   if (!mask.defined()) {
     mask_ = at::ones(ids.sizes(), at::kBool);
@@ -27,8 +28,8 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
 TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
   TokenBatch batch;
   const Tensor lengths = mask_.sum(1);
-  batch.offsets = Offsets({lengths.const_data_ptr<std::int64_t>(),
-                           lengths.const_data_ptr<std::int64_t>() + lengths.numel()});
+  batch.offsets = Offsets(
+      {lengths.const_data_ptr<std::int64_t>(), lengths.const_data_ptr<std::int64_t>() + lengths.numel()});
   batch.ids = unpad(ids_);
   Tensor columns = at::arange(length(), at::kLong).unsqueeze(0);
   if (positions.defined()) {
@@ -46,7 +47,9 @@ TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
   return batch;
 }
 
-Tensor Padded::unpad(const Tensor& padded) const { return padded.index({mask_}).contiguous(); }
+Tensor Padded::unpad(const Tensor& padded) const {
+  return padded.index({mask_}).contiguous();
+}
 
 Tensor Padded::pad(const Tensor& rows) const {
   std::vector<std::int64_t> shape = mask_.sizes().vec();
@@ -67,8 +70,9 @@ Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, co
   Tensor padded = at::zeros({queries.sequences(), heads, queries.length(), keys.length()});
   for (std::size_t b = 0; b < weights.size(); ++b) {
     const auto n = static_cast<std::int64_t>(b);
-    padded[n].index_put_({torch::indexing::Slice(), queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
-                         weights[b]);
+    padded[n].index_put_(
+        {torch::indexing::Slice(), queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
+        weights[b]);
   }
   return padded;
 }

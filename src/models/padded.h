@@ -16,8 +16,8 @@ class Padded {
 
   // Positions count columns unless `positions` [B, L] or [1, L] says otherwise, as the originals do.
   TokenBatch batch(const Tensor& positions, const Tensor& types) const;
-  Tensor unpad(const Tensor& padded) const;  // [B, L, ...] -> [T, ...]
-  Tensor pad(const Tensor& rows) const;      // [T, ...] -> [B, L, ...], zero where not real
+  Tensor unpad(const Tensor& padded) const;                    // [B, L, ...] -> [T, ...]
+  Tensor pad(const Tensor& rows) const;                        // [T, ...] -> [B, L, ...], zero where not real
   void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
 
   std::int64_t sequences() const { return mask_.size(0); }

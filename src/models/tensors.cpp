@@ -5,9 +5,9 @@ namespace attend {
 namespace {
 
 constexpr std::pair<DType, at::ScalarType> kTypes[] = {
-    {DType::f64, at::kDouble},   {DType::f32, at::kFloat}, {DType::f16, at::kHalf},
+    {DType::f64, at::kDouble},    {DType::f32, at::kFloat}, {DType::f16, at::kHalf},
     {DType::bf16, at::kBFloat16}, {DType::i64, at::kLong},  {DType::i32, at::kInt},
-    {DType::i16, at::kShort},    {DType::i8, at::kChar},   {DType::u8, at::kByte},
+    {DType::i16, at::kShort},     {DType::i8, at::kChar},   {DType::u8, at::kByte},
     {DType::boolean, at::kBool},
 };
 
@@ -34,8 +34,8 @@ Tensor copy_tensor(const TensorView& view) {
 Tensor map_tensor(const TensorView& view, const MappedFile& file) {
   if (reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0) return copy_tensor(view);
   // The deleter's copy keeps the mapping alive as long as the tensor is.
-  return at::from_blob(const_cast<std::byte*>(view.data.data()), view.shape, [file](void*) {},
-                       scalar_type(view.type));
+  return at::from_blob(
+      const_cast<std::byte*>(view.data.data()), view.shape, [file](void*) {}, scalar_type(view.type));
 }
 
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors) {
@@ -43,7 +43,8 @@ void write_tensors(const std::filesystem::path& path, const std::map<std::string
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : tensors) {
     const Tensor& t = host[name] = tensor.detach().cpu().contiguous();
-    views[name] = {dtype(t), t.sizes().vec(),
+    views[name] = {dtype(t),
+                   t.sizes().vec(),
                    {static_cast<const std::byte*>(t.const_data_ptr()), static_cast<std::size_t>(t.nbytes())}};
   }
   write_safetensors(path, views);

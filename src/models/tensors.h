@@ -1,10 +1,10 @@
 // safetensors <-> torch tensors.
 #pragma once
 
-#include <map>
-
 #include "formats/safetensors.h"
 #include "nn/torch.h"
+
+#include <map>
 
 namespace attend {
 

@@ -1,10 +1,10 @@
 #include "models/weight_names.h"
 
+#include "base/error.h"
+
 #include <cctype>
 #include <map>
 #include <optional>
-
-#include "base/error.h"
 
 namespace attend {
 namespace {

@@ -46,8 +46,8 @@ Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, cons
                                    const Offsets& key_offsets, const std::vector<std::int64_t>& source,
                                    const Tensor& residual, double dropout, Pass& pass,
                                    std::vector<Tensor>* weights) {
-  const Tensor mixed = cross_attention(query_(x), offsets, key_value, key_offsets, source,
-                                       make_call(spec_, pass, weights));
+  const Tensor mixed =
+      cross_attention(query_(x), offsets, key_value, key_offsets, source, make_call(spec_, pass, weights));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 

@@ -61,10 +61,11 @@ void run(const kernels::Attention& a, const Layout& layout, const Kernel& kernel
   std::int64_t work = 0;  // multiply-adds of both products, a sixteenth each
   for (std::int64_t b = 0; b < a.sequences; ++b)
     work += layout.queries.length(b) * layout.key_length[b] * a.head_size / 8;
-  parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences, [&](std::int64_t begin, std::int64_t end) {
-    const Tensor scratch = at::empty({scratch_size}, at::kFloat);
-    kernel(begin, end, scratch.data_ptr<float>());
-  });
+  parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    const Tensor scratch = at::empty({scratch_size}, at::kFloat);
+                    kernel(begin, end, scratch.data_ptr<float>());
+                  });
 }
 
 void run_forward(const kernels::Attention& a, const Layout& layout) {
@@ -195,7 +196,8 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
   if (!on_kernels(first))
     return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
   if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call, nullptr);
-  return AttentionFunction::apply(first, if_defined(key_value), std::make_shared<const Layout>(std::move(layout)), call);
+  return AttentionFunction::apply(first, if_defined(key_value),
+                                  std::make_shared<const Layout>(std::move(layout)), call);
 }
 
 }  // namespace

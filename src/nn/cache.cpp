@@ -86,8 +86,7 @@ std::int32_t PagedCache::take_page() {
     const std::int64_t have = pages_.empty() ? 0 : pages_[0].size(0);
     std::int64_t want = std::max<std::int64_t>(64, 2 * have);
     if (max_pages_ > 0) want = std::min(want, max_pages_);
-    if (want <= have)
-      fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
+    if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
     for (Tensor& layer : pages_) {
       Tensor larger = at::empty({want, 2, kPageRows, width_}, layer.options());
       if (have > 0) larger.narrow(0, 0, have).copy_(layer);

@@ -46,10 +46,10 @@ class PagedCache {
   void drop_page(std::int32_t page);
 
   std::int64_t width_, max_pages_;
-  std::vector<Tensor> pages_;              // per layer
-  std::vector<std::int32_t> references_;   // per page
+  std::vector<Tensor> pages_;             // per layer
+  std::vector<std::int32_t> references_;  // per page
   std::vector<std::int32_t> free_pages_;
-  std::vector<Table> tables_;              // by sequence number
+  std::vector<Table> tables_;  // by sequence number
   std::vector<Sequence> free_sequences_;
 };
 

@@ -10,8 +10,8 @@ Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t 
   const Tensor out = at::empty_like(x);
   parallel_ranges(x.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
     kernels::kernels().dropout_add(out.data_ptr<float>(), x.const_data_ptr<float>(),
-                                   residual.defined() ? residual.const_data_ptr<float>() : nullptr, begin, end,
-                                   static_cast<float>(rate), seed);
+                                   residual.defined() ? residual.const_data_ptr<float>() : nullptr, begin,
+                                   end, static_cast<float>(rate), seed);
   });
   return out;
 }
@@ -43,8 +43,9 @@ Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& p
     const Tensor dropped = at::dropout(x, p, true);
     return residual.defined() ? dropped + residual : dropped;
   }
-  return DropoutFunction::apply(x.contiguous(), if_defined(residual.defined() ? residual.contiguous() : residual),
-                                p, static_cast<std::int64_t>(pass.next_seed()));
+  return DropoutFunction::apply(x.contiguous(),
+                                if_defined(residual.defined() ? residual.contiguous() : residual), p,
+                                static_cast<std::int64_t>(pass.next_seed()));
 }
 
 }  // namespace attend

@@ -9,6 +9,8 @@ namespace attend {
 // dropout(x) + residual; residual may be undefined. At rate 0 a plain addition.
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass);
 
-inline Tensor dropout(const Tensor& x, double rate, Pass& pass) { return dropout_add(x, {}, rate, pass); }
+inline Tensor dropout(const Tensor& x, double rate, Pass& pass) {
+  return dropout_add(x, {}, rate, pass);
+}
 
 }  // namespace attend

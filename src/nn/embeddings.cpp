@@ -1,8 +1,8 @@
 #include "nn/embeddings.h"
 
-#include <cmath>
-
 #include "nn/dropout.h"
+
+#include <cmath>
 
 namespace attend {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // Every value in [0, count)? `what` and `hint` complete the message.
 void check_range(const Tensor& values, std::int64_t count, const char* what, const char* hint) {
   const Tensor host = values.cpu().contiguous();
-  for (const std::int64_t* v = host.const_data_ptr<std::int64_t>(), *end = v + host.numel(); v != end; ++v)
+  for (const std::int64_t *v = host.const_data_ptr<std::int64_t>(), *end = v + host.numel(); v != end; ++v)
     if (*v < 0 || *v >= count) fail("{} {} is outside the model's 0 to {}{}", what, *v, count - 1, hint);
 }
 
@@ -32,11 +32,9 @@ Tensor sinusoidal_positions(std::int64_t count, std::int64_t width) {
 }
 
 EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) : spec_(spec) {
-  tokens = shared.defined() ? shared
-                            : register_parameter("tokens", at::empty({spec.vocabulary, spec.width}));
+  tokens = shared.defined() ? shared : register_parameter("tokens", at::empty({spec.vocabulary, spec.width}));
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions))
-    positions =
-        register_parameter("positions", at::empty({learned->count + learned->offset, spec.width}));
+    positions = register_parameter("positions", at::empty({learned->count + learned->offset, spec.width}));
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(fixed->count, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));

@@ -1,5 +1,6 @@
 // libtorch brings the headers of fmt but exports none of its functions: here they are compiled once, for all
-// that stands on torch, instead of header-only in every file (which trebles the time a file takes to compile).
+// that stands on torch, instead of header-only in every file (which trebles the time a file takes to
+// compile).
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -25,7 +25,9 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, 
   return linear_cross_entropy(transform(hidden), weight_, bias_, labels, smoothing, packed_);
 }
 
-PoolerImpl::PoolerImpl(std::int64_t width) { dense_ = register_module("dense", Linear(width, width)); }
+PoolerImpl::PoolerImpl(std::int64_t width) {
+  dense_ = register_module("dense", Linear(width, width));
+}
 
 Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
   return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), Activation::tanh);
@@ -34,9 +36,9 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
 Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem) {
   const std::int64_t count = scores.size(1);
   if (!problem)  // as the original infers it
-    problem = count == 1                          ? ProblemType::regression
+    problem = count == 1                                  ? ProblemType::regression
               : !at::isFloatingType(labels.scalar_type()) ? ProblemType::single_label
-                                                  : ProblemType::multi_label;
+                                                          : ProblemType::multi_label;
   switch (*problem) {
     case ProblemType::regression:
       return at::mse_loss(scores.squeeze(), labels.to(scores.scalar_type()).squeeze());

@@ -52,12 +52,18 @@ MatrixProduct product(const Tensor& a, std::int64_t columns, const float* panels
 
 Tensor torch_activation(const Tensor& x, Activation activation) {
   switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return at::relu(x);
-    case Activation::gelu: return at::gelu(x);
-    case Activation::gelu_tanh: return at::gelu(x, "tanh");
-    case Activation::silu: return at::silu(x);
-    case Activation::tanh: return at::tanh(x);
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return at::relu(x);
+    case Activation::gelu:
+      return at::gelu(x);
+    case Activation::gelu_tanh:
+      return at::gelu(x, "tanh");
+    case Activation::silu:
+      return at::silu(x);
+    case Activation::tanh:
+      return at::tanh(x);
   }
   fail("unknown activation {}", static_cast<int>(activation));
 }
@@ -88,8 +94,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const auto saved = ctx->get_saved_variables();
     const Tensor dy = gradients[0].contiguous();  // [T, out]
     Tensor dx, dw, db;
-    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, saved[1]);         // [T, out] [out, in]
-    if (ctx->needs_input_grad(1)) dw = matrix_product(dy.t(), saved[0]);     // [out, T] [T, in]
+    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, saved[1]);      // [T, out] [out, in]
+    if (ctx->needs_input_grad(1)) dw = matrix_product(dy.t(), saved[0]);  // [out, T] [T, in]
     if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) db = dy.sum(0);
     return {dx, dw, db, Tensor()};
   }

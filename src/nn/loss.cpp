@@ -68,9 +68,10 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
     ++result.count;
   }
   if (on_kernels(hidden)) {
-    const bool with_gradients = at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, smoothing, &packed,
-                                           with_gradients);
+    const bool with_gradients =
+        at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
+    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, smoothing,
+                                           &packed, with_gradients);
   } else {
     result.sum = at::cross_entropy_loss(at::linear(hidden, weight, bias), labels, {}, at::Reduction::Sum,
                                         kIgnoredLabel, smoothing);

@@ -9,8 +9,8 @@ constexpr std::int64_t kIgnoredLabel = -100;
 
 // Labels equal to kIgnoredLabel do not count.
 struct LossSum {
-  Tensor sum;              // scalar, differentiable
-  std::int64_t count = 0;  // labels that count
+  Tensor sum;                                                       // scalar, differentiable
+  std::int64_t count = 0;                                           // labels that count
   Tensor mean() const { return sum / static_cast<double>(count); }  // NaN without labels, as the original
 };
 

@@ -1,5 +1,5 @@
-// The one file compiled with OpenMP: without it at::parallel_for, a template, runs on one thread. The run-time
-// library is the one libtorch brings (cmake/FindLibtorch.cmake), never a second one.
+// The one file compiled with OpenMP: without it at::parallel_for, a template, runs on one thread. The
+// run-time library is the one libtorch brings (cmake/FindLibtorch.cmake), never a second one.
 #include "nn/parallel.h"
 
 #include <ATen/Parallel.h>
@@ -13,9 +13,12 @@ namespace attend {
 void parallel_ranges(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t)>& body) {
   constexpr std::int64_t kWorthAThread = 16384;
-  at::parallel_for(0, count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, cost)), body);
+  at::parallel_for(0, count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, cost)),
+                   body);
 }
 
-int parallel_threads() { return at::get_num_threads(); }
+int parallel_threads() {
+  return at::get_num_threads();
+}
 
 }  // namespace attend

@@ -1,14 +1,16 @@
 // Cutting kernel work into pieces for torch's thread pool, the only pool used beside torch.
 #pragma once
 
-#include <functional>
-
 #include "nn/torch.h"
+
+#include <functional>
 
 namespace attend {
 
 // True where our own kernels can take the tensor; elsewhere (double, CUDA) torch's operations do the work.
-inline bool on_kernels(const Tensor& t) { return t.device().is_cpu() && t.scalar_type() == at::kFloat; }
+inline bool on_kernels(const Tensor& t) {
+  return t.device().is_cpu() && t.scalar_type() == at::kFloat;
+}
 
 // An argument of an autograd function that may be missing: torch takes no undefined tensors there.
 inline std::optional<Tensor> if_defined(const Tensor& t) {

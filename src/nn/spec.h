@@ -2,12 +2,12 @@
 // modules are built from it. No torch here.
 #pragma once
 
+#include "kernels/kernels.h"
+
 #include <cstdint>
 #include <optional>
 #include <variant>
 #include <vector>
-
-#include "kernels/kernels.h"
 
 namespace attend {
 

@@ -1,8 +1,7 @@
 // The precompiled header of everything that stands on torch.
 #pragma once
 
-#include <fmt/ranges.h>
-#include <torch/torch.h>
+#include "base/error.h"
 
 #include <memory>
 #include <optional>
@@ -10,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include <fmt/ranges.h>
+#include <torch/torch.h>
 
 namespace attend {
 using at::Tensor;

@@ -7,10 +7,9 @@ namespace attend {
 TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.encoder) encoder = register_module("encoder", Stack(*spec.encoder));
   if (spec.decoder)
-    decoder = register_module("decoder",
-                              Stack(*spec.decoder, encoder && spec.share_embeddings
-                                                          ? encoder->embeddings->tokens
-                                                          : Tensor()));
+    decoder = register_module(
+        "decoder",
+        Stack(*spec.decoder, encoder && spec.share_embeddings ? encoder->embeddings->tokens : Tensor()));
   Stack& top = decoder ? decoder : encoder;
   const std::int64_t width = top->spec().embeddings.width;
   if (spec.pooler) pooler = register_module("pooler", Pooler(width));

@@ -18,7 +18,9 @@ class TransformerImpl : public torch::nn::Module {
   // [T] ids -> [T, d].
   Tensor encode(const TokenBatch& batch, Pass& pass);
   // What decode() reads of an encoded batch.
-  Memory remember(const Tensor& encoded, const Offsets& offsets) { return decoder->remember(encoded, offsets); }
+  Memory remember(const Tensor& encoded, const Offsets& offsets) {
+    return decoder->remember(encoded, offsets);
+  }
   Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                 const CacheUse* cache = nullptr);
 

@@ -1,13 +1,13 @@
 #include "tasks/bench.h"
 
-#include <chrono>
-#include <functional>
-
 #include "generation/generate.h"
 #include "models/model.h"
 #include "tasks/text_batches.h"
 #include "training/optimizer.h"
 #include "training/random.h"
+
+#include <chrono>
+#include <functional>
 
 namespace attend {
 namespace {
@@ -18,7 +18,8 @@ Sequences random_sequences(const BenchOptions& options, std::int64_t vocabulary)
   std::vector<std::int64_t> lengths = options.lengths;
   if (lengths.empty()) lengths.assign(options.batch, options.length);
   Random random(1);
-  const std::int64_t first = vocabulary > 1000 ? 1000 : 1, last = std::min<std::int64_t>(vocabulary - 1, 30000);
+  const std::int64_t first = vocabulary > 1000 ? 1000 : 1,
+                     last = std::min<std::int64_t>(vocabulary - 1, 30000);
   Sequences sequences;
   for (std::int64_t length : lengths) {
     sequences.emplace_back();
@@ -43,7 +44,8 @@ std::function<void()> encode_work(const Model& model, const Sequences& sequences
   };
 }
 
-std::function<void()> generate_work(const Model& model, const Sequences& sequences, const BenchOptions& options) {
+std::function<void()> generate_work(const Model& model, const Sequences& sequences,
+                                    const BenchOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
   config.do_sample = false;
   config.num_beams = options.beams;
@@ -84,7 +86,8 @@ std::function<void()> train_work(const Model& model, const Sequences& sequences)
 
 BenchResult bench(const BenchOptions& options) {
   const bool training = options.work == "train";
-  const Model model = Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
+  const Model model =
+      Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
   const StackSpec& reader = network->encoder ? *network->spec().encoder : *network->spec().decoder;
   const Sequences sequences = random_sequences(options, reader.embeddings.vocabulary);

@@ -1,10 +1,10 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
 #include <attend/attend.h>
 
-#include <numeric>
-
 #include "models/model.h"
 #include "tasks/text_batches.h"
+
+#include <numeric>
 
 namespace attend {
 namespace {
@@ -39,7 +39,8 @@ struct Embedder::State {
       : model(Model::load(directory, Purpose::inference, base_architecture(directory))),
         tokenizer(Tokenizer::from_file(directory.path())) {
     if (!model.network()->encoder || model.network()->decoder)
-      fail("{}: expected an encoder such as BERT, found {}", directory.path().string(), directory.model_type());
+      fail("{}: expected an encoder such as BERT, found {}", directory.path().string(),
+           directory.model_type());
     pooling = directory.sentence_pooling().value_or(SentencePooling{});
     const std::int64_t most = model.network()->encoder->embeddings->max_positions();
     const auto length = static_cast<std::size_t>(std::min(most, pooling.max_length.value_or(most)));
@@ -54,9 +55,12 @@ Embedder::Embedder(const std::filesystem::path& model)
 Embedder::Embedder(Embedder&&) noexcept = default;
 Embedder::~Embedder() = default;
 
-std::int64_t Embedder::size() const { return state_->model.network()->spec().encoder->embeddings.width; }
+std::int64_t Embedder::size() const {
+  return state_->model.network()->spec().encoder->embeddings.width;
+}
 
-std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts, const RunOptions& options) {
+std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
+                                                const RunOptions& options) {
   c10::InferenceMode inference;
   Transformer network = state_->model.network();
   std::vector<std::vector<float>> vectors(texts.size());
@@ -68,7 +72,10 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     const TokenBatch tokens = TokenBatch::from(ids);
     Pass pass = Pass::inference();
     Tensor pooled = pool(network->encode(tokens, pass), tokens.offsets, state_->pooling.mode);  // [B, d]
-    if (state_->pooling.normalize) pooled = pooled / at::linalg_vector_norm(pooled, 2, {1}, true).clamp_min(1e-12);
+    if (state_->pooling.normalize)
+      pooled = pooled / at::linalg_vector_norm(pooled, 2, {1}, true).clamp_min(1e-12);
+    if (!pooled.isfinite().all().item<bool>())
+      fail("the model gives numbers that are not finite: are its weights whole?");
     pooled = pooled.contiguous();
     const float* row = pooled.const_data_ptr<float>();
     for (std::size_t i : batch) {

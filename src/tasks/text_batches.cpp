@@ -13,8 +13,8 @@ std::vector<std::vector<std::int64_t>> encode_texts(const Tokenizer& tokenizer,
   return all;
 }
 
-std::vector<std::vector<std::size_t>> batches_by_length(const std::vector<std::vector<std::int64_t>>& sequences,
-                                                        std::int64_t batch_tokens) {
+std::vector<std::vector<std::size_t>> batches_by_length(
+    const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t batch_tokens) {
   std::vector<std::size_t> order(sequences.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

@@ -15,7 +15,8 @@ std::vector<std::string> translate(const Model& model, const Tokenizer& tokenize
   const auto sources = encode_texts(tokenizer, texts);
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (static_cast<std::int64_t>(sources[i].size()) > most)
-      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most, texts[i]);
+      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most,
+           texts[i]);
 
   std::vector<std::string> translations(texts.size());
   std::size_t done = 0;
@@ -23,7 +24,8 @@ std::vector<std::string> translate(const Model& model, const Tokenizer& tokenize
   generate_options.batch_tokens = options.batch_tokens;
   generate_options.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
     const std::vector<std::int64_t>& ids = results.front().ids;
-    translations[i] = tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
+    translations[i] =
+        tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
     if (options.on_progress) options.on_progress(++done, texts.size());
   };
   generate(model, sources, config, generate_options);
@@ -38,7 +40,8 @@ struct Translator::State {
       : model(Model::load(ModelDirectory(directory), Purpose::inference)),
         tokenizer(Tokenizer::from_file(directory)) {
     if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
-      fail("{}: expected an encoder-decoder such as Marian, found {}", directory.string(), model.architecture());
+      fail("{}: expected an encoder-decoder such as Marian, found {}", directory.string(),
+           model.architecture());
   }
 };
 

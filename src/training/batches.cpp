@@ -1,9 +1,9 @@
 #include "training/batches.h"
 
+#include "training/random.h"
+
 #include <algorithm>
 #include <numeric>
-
-#include "training/random.h"
 
 namespace attend {
 
@@ -15,7 +15,9 @@ std::vector<Batch> make_batches(const Objective& objective, std::int64_t batch_t
   std::vector<std::int64_t> order(objective.examples());
   std::iota(order.begin(), order.end(), 0);
   if (shuffled) random.shuffle(order);
-  const auto shorter = [&](std::int64_t a, std::int64_t b) { return objective.tokens(a) < objective.tokens(b); };
+  const auto shorter = [&](std::int64_t a, std::int64_t b) {
+    return objective.tokens(a) < objective.tokens(b);
+  };
 
   std::vector<Batch> batches;
   const auto window = shuffled ? kWindow : static_cast<std::int64_t>(order.size());

@@ -1,8 +1,8 @@
 #include "training/checkpoint.h"
 
-#include <algorithm>
-
 #include "models/tensors.h"
+
+#include <algorithm>
 
 namespace attend {
 namespace {
@@ -33,8 +33,10 @@ std::vector<fs::path> Checkpoints::all() const {
   const fs::path folder = output_ / "checkpoints";
   if (fs::is_directory(folder))
     for (const auto& entry : fs::directory_iterator(folder))
-      if (step_of(entry.path()) >= 0 && fs::exists(entry.path() / "training.json")) found.push_back(entry.path());
-  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) { return step_of(a) < step_of(b); });
+      if (step_of(entry.path()) >= 0 && fs::exists(entry.path() / "training.json"))
+        found.push_back(entry.path());
+  std::sort(found.begin(), found.end(),
+            [](const fs::path& a, const fs::path& b) { return step_of(a) < step_of(b); });
   return found;
 }
 
@@ -99,7 +101,8 @@ void average_weights(const std::vector<fs::path>& checkpoints, Model& model) {
     }
   }
   const std::vector<Tensor> weights = model.network()->parameters();
-  for (std::size_t i = 0; i < sums.size(); ++i) weights[i].copy_(sums[i] / static_cast<double>(checkpoints.size()));
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    weights[i].copy_(sums[i] / static_cast<double>(checkpoints.size()));
 }
 
 }  // namespace attend

@@ -4,11 +4,11 @@
 // training.json. It is written under another name and renamed, so what is there is whole.
 #pragma once
 
-#include <filesystem>
-#include <optional>
-
 #include "models/model.h"
 #include "training/optimizer.h"
+
+#include <filesystem>
+#include <optional>
 
 namespace attend {
 
@@ -19,9 +19,9 @@ struct Progression {
   std::int64_t batch = 0;  // in that epoch, of the next batch
   double seconds = 0;      // spent so far
   std::int64_t tokens = 0;
-  double best = 0;           // the best validation score so far
+  double best = 0;             // the best validation score so far
   std::int64_t best_step = 0;  // 0: none yet
-  std::int64_t worse = 0;    // validations since
+  std::int64_t worse = 0;      // validations since
 };
 
 class Checkpoints {

@@ -1,11 +1,11 @@
 #include "training/metrics_log.h"
 
-#include <cmath>
-#include <fstream>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+
+#include <cmath>
+#include <fstream>
 
 namespace attend {
 

@@ -1,12 +1,12 @@
 // A run's figures over time: metrics.jsonl for programs, TensorBoard events for people.
 #pragma once
 
+#include "formats/tensorboard.h"
+
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "formats/tensorboard.h"
 
 namespace attend {
 

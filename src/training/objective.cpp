@@ -7,7 +7,8 @@
 namespace attend {
 namespace {
 
-std::vector<TokenIds> encode(const Tokenizer& tokenizer, std::span<const std::string> texts, bool special_tokens) {
+std::vector<TokenIds> encode(const Tokenizer& tokenizer, std::span<const std::string> texts,
+                             bool special_tokens) {
   std::vector<TokenIds> all;
   for (const Encoding& encoding :
        tokenizer.encode_batch(texts, {.special_tokens = special_tokens, .with_details = false}))
@@ -43,7 +44,8 @@ SequenceToSequence::SequenceToSequence(const Tokenizer& tokenizer, std::span<con
   if (sources.size() != targets.size())
     fail("the source has {} lines and the target {}: line n of one must belong to line n of the other",
          sources.size(), targets.size());
-  std::vector<TokenIds> source_ids = encode(tokenizer, sources, true), target_ids = encode(tokenizer, targets, true);
+  std::vector<TokenIds> source_ids = encode(tokenizer, sources, true),
+                        target_ids = encode(tokenizer, targets, true);
   std::size_t empty = 0, too_long = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto longest = static_cast<std::int64_t>(std::max(source_ids[i].size(), target_ids[i].size()));

@@ -42,8 +42,8 @@ class SequenceToSequence : public Objective {
   std::int64_t start_token_;
 };
 
-// Causal language modelling (Radford et al. 2018): every token is predicted from those before it in a block of
-// `length` tokens of running text. Each epoch cuts the text at other places.
+// Causal language modelling (Radford et al. 2018): every token is predicted from those before it in a block
+// of `length` tokens of running text. Each epoch cuts the text at other places.
 class CausalLanguageModel : public Objective {
  public:
   // Error if the text is shorter than one block.

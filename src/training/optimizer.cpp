@@ -1,9 +1,9 @@
 #include "training/optimizer.h"
 
-#include <cmath>
-
 #include "kernels/kernels.h"
 #include "nn/parallel.h"
+
+#include <cmath>
 
 namespace attend {
 
@@ -48,7 +48,8 @@ double AdamOptimizer::step(double rate, double divisor) {
       slot.mean.lerp_(g, 1 - options_.beta1);
       slot.variance.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);
       slot.weight.mul_(1 - rate * decay);
-      slot.weight.addcdiv_(slot.mean, (slot.variance.sqrt() / std::sqrt(adam.correction2)).add_(options_.epsilon),
+      slot.weight.addcdiv_(slot.mean,
+                           (slot.variance.sqrt() / std::sqrt(adam.correction2)).add_(options_.epsilon),
                            -rate / adam.correction1);
     } else {
       adam.weight_decay = static_cast<float>(decay);

@@ -1,9 +1,9 @@
 // AdamW (Kingma & Ba 2014, arXiv:1412.6980; Loshchilov & Hutter 2017, arXiv:1711.05101).
 #pragma once
 
-#include <map>
-
 #include "nn/torch.h"
+
+#include <map>
 
 namespace attend {
 

@@ -1,10 +1,10 @@
 #include "training/schedule.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-
-#include "base/error.h"
 
 namespace attend {
 
@@ -14,10 +14,14 @@ double Schedule::rate(std::int64_t step) const {
   const double share = total > warmup ? std::min(1.0, after / static_cast<double>(total - warmup)) : 1;
   switch (kind) {
     case ScheduleKind::inverse_sqrt:
-      return peak * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, warmup)) / static_cast<double>(step));
-    case ScheduleKind::cosine: return floor + (peak - floor) * 0.5 * (1 + std::cos(std::numbers::pi * share));
-    case ScheduleKind::linear: return floor + (peak - floor) * (1 - share);
-    case ScheduleKind::constant: return peak;
+      return peak *
+             std::sqrt(static_cast<double>(std::max<std::int64_t>(1, warmup)) / static_cast<double>(step));
+    case ScheduleKind::cosine:
+      return floor + (peak - floor) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+    case ScheduleKind::linear:
+      return floor + (peak - floor) * (1 - share);
+    case ScheduleKind::constant:
+      return peak;
   }
   return peak;
 }

@@ -17,7 +17,7 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::inverse_sqrt;
   double peak = 0;  // the highest rate, reached at the end of the warm-up
   double floor = 0;
-  std::int64_t warmup = 0, total = 0;  // steps; cosine and linear need the total
+  std::int64_t warmup = 1000, total = 0;  // steps; cosine and linear need the total
 
   double rate(std::int64_t step) const;  // step counts from 1
 };

@@ -1,13 +1,13 @@
 #include "training/trainer.h"
 
-#include <chrono>
-#include <cmath>
-
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/batches.h"
 #include "training/metrics_log.h"
+
+#include <chrono>
+#include <cmath>
 
 namespace attend {
 namespace {
@@ -30,7 +30,8 @@ class BatchWalk {
     return batches_[at_.batch++];
   }
   double epochs() const {
-    return static_cast<double>(at_.epoch) + static_cast<double>(at_.batch) / static_cast<double>(batches_.size());
+    return static_cast<double>(at_.epoch) +
+           static_cast<double>(at_.batch) / static_cast<double>(batches_.size());
   }
 
  private:
@@ -114,7 +115,8 @@ class Run {
     StepResult result;
     result.rate = options_.schedule.rate(at_.step + 1);
     // The seed of a step's dropout follows from its number, so a resumed run draws the same.
-    Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
+    Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
+                               static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
     Tensor loss;
     for (std::int64_t i = 0; i < options_.accumulate; ++i) {
       const LossSum sum = objective_.loss(network_, walk.next(), pass, options_.label_smoothing);
@@ -142,8 +144,7 @@ class Run {
     }
     smoothed_loss_ = smoothed_loss_ == 0 ? step.loss : 0.95 * smoothed_loss_ + 0.05 * step.loss;
     std::string note = fmt::format("loss {:.3f}, {:.0f} tokens/s", smoothed_loss_, tokens_per_second_);
-    if (options_.minutes > 0)
-      note += fmt::format(", {:.1f} of {:g} minutes", now / 60, options_.minutes);
+    if (options_.minutes > 0) note += fmt::format(", {:.1f} of {:g} minutes", now / 60, options_.minutes);
     if (!last_scores_.empty()) note += ", validation " + last_scores_;
     progress.update(static_cast<std::uint64_t>(at_.step), note);
     if (at_.step % 10 == 0)
@@ -174,8 +175,8 @@ class Run {
       log.write(at_.step, values);
       inform("step {}: validation {}", at_.step, last_scores_);
       const Score& first = scores.front();
-      const bool better = at_.best_step == 0 ||
-                          (first.higher_is_better ? first.value > at_.best : first.value < at_.best);
+      const bool better =
+          at_.best_step == 0 || (first.higher_is_better ? first.value > at_.best : first.value < at_.best);
       if (better) {
         at_.best = first.value;
         at_.best_step = at_.step;
@@ -223,7 +224,8 @@ class Run {
 
 }  // namespace
 
-TrainingEnd train(Model& model, Objective& objective, const Validate& validate, const TrainingOptions& options) {
+TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
+                  const TrainingOptions& options) {
   catch_interrupts();
   std::filesystem::create_directories(options.output);
   return Run(model, objective, validate, options).go();

@@ -1,11 +1,11 @@
 // The training loop.
 #pragma once
 
-#include <functional>
-
 #include "training/checkpoint.h"
 #include "training/objective.h"
 #include "training/schedule.h"
+
+#include <functional>
 
 namespace attend {
 
@@ -15,7 +15,7 @@ struct TrainingOptions {
   double epochs = 0;             // 0: no limit
   double minutes = 0;            // of the whole run, over all resumptions; 0: no limit
   std::int64_t batch_tokens = 4096;
-  std::int64_t accumulate = 1;   // batches to a step
+  std::int64_t accumulate = 1;  // batches to a step
   Schedule schedule;
   AdamOptions adam;
   double label_smoothing = 0;
@@ -40,7 +40,8 @@ enum class TrainingEnd { finished, interrupted };
 // the last ones. Writes metrics.jsonl and TensorBoard events, shows progress, saves on Ctrl-C. With `resume`,
 // a run that was stopped at any moment ends with exactly the weights of one that was not (same machine, same
 // number of threads).
-TrainingEnd train(Model& model, Objective& objective, const Validate& validate, const TrainingOptions& options);
+TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
+                  const TrainingOptions& options);
 
 // The mean loss of a data set.
 double mean_loss(Model& model, const Objective& objective, std::int64_t batch_tokens);

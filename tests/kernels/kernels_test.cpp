@@ -1,12 +1,12 @@
 // Every instruction set this machine has, against the plain definitions in double precision.
 #include "kernels/kernels.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace attend::kernels {
 namespace {
@@ -31,13 +31,18 @@ double difference(const std::vector<float>& found, const std::vector<double>& ex
 
 double activated(Activation activation, double x) {
   switch (activation) {
-    case Activation::none: return x;
-    case Activation::relu: return x > 0 ? x : 0;
-    case Activation::gelu: return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x > 0 ? x : 0;
+    case Activation::gelu:
+      return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
     case Activation::gelu_tanh:
       return x * 0.5 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::silu: return x / (1 + std::exp(-x));
-    case Activation::tanh: return std::tanh(x);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
   }
   return x;
 }
@@ -54,7 +59,9 @@ class KernelsTest : public testing::TestWithParam<const char*> {
   const Kernels* kernels_ = nullptr;
 };
 
-TEST_P(KernelsTest, IsTheSetItsNameSays) { EXPECT_EQ(std::string(kernels_->name), GetParam()); }
+TEST_P(KernelsTest, IsTheSetItsNameSays) {
+  EXPECT_EQ(std::string(kernels_->name), GetParam());
+}
 
 // rows x depth times depth x columns, with everything that can follow, at sizes around every tile's edge.
 TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
@@ -85,7 +92,8 @@ TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
                 sum += static_cast<double>(a[i * m.a_row + k * m.a_column]) * b[k * b_row + j * b_column];
               expected.push_back(activated(Activation::gelu, sum) + residual[i * columns + j]);
             }
-          EXPECT_LT(difference(c, expected), 3e-6) << rows << " x " << depth << " x " << columns << transposed;
+          EXPECT_LT(difference(c, expected), 3e-6)
+              << rows << " x " << depth << " x " << columns << transposed;
         }
       }
 }
@@ -94,7 +102,8 @@ TEST_P(KernelsTest, ARowOfAProductDoesNotDependOnTheOthers) {
   constexpr std::int64_t depth = 300, columns = 101;
   const auto a = random_numbers(64 * depth, 1), b = random_numbers(depth * columns, 2);
   std::vector<float> packed(kernels_->packed_size(depth, columns)), all(64 * columns), alone(columns);
-  kernels_->pack_panels(packed.data(), b.data(), columns, 1, depth, columns, 0, kernels_->panel_count(columns));
+  kernels_->pack_panels(packed.data(), b.data(), columns, 1, depth, columns, 0,
+                        kernels_->panel_count(columns));
   MatrixProduct m;
   m.rows = 64, m.depth = depth, m.columns = columns, m.a = a.data(), m.a_row = depth, m.b = packed.data();
   m.c = all.data(), m.c_row = columns;
@@ -238,7 +247,8 @@ TEST_P(KernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   Attention a;
   a.sequences = 1, a.heads = 2, a.head_size = 12, a.query = q.data(), a.query_stride = w;
   a.query_offsets = offsets, a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
-  a.keys.key_begin = begin, a.keys.key_length = lengths, a.scale = 0.3f, a.out = flat.data(), a.out_stride = w;
+  a.keys.key_begin = begin, a.keys.key_length = lengths, a.scale = 0.3f, a.out = flat.data(),
+  a.out_stride = w;
   std::vector<float> scratch(kernels_->attention_scratch(a));
   kernels_->attention_forward(a, 0, 2, scratch.data());
   const std::int32_t* const tables[] = {table};
@@ -322,7 +332,8 @@ TEST_P(KernelsTest, CrossEntropyWithLabelSmoothing) {
     for (std::int64_t i = 0; i < V; ++i) total += std::exp(double{logits[t * V + i]});
     for (std::int64_t i = 0; i < V; ++i) mean += (std::log(total) - logits[t * V + i]) / V;
     const bool counts = labels[t] >= 0;
-    EXPECT_NEAR(losses[t], counts ? 0.9 * (std::log(total) - logits[t * V + labels[t]]) + 0.1 * mean : 0, 1e-5);
+    EXPECT_NEAR(losses[t], counts ? 0.9 * (std::log(total) - logits[t * V + labels[t]]) + 0.1 * mean : 0,
+                1e-5);
     for (std::int64_t i = 0; i < V; ++i) {
       const double target = (i == labels[t] ? 0.9 : 0) + 0.1 / V;
       const double expected = counts ? 2 * (std::exp(logits[t * V + i]) / total - target) : 0;
@@ -334,8 +345,14 @@ TEST_P(KernelsTest, CrossEntropyWithLabelSmoothing) {
 TEST_P(KernelsTest, AdamTakesTheStepOfThePaper) {
   std::vector<float> weight{1, -2}, mean{0.1f, 0}, variance{0.2f, 0};
   const std::vector<float> gradient{0.5f, -1};
-  const Adam adam{.rate = 0.1f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .weight_decay = 0.01f,
-                  .correction1 = 0.5f, .correction2 = 0.25f, .gradient_scale = 2};
+  const Adam adam{.rate = 0.1f,
+                  .beta1 = 0.9f,
+                  .beta2 = 0.98f,
+                  .epsilon = 1e-9f,
+                  .weight_decay = 0.01f,
+                  .correction1 = 0.5f,
+                  .correction2 = 0.25f,
+                  .gradient_scale = 2};
   kernels_->adam(adam, weight.data(), gradient.data(), mean.data(), variance.data(), 0, 2);
   const double m = 0.9 * 0.1 + 0.1 * 1, v = 0.98 * 0.2 + 0.02 * 1;
   EXPECT_NEAR(mean[0], m, 1e-6);

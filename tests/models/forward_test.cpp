@@ -2,9 +2,9 @@
 // models, made by tests/oracle/make_goldens.py.
 #include "models/forward.h"
 
-#include <gtest/gtest.h>
-
 #include "models/tensors.h"
+
+#include <gtest/gtest.h>
 
 namespace attend {
 namespace {
@@ -42,7 +42,8 @@ TEST_P(ForwardTest, GivesWhatTheOriginalGives) {
   for (const auto& [name, tensor] : expected) {
     ASSERT_EQ(found.count(name), 1) << name << " is missing";
     ASSERT_EQ(found.at(name).sizes(), tensor.sizes()) << name;
-    // The gradient of a key's bias is zero in exact arithmetic (a softmax does not feel it): all of it is noise.
+    // The gradient of a key's bias is zero in exact arithmetic (a softmax does not feel it): all of it is
+    // noise.
     if (name.starts_with("grad.") && tensor.abs().max().item<double>() < 1e-6)
       EXPECT_LT(found.at(name).abs().max().item<double>(), 1e-5) << name;
     else
@@ -60,7 +61,8 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
   const fs::path copy = fs::path(testing::TempDir()) / ("attend-saved-" + GetParam());
   fs::remove_all(copy);
   Model::load(ModelDirectory(directory()), Purpose::training).save(copy);
-  const auto before = SafetensorsFile(directory() / "model.safetensors"), after = SafetensorsFile(copy / "model.safetensors");
+  const auto before = SafetensorsFile(directory() / "model.safetensors"),
+             after = SafetensorsFile(copy / "model.safetensors");
   for (const auto& [name, view] : after.tensors()) {
     ASSERT_EQ(before.tensors().count(name), 1) << name << " is no name of the original's";
     EXPECT_TRUE(std::ranges::equal(view.data, before.tensors().at(name).data)) << name;
@@ -76,7 +78,8 @@ TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
   const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
   Transformer network = model.network();
   const StackSpec& spec = network->encoder ? *network->spec().encoder : *network->spec().decoder;
-  const auto longest = std::min<std::int64_t>(37, (network->encoder ? network->encoder : network->decoder)->embeddings->max_positions());
+  const auto longest = std::min<std::int64_t>(
+      37, (network->encoder ? network->encoder : network->decoder)->embeddings->max_positions());
   std::vector<std::vector<std::int64_t>> sentences;
   for (std::int64_t b = 0; b < 64; ++b) {
     sentences.emplace_back();

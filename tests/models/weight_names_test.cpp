@@ -1,18 +1,19 @@
 #include "models/weight_names.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "base/error.h"
 #include "models/family.h"
 #include "nn/transformer.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
 
 namespace attend {
 namespace {
 
 const std::vector<WeightName> kTable = {
-    {"model.{left|right}.layer.{i}.self.{query|key}.{weight|bias}", "{left|right}.layers.{i}.packed.{weight|bias}"},
+    {"model.{left|right}.layer.{i}.self.{query|key}.{weight|bias}",
+     "{left|right}.layers.{i}.packed.{weight|bias}"},
     {"model.out.weight", "out.weight", WeightLayout::transposed},
 };
 
@@ -47,8 +48,10 @@ TEST(WeightNames, TheTablesOfAllFamiliesAreWhole) {
       for (const auto& item : network->named_parameters()) {
         const WeightSource source = find_source(table, item.key());
         for (const std::string& name : source.names) {
-          EXPECT_TRUE(seen.insert(name).second) << family->model_type << ": " << name << " stands for two parameters";
-          EXPECT_TRUE(std::ranges::any_of(table, [&](const WeightName& row) { return matches(row.checkpoint, name); }));
+          EXPECT_TRUE(seen.insert(name).second)
+              << family->model_type << ": " << name << " stands for two parameters";
+          EXPECT_TRUE(std::ranges::any_of(
+              table, [&](const WeightName& row) { return matches(row.checkpoint, name); }));
         }
       }
     }

@@ -1,8 +1,8 @@
-// The fast path (float32, our kernels) against torch's operations in double precision, which every block falls
-// back to; and the cache against no cache.
-#include <gtest/gtest.h>
-
+// The fast path (float32, our kernels) against torch's operations in double precision, which every block
+// falls back to; and the cache against no cache.
 #include "nn/transformer.h"
+
+#include <gtest/gtest.h>
 
 namespace attend {
 namespace {
@@ -11,7 +11,8 @@ ModelSpec encoder_decoder(NormOrder order) {
   const AttentionSpec attention{.heads = 3, .head_size = 5, .scale = 0.4};
   AttentionSpec causal = attention;
   causal.causal = true;
-  const EmbeddingSpec embeddings{.vocabulary = 23, .width = 14, .scale = 2, .positions = SinusoidalPositions{60}, .norm = {}};
+  const EmbeddingSpec embeddings{
+      .vocabulary = 23, .width = 14, .scale = 2, .positions = SinusoidalPositions{60}, .norm = {}};
   const LayerSpec layer{.order = order,
                         .norm = {1e-5},
                         .self_attention = attention,
@@ -24,7 +25,8 @@ ModelSpec encoder_decoder(NormOrder order) {
   ModelSpec spec;
   spec.encoder = StackSpec{embeddings, {layer, layer}, last};
   spec.decoder = StackSpec{embeddings, {decoder_layer, decoder_layer}, last};
-  spec.head = LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
+  spec.head = LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}},
+                                    .bias = true};
   spec.initializer_range = 0.5;
   return spec;
 }
@@ -37,7 +39,8 @@ Tensor loss_of(Transformer& network) {
   const TokenBatch source = TokenBatch::from(kSources), target = TokenBatch::from(kTargets);
   const Memory memory = network->remember(network->encode(source, pass), source.offsets);
   const Tensor hidden = network->decode(target, pass, &memory);
-  return network->language_model_head->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), 0.1).mean();
+  return network->language_model_head->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), 0.1)
+      .mean();
 }
 
 TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
@@ -55,14 +58,16 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
     for (const auto& item : fast->named_parameters()) {
       const Tensor wanted = expected[item.key()].grad(), found = item.value().grad();
       ASSERT_TRUE(found.defined() && wanted.defined()) << item.key();
-      EXPECT_LT((found - wanted).abs().max().item<double>(), 2e-5 * (1 + wanted.abs().max().item<double>())) << item.key();
+      EXPECT_LT((found - wanted).abs().max().item<double>(), 2e-5 * (1 + wanted.abs().max().item<double>()))
+          << item.key();
     }
   }
 }
 
 TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
-  for (LayerSpec& layer : spec.encoder->layers) layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+  for (LayerSpec& layer : spec.encoder->layers)
+    layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
   Transformer network(spec);
   network->initialize(1);
   const auto encode = [&](Pass pass) { return network->encode(TokenBatch::from(kSources), pass); };
@@ -75,7 +80,8 @@ TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
 // With dropout on, the gradient is that of the very function the pass computed.
 TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
-  for (LayerSpec& layer : spec.encoder->layers) layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+  for (LayerSpec& layer : spec.encoder->layers)
+    layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
   Transformer network(spec);
   network->initialize(1);
   Tensor weight = network->named_parameters()["encoder.layers.0.self_attention.query_key_value.weight"];
@@ -121,7 +127,8 @@ TEST(Blocks, DecodingStepByStepOverTheCacheIsTheWholePass) {
     const TokenBatch batch = TokenBatch::from(next, {step, step, step});
     const Tensor found = network->decode(batch, pass, &memory, &use);
     for (std::int64_t b = 0; b < 3; ++b)
-      EXPECT_TRUE(at::allclose(batch.offsets.part(found, b), whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
+      EXPECT_TRUE(at::allclose(batch.offsets.part(found, b),
+                               whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
   }
 }
 
@@ -136,7 +143,8 @@ TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
   cache.extend(b, 1);  // its last page is partly filled, so it is copied
   EXPECT_EQ(cache.pages_in_use(), 3);
   cache.write(0, {b}, Offsets({1}), at::full({1, 8}, -1.0f));
-  EXPECT_EQ(cache.gather(a, 0).first[16].sum().item<float>(), cache.gather(b, 0).first[16].sum().item<float>());
+  EXPECT_EQ(cache.gather(a, 0).first[16].sum().item<float>(),
+            cache.gather(b, 0).first[16].sum().item<float>());
   EXPECT_EQ(cache.gather(b, 0).second[20].sum().item<float>(), -4);
   cache.release(a);
   cache.release(b);

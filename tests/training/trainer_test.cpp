@@ -1,14 +1,14 @@
 #include "training/trainer.h"
 
-#include <gtest/gtest.h>
+#include "models/tensors.h"
+#include "training/batches.h"
+#include "training/random.h"
 
 #include <cmath>
 #include <fstream>
 #include <numeric>
 
-#include "models/tensors.h"
-#include "training/batches.h"
-#include "training/random.h"
+#include <gtest/gtest.h>
 
 namespace attend {
 namespace {
@@ -38,7 +38,7 @@ class Counting : public Objective {
 
 Model tiny_model() {
   Json config = find_family("gpt2").fresh_config("character");
-  const Json small = {{"vocab_size", 11},   {"n_embd", 24},       {"n_head", 3},        {"n_layer", 2},
+  const Json small = {{"vocab_size", 11},  {"n_embd", 24},       {"n_head", 3},       {"n_layer", 2},
                       {"n_positions", 16}, {"resid_pdrop", 0.1}, {"attn_pdrop", 0.1}, {"embd_pdrop", 0.1}};
   for (const auto& [field, value] : small.items()) config[field] = value;
   return Model::fresh(Fields(config, "config.json"), 3);
@@ -85,7 +85,8 @@ TEST_F(TrainerTest, LearnsToCount) {
   EXPECT_LT(mean_loss(trained, objective, 100), 0.3) << "an untrained model has " << std::log(11.0);
   std::ifstream metrics(root_ / "run" / "metrics.jsonl");
   std::int64_t lines = 0;
-  for (std::string line; std::getline(metrics, line); ++lines) EXPECT_TRUE(Json::parse(line).contains("step"));
+  for (std::string line; std::getline(metrics, line); ++lines)
+    EXPECT_TRUE(Json::parse(line).contains("step"));
   EXPECT_EQ(lines, 12 + 12);
 }
 
@@ -98,7 +99,8 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   rest.resume = true;
   run(rest);
   expect_equal_weights(root_ / "whole", root_ / "parts");
-  expect_equal_weights(root_ / "whole" / "checkpoints" / "step-40", root_ / "parts" / "checkpoints" / "step-40");
+  expect_equal_weights(root_ / "whole" / "checkpoints" / "step-40",
+                       root_ / "parts" / "checkpoints" / "step-40");
 }
 
 TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
@@ -108,7 +110,8 @@ TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
 
 TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
   run(options("run", 10));
-  write_tensors(root_ / "run" / "checkpoints" / "step-10" / "optimizer.safetensors", {{"mean.x", at::zeros({2})}});
+  write_tensors(root_ / "run" / "checkpoints" / "step-10" / "optimizer.safetensors",
+                {{"mean.x", at::zeros({2})}});
   TrainingOptions o = options("run", 20);
   o.resume = true;
   EXPECT_THROW(run(o), Error);
@@ -120,7 +123,8 @@ TEST_F(TrainerTest, TheAverageIsTheMeanOfTheCheckpoints) {
   const auto a = read_tensors(checkpoints / "step-10" / "model.safetensors"),
              b = read_tensors(checkpoints / "step-20" / "model.safetensors"),
              mean = read_tensors(root_ / "run" / "model.safetensors");
-  for (const auto& [name, tensor] : mean) EXPECT_TRUE(at::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
+  for (const auto& [name, tensor] : mean)
+    EXPECT_TRUE(at::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
 }
 
 TEST(Batches, HoldEveryExampleOnceAndFewEnoughTokens) {
@@ -146,7 +150,8 @@ TEST(Schedule, FollowsThePaper) {
   const Schedule paper{ScheduleKind::inverse_sqrt, 1 / std::sqrt(512.0 * 4000), 0, 4000, 0};
   for (std::int64_t step : {1, 100, 3999, 4000, 4001, 100000}) {
     const double s = static_cast<double>(step);
-    EXPECT_NEAR(paper.rate(step), std::pow(512, -0.5) * std::min(std::pow(s, -0.5), s * std::pow(4000, -1.5)), 1e-12);
+    EXPECT_NEAR(paper.rate(step), std::pow(512, -0.5) * std::min(std::pow(s, -0.5), s * std::pow(4000, -1.5)),
+                1e-12);
   }
   const Schedule cosine{ScheduleKind::cosine, 1, 0.1, 10, 110};
   EXPECT_DOUBLE_EQ(cosine.rate(5), 0.5);
