@@ -1,8 +1,8 @@
 // tokens TOKENIZER.JSON TEXT...: the tokens of each text, their ids, and where they stand (in characters).
-#include <cstdio>
-
 #include <attend/error.h>
 #include <attend/tokenizer.h>
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   if (argc < 3) {
@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) {
       const attend::Encoding encoding = tokenizer.encode(argv[i]);
       for (std::size_t t = 0; t < encoding.ids.size(); ++t)
-        std::printf("%s %d [%u, %u)\n", encoding.tokens[t].c_str(), encoding.ids[t], encoding.offsets[t].begin,
-                    encoding.offsets[t].end);
+        std::printf("%s %d [%u, %u)\n", encoding.tokens[t].c_str(), encoding.ids[t],
+                    encoding.offsets[t].begin, encoding.offsets[t].end);
     }
     return 0;
   } catch (const attend::Error& error) {

@@ -26,10 +26,10 @@ struct Encoding {
   std::vector<std::int32_t> type_ids;
   std::vector<std::int32_t> attention_mask;
   std::vector<std::int32_t> special_tokens_mask;
-  std::vector<TextSpan> offsets;            // in characters (code points) of the given text
-  std::vector<std::int32_t> word_ids;       // -1: a special token
-  std::vector<std::int32_t> sequence_ids;   // 0, 1; -1: a special token
-  std::vector<Encoding> overflowing;        // what truncation cut off, in pieces
+  std::vector<TextSpan> offsets;           // in characters (code points) of the given text
+  std::vector<std::int32_t> word_ids;      // -1: a special token
+  std::vector<std::int32_t> sequence_ids;  // 0, 1; -1: a special token
+  std::vector<Encoding> overflowing;       // what truncation cut off, in pieces
 };
 
 struct Truncation {
@@ -64,7 +64,8 @@ class Tokenizer {
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view text, std::string_view pair, const EncodeOptions& options = {}) const;
   // Order kept; all cores.
-  std::vector<Encoding> encode_batch(std::span<const std::string> texts, const EncodeOptions& options = {}) const;
+  std::vector<Encoding> encode_batch(std::span<const std::string> texts,
+                                     const EncodeOptions& options = {}) const;
   std::string decode(std::span<const TokenId> ids, bool skip_special_tokens = false) const;
 
   std::size_t vocabulary_size() const;  // with added tokens

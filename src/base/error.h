@@ -1,12 +1,12 @@
 // The one exception type of the project, and the one way to raise it.
 #pragma once
 
-#include <fmt/format.h>
+#include <attend/error.h>
 
 #include <stdexcept>
 #include <utility>
 
-#include <attend/error.h>
+#include <fmt/format.h>
 
 namespace attend {
 

@@ -1,10 +1,10 @@
 // Log lines on standard error ("attend: ..."), never on standard output.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace attend {
 

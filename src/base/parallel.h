@@ -12,6 +12,7 @@ std::size_t thread_count();
 
 // Calls body(begin, end) for pieces of [0, count) of at most `grain` items, on up to thread_count() threads.
 // The first exception of any piece is rethrown here once all threads have stopped.
-void parallel_for(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body);
+void parallel_for(std::size_t count, std::size_t grain,
+                  const std::function<void(std::size_t, std::size_t)>& body);
 
 }  // namespace attend

@@ -146,10 +146,10 @@ void write(const std::string& text) {
 void stream_text(const Model& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
   TextStream stream = texts.stream(0);
+  std::string prompt = texts.shown_prompt(0);  // written with the first token: before it, much can be wrong
   options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
-    write(stream.put(static_cast<TokenId>(token)));
+    write(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
   };
-  write(texts.shown_prompt(0));
   generate(model, texts.ids(), config, options);
   write(stream.finish() + "\n");
 }
@@ -184,6 +184,7 @@ int generate(int argc, char** argv) {
   options.generation.seed = options.seed ? *options.seed : std::random_device()();
 
   const Model model = Model::load(ModelDirectory(options.model), Purpose::inference);
+  check_generates(model);
   const GenerationConfig config = make_config(model, options);
   if (!options.inputs.empty()) {
     write_tensors(options.outputs,

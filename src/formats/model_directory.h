@@ -26,7 +26,9 @@ class Checkpoint {
   const std::vector<SafetensorsFile>& files() const { return files_; }
   // The file that holds the tensor, for error messages.
   const std::filesystem::path& file_of(const std::string& name) const;
-  const MappedFile& mapping_of(const std::string& name) const { return files_[file_index_.at(name)].mapping(); }
+  const MappedFile& mapping_of(const std::string& name) const {
+    return files_[file_index_.at(name)].mapping();
+  }
 
  private:
   std::vector<SafetensorsFile> files_;

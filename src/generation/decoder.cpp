@@ -5,18 +5,8 @@
 namespace attend {
 namespace {
 
-const StackSpec& decoder_spec(const Transformer& network) {
-  if (!network->decoder) fail("this model has no decoder, so it cannot generate text");
-  if (!network->language_model_head)
-    fail(
-        "this model has no language-model head, so it cannot generate text (see architectures in its "
-        "config.json)");
-  return network->decoder->spec();
-}
-
 PagedCache make_cache(const Transformer& network) {
-  const StackSpec& spec = decoder_spec(network);
-  if (spec.layers.empty()) fail("this model's decoder has no layers");
+  const StackSpec& spec = network->decoder->spec();
   const AttentionSpec& attention = spec.layers.front().self_attention;
   return PagedCache(static_cast<std::int64_t>(spec.layers.size()), attention.heads * attention.head_size,
                     network->decoder->embeddings->tokens.options());

@@ -23,7 +23,8 @@ class Decoder {
  public:
   using Sequence = PagedCache::Sequence;
 
-  // `start` is what a decoder with an encoder begins with; ignored without one.
+  // For a network that can generate (check_generates in generate.h). `start` is what a decoder with an
+  // encoder begins with; ignored without one.
   Decoder(Transformer network, std::int64_t start);
 
   // Error if the model cannot read it.

@@ -45,6 +45,7 @@ class Generation {
 
  private:
   static std::int64_t start_token(const Model& model, const GenerationConfig& config) {
+    check_generates(model);
     if (!model.network()->is_encoder_decoder()) return 0;
     const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
     if (!start) fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
@@ -170,6 +171,13 @@ class Generation {
 };
 
 }  // namespace
+
+void check_generates(const Model& model) {
+  Transformer network = model.network();
+  if (!network->decoder || network->decoder->spec().layers.empty() || !network->language_model_head)
+    fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
+         model.config().source(), model.architecture());
+}
 
 std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options) {

@@ -16,6 +16,9 @@ struct GenerateOptions {
   std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result = {};
 };
 
+// Error, with the model's config.json and architecture, unless it can generate text.
+void check_generates(const Model& model);
+
 // num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the
 // prompts, the best first. Error, with the number of the prompt from 1, for one that is empty or too long.
 std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,

@@ -12,7 +12,7 @@ namespace attend {
 // time all tokens are decoded, and what is new and certain is handed out.
 class TextStream {
  public:
-  // The text goes on behind `prompt`, which is not handed out itself.
+  // The text goes on behind `prompt`, whole characters that are not handed out themselves.
   explicit TextStream(const Tokenizer& tokenizer, std::vector<TokenId> prompt = {});
 
   void add(TokenId token) { ids_.push_back(token); }

@@ -134,7 +134,8 @@ TEST(Generate, NamesTheBadPrompt) {
                }),
                "decoder_start_token_id"));
   const Model bert = load_model("bert-masked-lm");
-  EXPECT_TRUE(contains(error_of([&] { generate(bert, Prompts{{3}}, config); }), "no decoder"));
+  EXPECT_TRUE(
+      contains(error_of([&] { generate(bert, Prompts{{3}}, config); }), "BertForMaskedLM cannot generate"));
 }
 
 TEST(Generate, RefusesScoresThatAreNoNumbers) {

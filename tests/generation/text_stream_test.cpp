@@ -55,12 +55,14 @@ TEST(TextStream, WhatNeverBecomesWholeComesAtTheEnd) {
   EXPECT_EQ(stream.finish(), "\uFFFD");
 }
 
-TEST(TextStream, ThePromptMayEndInTheMiddleOfACharacter) {
+TEST(TextStream, GoesOnBehindThePrompt) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = bytes(directory);
-  TextStream stream(tokenizer, {0, 2, 3});
-  EXPECT_EQ(stream.put(4), "\u20ac");
+  TextStream stream(tokenizer, {0, 2, 3, 4});
   EXPECT_EQ(stream.put(1), "b");
+  stream.add(0);
+  stream.add(2);
+  EXPECT_EQ(stream.finish(), "a\uFFFD");
 }
 
 }  // namespace
