@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <random>
+#include <utility>
 
 namespace attend::cli {
 namespace {
