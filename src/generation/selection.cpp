@@ -1,6 +1,7 @@
 #include "generation/selection.h"
 
 #include "base/error.h"
+#include "kernels/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -123,18 +124,12 @@ std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const fl
     best.push_back(score);
     std::ranges::push_heap(best, std::greater{});
   };
-  for (std::int64_t row = 0; row < static_cast<std::int64_t>(rows.size()); ++row) {
-    std::int64_t token = 0;
-    for (; token + static_cast<std::int64_t>(kLanes) <= vocabulary; token += kLanes) {
-      bool nan = false;
-      const float largest = largest_of(rows[row] + token, kLanes, nan) + offsets[row];
-      const bool full = !all && static_cast<std::int64_t>(best.size()) == k;
-      if (full && !nan && !(largest > best.front()))
-        continue;  // rounding keeps the order: none of these is better
-      for (std::int64_t i = token; i < token + static_cast<std::int64_t>(kLanes); ++i) take(row, i);
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(rows.size()); ++row)
+    for (std::int64_t token = 0; token < vocabulary; ++token) {
+      if (!all && static_cast<std::int64_t>(best.size()) == k)
+        token = kernels::kernels().find_above(rows[row], token, vocabulary, offsets[row], best.front());
+      if (token < vocabulary) take(row, token);
     }
-    for (; token < vocabulary; ++token) take(row, token);
-  }
   return torch_top_k(std::move(queue), k, count);
 }
 

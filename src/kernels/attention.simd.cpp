@@ -67,9 +67,18 @@ void copy_row(float* to, const float* from, std::int64_t D, std::int64_t Dp, flo
 // transposed [D, Lkp], from the rows that `at(j)` gives; columns past Lk are zero.
 template <class At>
 void pack_transposed(float* transposed, const Head& head, At at) {
-  for (std::int64_t j = 0; j < head.Lk; ++j) {
+  const std::int64_t whole = head.D / W * W;
+  std::int64_t j = 0;
+  while (j < head.Lk) {
     const float* from = at(j);
-    for (std::int64_t d = 0; d < head.D; ++d) transposed[d * head.Lkp + j] = from[d];
+    // A tile at a time where W rows lie one stride apart, as they do but across the border of a page.
+    const bool tile = whole > 0 && j + W <= head.Lk && at(j + W - 1) - from == (W - 1) * (at(j + 1) - from);
+    const std::int64_t rows = tile ? W : 1, first = tile ? whole : 0;
+    for (std::int64_t d = 0; d < first; d += W)
+      transpose_tile(transposed + d * head.Lkp + j, head.Lkp, from + d, at(j + 1) - from);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t d = first; d < head.D; ++d) transposed[d * head.Lkp + j + r] = at(j + r)[d];
+    j += rows;
   }
   for (std::int64_t d = 0; d < head.D; ++d)
     for (std::int64_t j = head.Lk; j < head.Lkp; ++j) transposed[d * head.Lkp + j] = 0;

@@ -131,6 +131,21 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
   }
 }
 
+std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold) {
+  constexpr std::int64_t kStep = 4 * W;
+  std::int64_t i = begin;
+  for (; i + kStep <= end; i += kStep) {
+    IntVector below = load(x + i) + offset <= threshold;
+    for (std::int64_t v = W; v < kStep; v += W) below &= load(x + i + v) + offset <= threshold;
+    std::uint64_t lanes[W / 2], all = ~std::uint64_t{0};
+    std::memcpy(lanes, &below, sizeof below);
+    for (const std::uint64_t pair : lanes) all &= pair;
+    if (~all != 0) break;
+  }
+  while (i < end && x[i] + offset <= threshold) ++i;
+  return i;
+}
+
 void adam(const Adam& a, float* weight, const float* gradient, float* mean, float* variance,
           std::int64_t begin, std::int64_t end) {
   const float decay = 1 - a.rate * a.weight_decay;

@@ -61,13 +61,16 @@ struct Adam {
 
 enum class Activation { none, relu, gelu, gelu_tanh, silu, tanh };
 
-// C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual, B packed.
-// A(i, k) = a[i * a_row + k * a_column], so A may be a transpose.
+// C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual.
+// A(i, k) = a[i * a_row + k * a_column], so A may be a transpose. B is what pack_panels made, or, with
+// b_row > 0, B(k, j) = b[k * b_row + j * b_column] as it lies, and then it is packed block by block on the
+// way.
 struct MatrixProduct {
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* a = nullptr;
   std::int64_t a_row = 0, a_column = 1;
-  const float* b = nullptr;  // from pack_panels
+  const float* b = nullptr;
+  std::int64_t b_row = 0, b_column = 1;
   float* c = nullptr;
   std::int64_t c_row = 0;
   bool accumulate = false;      // add to C what it holds
@@ -96,9 +99,9 @@ struct Kernels {
   void (*pack_panels)(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                       std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
                       std::int64_t panel_end);
-  // The part of C in the given rows and panels.
-  void (*multiply_packed)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
-                          std::int64_t panel_begin, std::int64_t panel_end);
+  // The part of C in the given rows and panels. Both ways to hold B give the same bits.
+  void (*multiply)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
+                   std::int64_t panel_begin, std::int64_t panel_end);
   // out[i] = activation(x[i]); gradient[i] = out_gradient[i] * activation'(x[i]).
   void (*activation)(Activation, float* out, const float* x, std::int64_t begin, std::int64_t end);
   void (*activation_backward)(Activation, float* gradient, const float* out_gradient, const float* x,
@@ -129,6 +132,11 @@ struct Kernels {
 
   // Turns each row of logits into the gradient of its loss, in place.
   void (*cross_entropy)(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
+
+  // The first i of [begin, end) where x[i] + offset is above `threshold` or not a number; end if there is
+  // none.
+  std::int64_t (*find_above)(const float* x, std::int64_t begin, std::int64_t end, float offset,
+                             float threshold);
 
   // Adam (Kingma & Ba 2014, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101).
   void (*adam)(const Adam&, float* weight, const float* gradient, float* mean, float* variance,

@@ -9,7 +9,7 @@ std::int64_t packed_size(std::int64_t depth, std::int64_t columns);
 std::int64_t panel_count(std::int64_t columns);
 void pack_panels(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column, std::int64_t depth,
                  std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end);
-void multiply_packed(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
-                     std::int64_t panel_begin, std::int64_t panel_end);
+void multiply(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+              std::int64_t panel_end);
 
 }  // namespace attend::kernels::ATTEND_ISA

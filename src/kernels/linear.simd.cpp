@@ -1,7 +1,7 @@
 // Matrix products for Linear: C [rows, columns] = A [rows, depth] * B [depth, columns], float32.
 //
 // B is packed into panels of kPanel columns, [depth][kPanel], so that the inner loop reads it in order. A
-// register tile of kTileRows rows by one panel runs over a block of the depth at a time (Goto & van de Geijn
+// register tile of kRows rows by one panel runs over a block of the depth at a time (Goto & van de Geijn
 // 2008, "Anatomy of high-performance matrix multiplication"); A is read where it lies. Each element of C is
 // summed in one fixed order that does not depend on `rows`, so a row's result is the same in every batch.
 //
@@ -43,9 +43,9 @@ inline void multiply(Vector (&sum)[R][kVectors], std::int64_t depth, const float
 }
 
 template <int R>
-void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64_t k, std::int64_t depth) {
+void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64_t k, std::int64_t depth,
+          const float* b) {
   const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
-  const float* b = m.b + (panel * m.depth + k) * kPanel;
   const bool first = k == 0, last = k + depth == m.depth;
   Vector sum[R][kVectors];
   for (int r = 0; r < R; ++r)
@@ -73,28 +73,47 @@ void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64
   }
 }
 
+// b: the panel's block from k to k + depth, packed.
 void rows_by_panel(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
-                   std::int64_t k, std::int64_t depth) {
+                   std::int64_t k, std::int64_t depth, const float* b) {
   std::int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) tile<kRows>(m, i, panel, k, depth);
+  for (; i + kRows <= end; i += kRows) tile<kRows>(m, i, panel, k, depth, b);
   switch (end - i) {
     case 1:
-      return tile<1>(m, i, panel, k, depth);
+      return tile<1>(m, i, panel, k, depth, b);
     case 2:
-      return tile<2>(m, i, panel, k, depth);
+      return tile<2>(m, i, panel, k, depth, b);
     case 3:
-      return tile<3>(m, i, panel, k, depth);
+      return tile<3>(m, i, panel, k, depth, b);
     case 4:
-      return tile<4>(m, i, panel, k, depth);
+      return tile<4>(m, i, panel, k, depth, b);
     case 5:
-      return tile<5>(m, i, panel, k, depth);
+      return tile<5>(m, i, panel, k, depth, b);
     case 6:
-      return tile<6>(m, i, panel, k, depth);
+      return tile<6>(m, i, panel, k, depth, b);
     case 7:
-      return tile<7>(m, i, panel, k, depth);
+      return tile<7>(m, i, panel, k, depth, b);
     default:
       return;
   }
+}
+
+// B [depth, width] of one panel into [depth][kPanel], zeros behind `width`.
+void pack_block(float* to, const float* b, std::int64_t b_row, std::int64_t b_column, std::int64_t depth,
+                std::int64_t width) {
+  if (width < kPanel) std::memset(to, 0, static_cast<std::size_t>(depth * kPanel) * 4);
+  if (b_column == 1) {
+    for (std::int64_t k = 0; k < depth; ++k)
+      std::memcpy(to + k * kPanel, b + k * b_row, static_cast<std::size_t>(width) * 4);
+    return;
+  }
+  const std::int64_t whole = b_row == 1 ? width / W * W : 0;
+  std::int64_t k = 0;
+  for (; k + W <= depth && whole > 0; k += W)
+    for (std::int64_t c = 0; c < whole; c += W)
+      transpose_tile(to + k * kPanel + c, kPanel, b + c * b_column + k, b_column);
+  for (std::int64_t r = 0; r < depth; ++r)
+    for (std::int64_t c = r < k ? whole : 0; c < width; ++c) to[r * kPanel + c] = b[r * b_row + c * b_column];
 }
 
 }  // namespace
@@ -110,33 +129,34 @@ void pack_panels(float* packed, const float* b, std::int64_t b_row, std::int64_t
                  std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
-    float* to = packed + panel * depth * kPanel;
-    if (width < kPanel) std::memset(to, 0, static_cast<std::size_t>(depth * kPanel) * 4);
-    if (b_column == 1) {
-      for (std::int64_t k = 0; k < depth; ++k)
-        std::memcpy(to + k * kPanel, b + k * b_row + j, static_cast<std::size_t>(width) * 4);
-      continue;
-    }
-    // A transpose: short runs of the depth at a time, so that the lines written stay in the cache.
-    for (std::int64_t k = 0; k < depth; k += 16) {
-      const std::int64_t run = depth - k < 16 ? depth - k : 16;
-      for (std::int64_t c = 0; c < width; ++c) {
-        const float* from = b + (j + c) * b_column + k * b_row;
-        for (std::int64_t r = 0; r < run; ++r) to[(k + r) * kPanel + c] = from[r * b_row];
-      }
-    }
+    // Blocks of the depth, so that the lines written stay in the cache.
+    for (std::int64_t k = 0; k < depth; k += kDepth)
+      pack_block(packed + (panel * depth + k) * kPanel, b + k * b_row + j * b_column, b_row, b_column,
+                 depth - k < kDepth ? depth - k : kDepth, width);
   }
 }
 
-void multiply_packed(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end,
-                     std::int64_t panel_begin, std::int64_t panel_end) {
+void multiply(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+              std::int64_t panel_end) {
+  if (m.b_row > 0) {
+    alignas(64) float block[kDepth * kPanel];
+    for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+      const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
+      for (std::int64_t k = 0; k < m.depth; k += kDepth) {
+        const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
+        pack_block(block, m.b + k * m.b_row + j * m.b_column, m.b_row, m.b_column, depth, width);
+        rows_by_panel(m, row_begin, row_end, panel, k, depth, block);
+      }
+    }
+    return;
+  }
   constexpr std::int64_t kRowBlock = 64;  // rows of A that stay in the second-level cache
   for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
     const std::int64_t rows = i + kRowBlock < row_end ? i + kRowBlock : row_end;
     for (std::int64_t k = 0; k < m.depth; k += kDepth) {
       const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel)
-        rows_by_panel(m, i, rows, panel, k, depth);
+        rows_by_panel(m, i, rows, panel, k, depth, m.b + (panel * m.depth + k) * kPanel);
     }
   }
 }

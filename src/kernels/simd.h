@@ -1,13 +1,14 @@
 // Vectors for *.simd.cpp files, which are compiled once per instruction set: W floats wide, written with the
 // compiler's vector extension so that one source serves all sets.
 //
-// Everything here lies in the namespace of its instruction set, and such a file uses no templates of the
-// standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a machine
-// without it.
+// Everything here lies in the namespace of its instruction set, and such a file calls no function templates
+// of the standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a
+// machine without it.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #ifndef ATTEND_ISA
 #define ATTEND_ISA portable
@@ -76,6 +77,30 @@ inline float largest(Vector v) {
   for (int step = W / 2; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) lanes[i] = lanes[i] > lanes[i + step] ? lanes[i] : lanes[i + step];
   return lanes[0];
+}
+
+// Row r of the W x W tile at `to` becomes column r of that at `from`: log2(W) rounds, each of which swaps
+// blocks half as large as the one before between rows (Eklundh 1972).
+template <int block, int... lanes>
+inline void swap_blocks(Vector (&row)[W], std::integer_sequence<int, lanes...>) {
+  if constexpr (block > 0) {
+#pragma GCC unroll 16
+    for (int r = 0; r < W; ++r) {
+      if (r & block) continue;
+      const Vector a = row[r], b = row[r + block];
+      row[r] = __builtin_shuffle(a, b, IntVector{(lanes & block ? W + lanes - block : lanes)...});
+      row[r + block] = __builtin_shuffle(a, b, IntVector{(lanes & block ? W + lanes : lanes + block)...});
+    }
+    swap_blocks<block / 2>(row, std::integer_sequence<int, lanes...>{});
+  }
+}
+inline void transpose_tile(float* to, std::int64_t to_row, const float* from, std::int64_t from_row) {
+  Vector row[W];
+#pragma GCC unroll 16
+  for (int r = 0; r < W; ++r) row[r] = load(from + r * from_row);
+  swap_blocks<W / 2>(row, std::make_integer_sequence<int, W>{});
+#pragma GCC unroll 16
+  for (int r = 0; r < W; ++r) store(to + r * to_row, row[r]);
 }
 
 // e^x to about 2 units in the last place; 0 below -87.3. NaN stays NaN.

@@ -14,7 +14,7 @@ const Kernels table = {
     .packed_size = packed_size,
     .panel_count = panel_count,
     .pack_panels = pack_panels,
-    .multiply_packed = multiply_packed,
+    .multiply = multiply,
     .activation = activation,
     .activation_backward = activation_backward,
     .attention_scratch = attention_scratch,
@@ -24,6 +24,7 @@ const Kernels table = {
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
     .cross_entropy = cross_entropy,
+    .find_above = find_above,
     .adam = adam,
 };
 

@@ -39,13 +39,29 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
   const bool partial = table.length % kPageRows != 0;
   if (count > 0 && partial && references_[table.pages.back()] > 1) {
     const std::int32_t shared = table.pages.back(), own = take_page();
-    for (Tensor& layer : pages_) layer[own].copy_(layer[shared]);
+    copy_page(shared, own, table.length % kPageRows);
     drop_page(shared);
     table.pages.back() = own;
   }
   table.length += count;
   while (static_cast<std::int64_t>(table.pages.size()) * kPageRows < table.length)
     table.pages.push_back(take_page());
+}
+
+// The first `rows` keys and values, of every layer.
+void PagedCache::copy_page(std::int32_t from, std::int32_t to, std::int64_t rows) {
+  const std::int64_t half = kPageRows * width_;
+  for (Tensor& layer : pages_) {
+    if (!on_kernels(layer)) {
+      layer[to].copy_(layer[from]);
+      continue;
+    }
+    float* pages = layer.data_ptr<float>();
+    for (const std::int64_t part : {std::int64_t{0}, half}) {
+      const float* source = pages + from * 2 * half + part;
+      std::copy(source, source + rows * width_, pages + to * 2 * half + part);
+    }
+  }
 }
 
 void PagedCache::write(std::int64_t layer, const std::vector<Sequence>& sequences, const Offsets& offsets,

@@ -43,6 +43,7 @@ class PagedCache {
     std::int64_t length = 0;
   };
   std::int32_t take_page();
+  void copy_page(std::int32_t from, std::int32_t to, std::int64_t rows);
   void drop_page(std::int32_t page);
 
   std::int64_t width_, max_pages_;

@@ -18,7 +18,7 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden) {
 }
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {
-  return linear(transform(hidden), weight_, bias_, packed_);
+  return linear(transform(hidden), weight_, bias_, &packed_);
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, double smoothing) {

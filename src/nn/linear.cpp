@@ -24,30 +24,41 @@ void run(const MatrixProduct& m) {
   constexpr std::int64_t kRowBlock = 64;
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t panels = k.panel_count(m.columns), blocks = (m.rows + kRowBlock - 1) / kRowBlock;
+  const bool packed = m.b_row == 0;  // else each row block would pack B again
   // A multiply-add counts as a sixteenth of an element touched.
-  if (blocks >= 2 * parallel_threads() || blocks >= panels) {
+  if (packed && (blocks >= 2 * parallel_threads() || blocks >= panels)) {
     parallel_ranges(blocks, kRowBlock * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
-      k.multiply_packed(m, begin * kRowBlock, std::min(m.rows, end * kRowBlock), 0, panels);
+      k.multiply(m, begin * kRowBlock, std::min(m.rows, end * kRowBlock), 0, panels);
     });
   } else {
-    parallel_ranges(panels, m.rows * m.depth * 3, [&](std::int64_t begin, std::int64_t end) {
-      k.multiply_packed(m, 0, m.rows, begin, end);
-    });
+    parallel_ranges(panels, m.rows * m.depth * 3,
+                    [&](std::int64_t begin, std::int64_t end) { k.multiply(m, 0, m.rows, begin, end); });
   }
 }
 
-MatrixProduct product(const Tensor& a, std::int64_t columns, const float* panels, const Tensor& c) {
+// C = A B, all but B.
+MatrixProduct product(const Tensor& a, const Tensor& c) {
   MatrixProduct m;
   m.rows = a.size(0);
   m.depth = a.size(1);
-  m.columns = columns;
+  m.columns = c.size(1);
   m.a = a.const_data_ptr<float>();
   m.a_row = a.stride(0);
   m.a_column = a.stride(1);
-  m.b = panels;
   m.c = c.data_ptr<float>();
   m.c_row = c.stride(0);
   return m;
+}
+
+// A matrix that meets few rows is not worth writing down in another order first.
+bool few(std::int64_t rows, std::int64_t columns) {
+  return rows <= 1024 && kernels::kernels().panel_count(columns) >= 2 * parallel_threads();
+}
+
+void point_at(MatrixProduct& m, const Tensor& b) {  // b [depth, columns], where it lies
+  m.b = b.const_data_ptr<float>();
+  m.b_row = b.stride(0);
+  m.b_column = b.stride(1);
 }
 
 Tensor torch_activation(const Tensor& x, Activation activation) {
@@ -68,10 +79,14 @@ Tensor torch_activation(const Tensor& x, Activation activation) {
   fail("unknown activation {}", static_cast<int>(activation));
 }
 
-Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight& packed,
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                      Activation activation, const Tensor& residual) {
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
-  MatrixProduct m = product(x, weight.size(0), packed.get(weight), y);
+  MatrixProduct m = product(x, y);
+  if (packed != nullptr)
+    m.b = packed->get(weight);
+  else
+    point_at(m, weight.t());
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
   m.activation = activation;
   if (residual.defined()) {
@@ -87,7 +102,9 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                         const std::optional<Tensor>& bias, PackedWeight* packed) {
     ctx->save_for_backward({x, weight});
     ctx->saved_data["bias"] = bias.has_value();
-    return kernel_linear(x, weight, bias.value_or(Tensor()), *packed, Activation::none, {});
+    // A weight in training changes before a packed copy could serve again.
+    return kernel_linear(x, weight, bias.value_or(Tensor()),
+                         few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none, {});
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
@@ -128,23 +145,27 @@ struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
 }  // namespace
 
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  if (!on_kernels(a)) return at::mm(a, b);
-  Tensor panels = empty_panels(b.size(0), b.size(1));
-  pack(panels.data_ptr<float>(), b);
   Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
-  run(product(a, b.size(1), panels.const_data_ptr<float>(), c));
+  matrix_product(c, a, b, /*add=*/false);
   return c;
 }
 
-void add_matrix_product(Tensor& c, const Tensor& a, const Tensor& b) {
+void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add) {
   if (!on_kernels(a)) {
-    c.addmm_(a, b);
+    Tensor out = c;
+    at::addmm_out(out, c, a, b, add ? 1 : 0);
     return;
   }
-  Tensor panels = empty_panels(b.size(0), b.size(1));
-  pack(panels.data_ptr<float>(), b);
-  MatrixProduct m = product(a, b.size(1), panels.const_data_ptr<float>(), c);
-  m.accumulate = true;
+  MatrixProduct m = product(a, c);
+  m.accumulate = add;
+  Tensor panels;
+  if (few(a.size(0), b.size(1))) {
+    point_at(m, b);
+  } else {
+    panels = empty_panels(b.size(0), b.size(1));
+    pack(panels.data_ptr<float>(), b);
+    m.b = panels.const_data_ptr<float>();
+  }
   run(m);
 }
 
@@ -165,14 +186,18 @@ const float* PackedWeight::get(const Tensor& weight) {
   return panels_.const_data_ptr<float>();
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight& packed,
+void PackedWeight::prepare(const Tensor& weight) {
+  if (on_kernels(weight)) get(weight);
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
   if (!on_kernels(x) || !on_kernels(weight)) {
     Tensor y = torch_activation(at::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
   }
   if (!at::GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
-  Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), &packed), activation);
+  Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), packed), activation);
   return residual.defined() ? y + residual : y;
 }
 
@@ -182,7 +207,7 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias) {
 }
 
 Tensor LinearImpl::forward(const Tensor& x, Activation activation, const Tensor& residual) {
-  return linear(x, weight, bias, packed_, activation, residual);
+  return linear(x, weight, bias, &packed_, activation, residual);
 }
 
 }  // namespace attend

@@ -9,8 +9,8 @@ namespace attend {
 
 // a [m, k] times b [k, n] (either may be a transposed view), float32 on the CPU through our own kernel.
 Tensor matrix_product(const Tensor& a, const Tensor& b);
-// c [m, n] += a [m, k] b [k, n], in place.
-void add_matrix_product(Tensor& c, const Tensor& a, const Tensor& b);
+// The same into c [m, n], or added to it.
+void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add);
 
 // As torch's functions of these names, through our kernels where they apply.
 Tensor activate(const Tensor& x, Activation activation);
@@ -19,6 +19,7 @@ Tensor activate(const Tensor& x, Activation activation);
 class PackedWeight {
  public:
   const float* get(const Tensor& weight);  // [out, in] -> panels of W^T
+  void prepare(const Tensor& weight);      // get() before it is needed, where the kernels will do the work
 
  private:
   Tensor panels_;
@@ -31,6 +32,7 @@ class LinearImpl : public torch::nn::Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias = true);
   Tensor forward(const Tensor& x, Activation activation = Activation::none, const Tensor& residual = {});
+  void pack() { packed_.prepare(weight); }
 
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
@@ -40,8 +42,9 @@ class LinearImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Linear);
 
-// The same with a weight that somebody else owns (a tied head).
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight& packed,
+// The same with a weight that somebody else owns (a tied head). packed null: for a single use, the weight is
+// packed block by block on the way.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation = Activation::none, const Tensor& residual = {});
 
 }  // namespace attend

@@ -15,18 +15,18 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     Tensor dhidden, dweight, dbias;
     if (with_gradients) {
       dhidden = at::empty_like(hidden);
-      dweight = at::zeros_like(weight);
+      dweight = T > 0 ? at::empty_like(weight) : at::zeros_like(weight);
       if (bias.defined()) dbias = at::zeros_like(bias);
     }
     const Tensor losses = at::empty({T}, hidden.options());
-    const std::int64_t block = std::clamp<std::int64_t>((std::int64_t{4} << 20) / V, 64, 1024);
+    const std::int64_t block = std::clamp<std::int64_t>((std::int64_t{16} << 20) / V, 64, 1024);
     for (std::int64_t begin = 0; begin < T; begin += block) {
       const std::int64_t rows = std::min(block, T - begin);
       const Tensor x = hidden.narrow(0, begin, rows);
-      Tensor scores;  // [rows, V], then its gradient
+      Tensor scores;  // [rows, V]
       {
         at::NoGradGuard no_grad;
-        scores = linear(x, weight, bias, *packed);
+        scores = linear(x, weight, bias, with_gradients ? nullptr : packed);
       }
       const kernels::CrossEntropy c{labels.const_data_ptr<std::int64_t>() + begin, V,
                                     static_cast<float>(smoothing), 1.0f, losses.data_ptr<float>() + begin};
@@ -34,8 +34,9 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
         kernels::kernels().cross_entropy(c, scores.data_ptr<float>(), first, last);
       });
       if (!with_gradients) continue;
-      dhidden.narrow(0, begin, rows).copy_(matrix_product(scores, weight));
-      add_matrix_product(dweight, scores.t(), x);
+      // `scores` holds its own gradient now.
+      matrix_product(dhidden.narrow(0, begin, rows), scores, weight, false);
+      matrix_product(dweight, scores.t(), x, begin > 0);
       if (dbias.defined()) dbias += scores.sum(0);
     }
     if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});

@@ -83,7 +83,11 @@ TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
           m.accumulate = transposed;
           m.bias = bias.data(), m.activation = Activation::gelu;
           m.residual = residual.data(), m.residual_row = columns;
-          kernels_->multiply_packed(m, 0, rows, 0, kernels_->panel_count(columns));
+          kernels_->multiply(m, 0, rows, 0, kernels_->panel_count(columns));
+          std::vector<float> unpacked(rows * columns, 0.5f);
+          m.c = unpacked.data(), m.b = b.data(), m.b_row = b_row, m.b_column = b_column;
+          kernels_->multiply(m, 0, rows, 0, kernels_->panel_count(columns));
+          EXPECT_EQ(c, unpacked);
           std::vector<double> expected;
           for (std::int64_t i = 0; i < rows; ++i)
             for (std::int64_t j = 0; j < columns; ++j) {
@@ -107,11 +111,11 @@ TEST_P(KernelsTest, ARowOfAProductDoesNotDependOnTheOthers) {
   MatrixProduct m;
   m.rows = 64, m.depth = depth, m.columns = columns, m.a = a.data(), m.a_row = depth, m.b = packed.data();
   m.c = all.data(), m.c_row = columns;
-  kernels_->multiply_packed(m, 0, 64, 0, kernels_->panel_count(columns));
+  kernels_->multiply(m, 0, 64, 0, kernels_->panel_count(columns));
   m.rows = 1, m.c = alone.data();
   for (std::int64_t row : {0, 7, 63}) {
     m.a = a.data() + row * depth;
-    kernels_->multiply_packed(m, 0, 1, 0, kernels_->panel_count(columns));
+    kernels_->multiply(m, 0, 1, 0, kernels_->panel_count(columns));
     for (std::int64_t j = 0; j < columns; ++j) EXPECT_EQ(alone[j], all[row * columns + j]);
   }
 }
@@ -138,6 +142,17 @@ TEST_P(KernelsTest, ActivationsAndTheirSlopes) {
     kernels_->activation(activation, &out, &nan, 0, 1);
     EXPECT_TRUE(std::isnan(out));
   }
+}
+
+TEST_P(KernelsTest, FindsTheFirstAbove) {
+  for (const std::int64_t size : {0, 1, 63, 64, 200})
+    for (std::int64_t place = 0; place <= size; ++place)
+      for (const float value : {0.6f, NAN, INFINITY}) {
+        std::vector<float> x(size + 1, 0.25f);
+        x[place] = value;  // at `size` it is behind the end
+        EXPECT_EQ(kernels_->find_above(x.data(), 0, size, 0.25f, 0.5f), place);
+        EXPECT_EQ(kernels_->find_above(x.data(), std::min(size, place + 1), size, 0.25f, 0.5f), size);
+      }
 }
 
 // Attention over three sequences, one of a single query, with gradients by finite differences of the
