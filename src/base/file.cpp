@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,6 +128,24 @@ MappedFile::MappedFile(const fs::path& path) : path_(path) {
   mapping_ = std::shared_ptr<const void>(
       address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
   bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+void MappedFile::drop_pages() const {
+  // A failure would only leave memory in use.
+  if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
+DirectoryLock::DirectoryLock(const fs::path& directory)
+    : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail("{}: cannot open the directory: {}", directory.string(), reason(errno));
+  // A file system without locks (EOPNOTSUPP and others) must not keep anybody from working.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  fail("{}: another run is writing here; wait for it or choose another directory", directory.string());
+}
+
+DirectoryLock::~DirectoryLock() {
+  ::close(descriptor_);
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {

@@ -29,6 +29,8 @@ class MappedFile {
   explicit MappedFile(const std::filesystem::path& path);
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
+  // Gives back the memory of the pages that have been read; they are read again when they are touched.
+  void drop_pages() const;
 
  private:
   std::filesystem::path path_;
@@ -55,6 +57,18 @@ class AtomicFile {
   [[noreturn]] void give_up(int error);
 
   std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+};
+
+// Keeps a directory for one process: Error if another holds it. Ends with the process however it ends.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::filesystem::path& directory);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
   int descriptor_ = -1;
 };
 

@@ -98,6 +98,9 @@ void check_layout(std::vector<Entry>& entries, std::uint64_t data_bytes, const s
   std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
+    if (entry.begin != end && entries.back().begin > data_bytes)
+      fail("{}: tensor {}: expected its data within the {} bytes of the file, found it at {}", source,
+           shown(entries.back().name), data_bytes, entries.back().begin);
     if (entry.begin != end)
       fail("{}: tensor {}: expected its data to begin at {}, where the one before it ends, found {}", source,
            shown(entry.name), end, entry.begin);

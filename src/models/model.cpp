@@ -97,7 +97,10 @@ Model Model::load(const ModelDirectory& directory, Purpose purpose, std::string_
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
   Model model(family, directory.config(), chosen);
   model.generation_config_ = directory.generation_config();
-  model.set_weights(directory.checkpoint(), purpose);
+  const Checkpoint checkpoint = directory.checkpoint();
+  model.set_weights(checkpoint, purpose);
+  // The packed copies do the work from here on; the file's pages need not stay in memory beside them.
+  if (purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
   return model;
 }
 
@@ -125,8 +128,7 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
       for (const std::string& alias : source.aliases) finder.accept(alias);
       if (found.view == nullptr)
         fail("{}: the tensor {} is missing",
-             checkpoint.tensors().empty() ? config_.source()
-                                          : checkpoint.file_of(checkpoint.tensors().begin()->first).string(),
+             checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string(),
              name);
       const std::string file = checkpoint.file_of(found.name).string();
       const auto expected = checkpoint_shape(weight, source.layout, source.names.size());

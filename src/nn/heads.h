@@ -15,6 +15,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V]
   // The loss without ever holding all scores.
   LossSum loss(const Tensor& hidden, const Tensor& labels, double smoothing);
+  void pack() { packed_.prepare(weight_); }
 
  private:
   Tensor transform(const Tensor& hidden);

@@ -28,6 +28,18 @@ Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory
   return decoder->forward(batch, pass, memory, cache, pass.capture ? &pass.capture->decoder : nullptr);
 }
 
+void TransformerImpl::pack(const std::function<void()>& after_each) {
+  if (language_model_head) {  // the largest matrix, while there is most room
+    language_model_head->pack();
+    after_each();
+  }
+  for (const auto& module : modules())
+    if (auto* matrix = module->as<LinearImpl>()) {
+      matrix->pack();
+      after_each();
+    }
+}
+
 void TransformerImpl::initialize(std::uint64_t seed) {
   at::NoGradGuard no_grad;
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);

@@ -4,6 +4,8 @@
 #include "nn/heads.h"
 #include "nn/stack.h"
 
+#include <functional>
+
 namespace attend {
 
 // One model serves one thread at a time.
@@ -24,6 +26,9 @@ class TransformerImpl : public torch::nn::Module {
   Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
+  // Packs every matrix for the kernels, which would otherwise happen when it is first used; calls
+  // `after_each` behind each one.
+  void pack(const std::function<void()>& after_each);
   // Fresh weights, from `seed` alone.
   void initialize(std::uint64_t seed);
 

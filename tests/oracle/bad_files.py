@@ -111,13 +111,14 @@ def weight_cases(w: Workshop) -> Iterator[BadCase]:
         "shape of another model": (update(query, shape=[6, 24]), query),
         "tensor missing": (without_tensor(query), query),
         "embedding missing": (without_tensor("bert.embeddings.word_embeddings.weight"), "word_embeddings"),
-        "tensor too many": (with_tensor("bert.nobody.weight", {"dtype": "F32", "shape": [2]}, bytes(8)), "bert.nobody"),
         "a folder": (make_folder, ""),
         "missing": (lambda d: (d / WEIGHTS).unlink(), ""),
     }
     for name, (spoil, tensor) in spoils.items():
         mentions = (WEIGHTS, tensor) if tensor else (WEIGHTS,)
         yield BadCase(name, w.forward(w.model("bert", spoil), w.inputs["bert"]), mentions)
+    surplus = with_tensor("bert.nobody.weight", {"dtype": "F32", "shape": [2]}, bytes(8))
+    yield BadCase("tensor too many", w.forward(w.model("bert", surplus), w.inputs["bert"]), status=0)
     for name in ("cut in the header", "overlapping", "huge header length", "header deeply nested"):
         yield BadCase(f"inspect, {name}", ["inspect", w.model("bert", spoils[name][0])], (WEIGHTS,))
 
