@@ -201,7 +201,9 @@ std::optional<SentencePooling> ModelDirectory::sentence_pooling() const {
   const Json modules = read_json(path);
   if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
 
-  SentencePooling pooling = {SentencePooling::Mode::mean, false, read_max_length(path_), read_prompt(path_)};
+  SentencePooling pooling = {
+      SentencePooling::Mode::mean, false, read_max_length(path_), read_prompt(path_),
+      read_optional_fields(path_ / "sentence_bert_config.json").flag({"do_lower_case"}, false)};
   std::vector<std::string> kinds;
   for (const Json& json : modules) {
     const Fields module(json, source + ": a module");

@@ -26,6 +26,10 @@ class Checkpoint {
   const std::vector<SafetensorsFile>& files() const { return files_; }
   // The file that holds the tensor, for error messages.
   const std::filesystem::path& file_of(const std::string& name) const;
+  // Gives back the memory of what has been read of the files; reading it again costs only time.
+  void drop_pages() const {
+    for (const SafetensorsFile& file : files_) file.mapping().drop_pages();
+  }
   const MappedFile& mapping_of(const std::string& name) const {
     return files_[file_index_.at(name)].mapping();
   }
@@ -41,7 +45,8 @@ struct SentencePooling {
   enum class Mode { mean, cls, max } mode = Mode::mean;
   bool normalize = true;
   std::optional<std::int64_t> max_length;  // in tokens, special ones too
-  std::string prompt;                      // put before every text (config_sentence_transformers.json)
+  std::string prompt = {};                 // put before every text (config_sentence_transformers.json)
+  bool lowercase = false;                  // texts are lower-cased first (sentence_bert_config.json)
 };
 
 class ModelDirectory {

@@ -1,8 +1,10 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
 #include <attend/attend.h>
 
+#include "base/utf8.h"
 #include "models/model.h"
 #include "tasks/text_batches.h"
+#include "tokenizers/unicode.h"
 
 #include <numeric>
 
@@ -28,6 +30,18 @@ std::string base_architecture(const ModelDirectory& directory) {
   return std::string(family.architectures.front());
 }
 
+std::string lowercase(std::string_view text) {
+  std::vector<unicode::Step> steps;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    unicode::append_lowercase(c.value, steps);
+    at += c.size;
+  }
+  std::string lower;
+  for (const unicode::Step& step : steps) append_utf8(lower, step.value);
+  return lower;
+}
+
 }  // namespace
 
 struct Embedder::State {
@@ -48,6 +62,16 @@ struct Embedder::State {
     tokenizer.truncation() = Truncation{.max_length = length};
     tokenizer.padding().reset();
   }
+
+  std::vector<std::vector<std::int64_t>> encode(const std::vector<std::string>& texts) const {
+    if (pooling.prompt.empty() && !pooling.lowercase) return encode_texts(tokenizer, texts);
+    std::vector<std::string> prepared;
+    for (const std::string& text : texts) {
+      const std::string whole = pooling.prompt + text;
+      prepared.push_back(pooling.lowercase ? lowercase(whole) : whole);
+    }
+    return encode_texts(tokenizer, prepared);
+  }
 };
 
 Embedder::Embedder(const std::filesystem::path& model)
@@ -64,7 +88,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
   c10::InferenceMode inference;
   Transformer network = state_->model.network();
   std::vector<std::vector<float>> vectors(texts.size());
-  const auto encoded = encode_texts(state_->tokenizer, texts);
+  const auto encoded = state_->encode(texts);
   std::size_t done = 0;
   for (const std::vector<std::size_t>& batch : batches_by_length(encoded, options.batch_tokens)) {
     std::vector<std::vector<std::int64_t>> ids;

@@ -155,7 +155,7 @@ TEST_F(ModelDirectoryTest, ReadsOldSentenceModels) {
   write("modules.json", mean_modules);
   write("1_Pooling/config.json", R"({"word_embedding_dimension": 384, "pooling_mode_cls_token": false,
       "pooling_mode_mean_tokens": true, "pooling_mode_max_tokens": false})");
-  write("sentence_bert_config.json", R"({"max_seq_length": 256, "do_lower_case": false})");
+  write("sentence_bert_config.json", R"({"max_seq_length": 256, "do_lower_case": true})");
   write("tokenizer_config.json", R"({"model_max_length": 512})");
   const auto pooling = ModelDirectory(path()).sentence_pooling();
   ASSERT_TRUE(pooling);
@@ -163,6 +163,7 @@ TEST_F(ModelDirectoryTest, ReadsOldSentenceModels) {
   EXPECT_TRUE(pooling->normalize);
   EXPECT_EQ(pooling->max_length, 256);
   EXPECT_EQ(pooling->prompt, "");
+  EXPECT_TRUE(pooling->lowercase);
 
   write("1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
   EXPECT_EQ(ModelDirectory(path()).sentence_pooling()->mode, SentencePooling::Mode::max);
