@@ -47,6 +47,8 @@ void add_options(CLI::App& app, Arguments& a) {
                  "Highest learning rate; 0: (width x warmup)^-1/2, as in the paper");
   app.add_option("--schedule", a.schedule, "inverse-sqrt, cosine, linear or constant");
   app.add_option("--warmup", o.schedule.warmup, "Steps of linear warm-up");
+  app.add_option("--cooldown", o.schedule.cooldown, "Last steps, in which the rate falls to nothing")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--min-rate", o.schedule.floor, "Where cosine and linear end");
   app.add_option("--beta1", o.adam.beta1, "Of Adam");
   app.add_option("--beta2", o.adam.beta2, "Of Adam");
@@ -149,6 +151,8 @@ int train(int argc, char** argv) {
   if (o.schedule.kind != ScheduleKind::inverse_sqrt && o.schedule.kind != ScheduleKind::constant &&
       o.steps <= 0)
     fail("--schedule {}: needs --steps, to know where it ends", a.schedule);
+  if (o.schedule.cooldown > o.steps)
+    fail("--cooldown {}: needs as many --steps or more", o.schedule.cooldown);
   if (o.schedule.peak == 0)
     o.schedule.peak = 1 / std::sqrt(static_cast<double>(model.network()->decoder->spec().embeddings.width) *
                                     static_cast<double>(std::max<std::int64_t>(1, o.schedule.warmup)));

@@ -9,6 +9,13 @@
 namespace attend {
 
 double Schedule::rate(std::int64_t step) const {
+  const std::int64_t left = total - step + 1;
+  if (cooldown == 0 || left > cooldown) return plain_rate(step);
+  return plain_rate(step) * static_cast<double>(std::max<std::int64_t>(0, left)) /
+         static_cast<double>(cooldown);
+}
+
+double Schedule::plain_rate(std::int64_t step) const {
   if (step < warmup) return peak * static_cast<double>(step) / static_cast<double>(warmup);
   const double after = static_cast<double>(step - warmup);
   const double share = total > warmup ? std::min(1.0, after / static_cast<double>(total - warmup)) : 1;

@@ -153,6 +153,11 @@ TEST(Schedule, FollowsThePaper) {
     EXPECT_NEAR(paper.rate(step), std::pow(512, -0.5) * std::min(std::pow(s, -0.5), s * std::pow(4000, -1.5)),
                 1e-12);
   }
+  Schedule cooling = paper;
+  cooling.total = 10000, cooling.cooldown = 1000;
+  EXPECT_EQ(cooling.rate(9000), paper.rate(9000));
+  EXPECT_DOUBLE_EQ(cooling.rate(9501), paper.rate(9501) / 2);
+  EXPECT_DOUBLE_EQ(cooling.rate(10000), paper.rate(10000) / 1000);
   const Schedule cosine{ScheduleKind::cosine, 1, 0.1, 10, 110};
   EXPECT_DOUBLE_EQ(cosine.rate(5), 0.5);
   EXPECT_NEAR(cosine.rate(60), 0.55, 1e-12);
