@@ -4,11 +4,14 @@
 #include "base/interrupt.h"
 #include "cli/verb.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <string>
 
 #include <dlfcn.h>
+#include <malloc.h>
 
 namespace attend::cli {
 namespace {
@@ -20,6 +23,11 @@ void print_help(std::FILE* out) {
 }
 
 RunVerb find_module_verb(const std::string& name) {
+  // Tensors come and go with every step. By default glibc gives large ones back to the system each time,
+  // which must clear every page of the next one: measured, a quarter of a training step and half of a
+  // translation.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
   // The module lies beside the program or in the library folder it was installed with (see src/cli's RPATH).
   void* module = dlopen("attend-verbs.so", RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) fail("cannot load the part of attend that runs models: {}", dlerror());
@@ -48,12 +56,21 @@ int run(int argc, char** argv) {
   return 2;
 }
 
+// What was printed has arrived, or the work has failed: on a full disk nobody else would say so.
+void finish_output() {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    fail("standard output: cannot write: {}", std::strerror(errno));
+}
+
 }  // namespace
 }  // namespace attend::cli
 
 int main(int argc, char** argv) {
   try {
-    return attend::cli::run(argc, argv);
+    const int status = attend::cli::run(argc, argv);
+    attend::cli::finish_output();
+    return status;
   } catch (const std::bad_alloc&) {
     std::fputs("attend: out of memory\n", stderr);
   } catch (const std::exception& error) {

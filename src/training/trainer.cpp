@@ -1,5 +1,6 @@
 #include "training/trainer.h"
 
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -228,6 +229,7 @@ TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
                   const TrainingOptions& options) {
   catch_interrupts();
   std::filesystem::create_directories(options.output);
+  const DirectoryLock lock(options.output);
   return Run(model, objective, validate, options).go();
 }
 
