@@ -140,7 +140,7 @@ Json fresh_config(std::string_view preset) {
             {"decoder_start_token_id", 2},
             {"forced_eos_token_id", 0},
             {"num_beams", 4},
-            {"length_penalty", 0.6},
+            {"length_penalty", 1.0},
             {"max_length", 512}};
   }
   fail("marian has no preset \"{}\"; it has: transformer-tiny, transformer-base, transformer-big", preset);
