@@ -50,6 +50,10 @@ struct Padding {
 struct EncodeOptions {
   bool special_tokens = true;
   bool with_details = true;  // false: only ids are filled in, which is much faster
+  // BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267): merges are passed over with this probability. What
+  // chance does follows from `seed` and, in a batch, from the text's number. Other models take no notice.
+  double dropout = 0;
+  std::uint64_t seed = 0;
 };
 
 // Thread-safe: any number of threads may call the const functions of one tokenizer.

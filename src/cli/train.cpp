@@ -19,6 +19,7 @@ struct Arguments {
   std::string schedule = "inverse-sqrt";
   std::int64_t max_length = 0, length = 0;
   std::optional<double> dropout;
+  double bpe_dropout = 0;
   bool bleu = false, lowercase = false;
   TrainingOptions options;
 };
@@ -57,6 +58,9 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--clip", o.adam.clip, "Largest gradient norm; 0: no clipping");
   app.add_option("--label-smoothing", o.label_smoothing, "Of the loss")->check(CLI::Range(0.0, 0.999));
   app.add_option("--dropout", a.dropout, "Instead of the model's")->check(CLI::Range(0.0, 0.999));
+  app.add_option("--bpe-dropout", a.bpe_dropout,
+                 "Cut the words of both sides anew in each epoch, passing over merges with this probability")
+      ->check(CLI::Range(0.0, 0.999));
   app.add_option("--validate-every", o.validate_every, "Steps between validations, each with a checkpoint")
       ->check(CLI::PositiveNumber);
   app.add_flag("--bleu", a.bleu, "Validate by BLEU of greedy translations as well as by loss");
@@ -81,7 +85,7 @@ Model load_model(const Arguments& a, const ModelDirectory& directory) {
 }
 
 std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model, const Tokenizer& tokenizer,
-                                          const std::vector<std::string>& files) {
+                                          const std::vector<std::string>& files, double bpe_dropout) {
   Transformer network = model.network();
   if (!network->decoder || !network->language_model_head)
     fail("--objective {}: {} does not generate text", a.objective, model.architecture());
@@ -101,7 +105,7 @@ std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model
   return std::make_unique<SequenceToSequence>(
       tokenizer, sources, targets,
       model.config().integer({"decoder_start_token_id"}, model.config().integer({"pad_token_id"}, {}, 0), 0),
-      a.max_length > 0 ? std::min(a.max_length, most) : most);
+      a.max_length > 0 ? std::min(a.max_length, most) : most, bpe_dropout);
 }
 
 // Validation: loss, and BLEU where it is asked for (which then decides).
@@ -140,6 +144,8 @@ int train(int argc, char** argv) {
   TrainingOptions& o = a.options;
   if (o.steps <= 0 && o.epochs <= 0 && o.minutes <= 0 && o.patience <= 0)
     fail("say when to stop: --steps, --epochs, --max-minutes or --patience");
+  if (a.bpe_dropout > 0 && a.objective != "sequence-to-sequence")
+    fail("--bpe-dropout: only with --objective sequence-to-sequence");
   if (a.bleu && (a.objective != "sequence-to-sequence" || a.validation.empty()))
     fail("--bleu: only with --objective sequence-to-sequence and --validation");
 
@@ -156,11 +162,11 @@ int train(int argc, char** argv) {
   if (o.schedule.peak == 0)
     o.schedule.peak = 1 / std::sqrt(static_cast<double>(model.network()->decoder->spec().embeddings.width) *
                                     static_cast<double>(std::max<std::int64_t>(1, o.schedule.warmup)));
-  const auto objective = make_objective(a, model, tokenizer, a.train);
+  const auto objective = make_objective(a, model, tokenizer, a.train, a.bpe_dropout);
   std::unique_ptr<Objective> held_out;
   Validate validate;
   if (!a.validation.empty()) {
-    held_out = make_objective(a, model, tokenizer, a.validation);
+    held_out = make_objective(a, model, tokenizer, a.validation, 0);
     validate = make_validation(a, *held_out, tokenizer);
   }
   std::filesystem::create_directories(o.output);

@@ -45,6 +45,11 @@ struct Head {
     const std::int64_t limit = i + Lk - Lq + 1;
     return limit < Lk ? limit : Lk;
   }
+  // The first key that query i sees.
+  std::int64_t first_seen(const Attention& a, std::int64_t i) const {
+    const std::int64_t first = a.window > 0 ? seen(a, i) - a.window : 0;
+    return first > 0 ? first : 0;
+  }
   // Where the dropout numbers of query i begin.
   std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
     return static_cast<std::uint64_t>((first_query + i) * a.heads + head) << 24;
@@ -84,8 +89,10 @@ void pack_transposed(float* transposed, const Head& head, At at) {
     for (std::int64_t j = head.Lk; j < head.Lkp; ++j) transposed[d * head.Lkp + j] = 0;
 }
 
-// Softmax of scores[0..seen), zero from there to `end`. Returns the log of the sum of exponentials.
-float softmax_row(float* scores, std::int64_t seen, std::int64_t end) {
+// Softmax of scores[first..seen), zero from 0 to there and from there to `end`. Returns the log of the sum of
+// exponentials.
+float softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end) {
+  for (std::int64_t j = 0; j < first; ++j) scores[j] = -INFINITY;
   Vector top = splat(-INFINITY);
   std::int64_t j = 0;
   for (; j + W <= seen; j += W) top = max(load(scores + j), top);
@@ -109,16 +116,16 @@ float softmax_row(float* scores, std::int64_t seen, std::int64_t end) {
 
 void save_probabilities(const Attention& a, const Head& head, const float* scores, std::int64_t i) {
   float* to = a.probabilities[head.sequence] + (head.head * head.Lq + i) * head.Lk;
-  const std::int64_t seen = head.seen(a, i);
-  for (std::int64_t j = 0; j < seen; ++j) to[j] = scores[j];
-  for (std::int64_t j = seen; j < head.Lk; ++j) to[j] = 0;
+  const std::int64_t first = head.first_seen(a, i), seen = head.seen(a, i);
+  for (std::int64_t j = 0; j < head.Lk; ++j) to[j] = j >= first && j < seen ? scores[j] : 0;
 }
 
 // A single query, as in decoding: bound by reading keys and values, so nothing is packed.
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
   const std::int64_t D = head.D, whole = D / W * W;
   const float* query = head.query(a, 0);
-  for (std::int64_t j = 0; j < head.Lk; ++j) {
+  const std::int64_t first = head.first_seen(a, 0);
+  for (std::int64_t j = first; j < head.Lk; ++j) {
     const float* key = head.key(a, j);
     Vector product{};
     for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
@@ -126,7 +133,7 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     scores[j] = sum(product) * a.scale;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
-  const float log_sum_exp = softmax_row(scores, head.Lk, head.Lkp);
+  const float log_sum_exp = softmax_row(scores, first, head.Lk, head.Lkp);
   if (a.log_sum_exp) a.log_sum_exp[head.first_query * a.heads + head.head] = log_sum_exp;
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
@@ -135,9 +142,10 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     const std::int64_t lanes = D - d < W ? D - d : W;
     Vector total{};
     if (lanes == W)
-      for (std::int64_t j = 0; j < head.Lk; ++j) total += load(head.value(a, j) + d) * scores[j];
+      for (std::int64_t j = first; j < head.Lk; ++j) total += load(head.value(a, j) + d) * scores[j];
     else
-      for (std::int64_t j = 0; j < head.Lk; ++j) total += load_part(head.value(a, j) + d, lanes) * scores[j];
+      for (std::int64_t j = first; j < head.Lk; ++j)
+        total += load_part(head.value(a, j) + d, lanes) * scores[j];
     store_part(out + d, total, lanes);
   }
 }
@@ -156,21 +164,24 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
   const DropoutMask mask(a.dropout, a.seed);
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
-    const std::int64_t most = head.seen(a, begin + rows - 1), columns = round_up(most);
+    // With a window, nothing before `least` is touched: the cost of a query does not grow with the length.
+    const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
+                       columns = round_up(most);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
-    gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, scores, Lkp);
+    gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
-      const float log_sum_exp = softmax_row(row, head.seen(a, begin + r), columns);
+      const float log_sum_exp = softmax_row(row + least, head.first_seen(a, begin + r) - least,
+                                            head.seen(a, begin + r) - least, columns - least);
       if (a.log_sum_exp) a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head] = log_sum_exp;
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
       if (a.dropout > 0) {
         const std::uint64_t index = head.dropout_index(a, begin + r);
-        for (std::int64_t j = 0; j < columns; j += W) store(row + j, load(row + j) * mask(index + j));
+        for (std::int64_t j = least; j < columns; j += W) store(row + j, load(row + j) * mask(index + j));
       }
     }
-    gemm<false>(rows, Dp, most, scores, Lkp, 1, values, Dp, sums, Dp);
+    gemm<false>(rows, Dp, most - least, scores + least, Lkp, 1, values + least * Dp, Dp, sums, Dp);
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(head.out(a, begin + r), sums + r * Dp, D * 4);
   }
 }
@@ -197,18 +208,20 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
   const IntVector lane = lane_numbers();
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
-    const std::int64_t most = head.seen(a, begin + rows - 1), columns = round_up(most);
+    const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
+                       columns = round_up(most);
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
       copy_row(out_gradient + r * Dp,
                g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D,
                Dp);
     }
-    gemm<false>(rows, columns, D, queries, Dp, 1, keys, Lkp, weights, Lkp);
-    gemm<false>(rows, columns, D, out_gradient, Dp, 1, values, Lkp, gradients, Lkp);
+    gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, weights + least, Lkp);
+    gemm<false>(rows, columns - least, D, out_gradient, Dp, 1, values + least, Lkp, gradients + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       const float log_sum_exp = a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head];
-      const std::int32_t seen = static_cast<std::int32_t>(head.seen(a, begin + r));
+      const auto first = static_cast<std::int32_t>(head.first_seen(a, begin + r)),
+                 seen = static_cast<std::int32_t>(head.seen(a, begin + r));
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
@@ -216,9 +229,9 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       // of a row sum to zero as they should. (The output times its gradient would be the same in exact
       // arithmetic.)
       Vector deltas{}, totals{};
-      for (std::int64_t j = 0; j < columns; j += W) {
-        const Vector p =
-            (lane + static_cast<std::int32_t>(j)) < seen ? exp(load(weight + j) - log_sum_exp) : Vector{};
+      for (std::int64_t j = least; j < columns; j += W) {
+        const IntVector key = lane + static_cast<std::int32_t>(j);
+        const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - log_sum_exp) : Vector{};
         Vector dp = load(gradient + j);
         if (a.dropout > 0) {
           const Vector kept = mask(index + j);
@@ -234,12 +247,13 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       }
       const float delta = sum(deltas) / sum(totals);
       const float* p = a.dropout > 0 ? plain : weight;
-      for (std::int64_t j = 0; j < columns; j += W)
+      for (std::int64_t j = least; j < columns; j += W)
         store(gradient + j, load(p + j) * (load(gradient + j) - delta));
     }
-    gemm<true>(most, Dp, rows, weights, 1, Lkp, out_gradient, Dp, value_gradient, Dp);
-    gemm<true>(most, Dp, rows, gradients, 1, Lkp, queries, Dp, key_gradient, Dp);
-    gemm<false>(rows, Dp, most, gradients, Lkp, 1, key_rows, Dp, query_gradient, Dp);
+    const std::int64_t span = most - least;
+    gemm<true>(span, Dp, rows, weights + least, 1, Lkp, out_gradient, Dp, value_gradient + least * Dp, Dp);
+    gemm<true>(span, Dp, rows, gradients + least, 1, Lkp, queries, Dp, key_gradient + least * Dp, Dp);
+    gemm<false>(rows, Dp, span, gradients + least, Lkp, 1, key_rows + least * Dp, Dp, query_gradient, Dp);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(g.query_gradient + (head.first_query + begin + r) * g.query_gradient_stride + head.head * D,
                query_gradient + r * Dp, D, D, a.scale);

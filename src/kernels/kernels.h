@@ -34,6 +34,7 @@ struct Attention {
   KeyValueView keys;
   // Query i of Lq sees key j of Lk when j <= i + Lk - Lq: with a cache, the new queries are the last ones.
   bool causal = false;
+  std::int64_t window = 0;  // causal: only the last so many of those; 0: all
   float scale = 1;
   float dropout = 0;       // probability of dropping an attention weight
   std::uint64_t seed = 0;  // of the dropped weights; the same in forward and backward

@@ -1,106 +1,65 @@
 // BERT: Devlin et al. 2018, arXiv:1810.04805.
 // Checkpoints: google-bert/*, sentence-transformers/all-MiniLM-L6-v2 (Wang et al. 2020, arXiv:2002.10957).
 #include "base/error.h"
-#include "models/family.h"
-
-#include <cmath>
+#include "models/bert_encoder.h"
 
 namespace attend {
 namespace {
 
+constexpr BertRelative relative = {};
+
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  if (config.text({"position_embedding_type"}, "absolute") != "absolute")
-    fail("{}: position_embedding_type: only \"absolute\" is supported", config.source());
-  if (config.flag({"is_decoder"}, false)) fail("{}: is_decoder: only false is supported", config.source());
-
-  const std::int64_t width = config.integer({"hidden_size"}, 768);
-  const std::int64_t heads = config.integer({"num_attention_heads"}, 12);
-  const std::int64_t head_size = read_head_size(config, width, heads);
-  const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
-  const double dropout = read_dropout(config, {"hidden_dropout_prob"}, 0.1);
-  const Activation activation = read_activation(config, {"hidden_act"}, "gelu");
-
-  const LayerSpec layer = {
-      .order = NormOrder::post,
-      .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .dropout = read_dropout(config, {"attention_probs_dropout_prob"}, 0.1)},
-      .cross_attention = {},
-      .feed_forward = {.width = config.integer({"intermediate_size"}, 3072), .activation = activation},
-      .dropout = dropout,
-  };
   ModelSpec model;
-  model.encoder = StackSpec{
-      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 30522),
-                     .width = width,
-                     .positions = LearnedPositions{config.integer({"max_position_embeddings"}, 512)},
-                     .types = config.integer({"type_vocab_size"}, 2),
-                     .padding_id = config.integer({"pad_token_id"}, 0, -1),
-                     .norm = norm,
-                     .dropout = dropout},
-      .layers = std::vector<LayerSpec>(config.integer({"num_hidden_layers"}, 12, 1, 10000), layer),
-      .final_norm = {},
-  };
-  model.pooler = architecture != "BertForMaskedLM";
-  if (architecture == "BertForMaskedLM")
-    model.head = LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{activation, norm},
-                                       .bias = true,
-                                       .untied = !config.flag({"tie_word_embeddings"}, true)};
-  else if (architecture == "BertForSequenceClassification")
-    model.head = read_classification_head(config, read_dropout(config, {"classifier_dropout"}, dropout));
+  model.encoder = bert_encoder(config, relative);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  const LayerSpec& layer = model.encoder->layers.front();
+  const bool pretraining = architecture == "BertForPreTraining";
+  if (pretraining || architecture == "BertForMaskedLM")
+    model.language_model = LanguageModelHeadSpec{
+        .transform = LanguageModelHeadSpec::Transform{layer.feed_forward.activation, layer.norm},
+        .bias = true,
+        .untied = !config.flag({"tie_word_embeddings"}, true)};
+  if (pretraining)
+    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
+                                 .dense = {},
+                                 .problem = {},
+                                 .output = "seq_relationship_logits",
+                                 .label_input = "next_sentence_label"};
+  else if (architecture == "BertForNextSentencePrediction")
+    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
+  else
+    model.scores = read_score_head(
+        config, architecture,
+        {.input = HeadInput::pooled,
+         .dense = {},
+         .problem = {},
+         .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout)});
+  model.pooler = architecture == "BertModel" || (model.scores && model.scores->input == HeadInput::pooled);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
-  return {
-      // checkpoint, ours
-      {"bert.embeddings.word_embeddings.weight", "encoder.embeddings.tokens"},
-      {"bert.embeddings.position_embeddings.weight", "encoder.embeddings.positions"},
-      {"bert.embeddings.token_type_embeddings.weight", "encoder.embeddings.types"},
-      {"bert.embeddings.LayerNorm.{weight|bias}", "encoder.embeddings.norm.{weight|bias}"},
-      {"bert.encoder.layer.{i}.attention.self.{query|key|value}.{weight|bias}",
-       "encoder.layers.{i}.self_attention.query_key_value.{weight|bias}"},
-      {"bert.encoder.layer.{i}.attention.output.dense.{weight|bias}",
-       "encoder.layers.{i}.self_attention.output.{weight|bias}"},
-      {"bert.encoder.layer.{i}.attention.output.LayerNorm.{weight|bias}",
-       "encoder.layers.{i}.self_attention_norm.{weight|bias}"},
-      {"bert.encoder.layer.{i}.intermediate.dense.{weight|bias}",
-       "encoder.layers.{i}.feed_forward.in.{weight|bias}"},
-      {"bert.encoder.layer.{i}.output.dense.{weight|bias}",
-       "encoder.layers.{i}.feed_forward.out.{weight|bias}"},
-      {"bert.encoder.layer.{i}.output.LayerNorm.{weight|bias}",
-       "encoder.layers.{i}.feed_forward_norm.{weight|bias}"},
-      {"bert.pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
-      {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
-      {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
-      {.checkpoint = "cls.predictions.bias",
-       .ours = "head.bias",
-       .aliases = {"cls.predictions.decoder.bias"}},
-      {"cls.predictions.decoder.weight", "head.weight"},
-      {"classifier.{weight|bias}", "classifier.{weight|bias}"},
-  };
+std::vector<WeightName> weights(const ModelSpec& model) {
+  std::vector<WeightName> table = bert_embedding_weights("bert");
+  for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
+  table.insert(table.end(),
+               {
+                   {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
+                   {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
+                   {.checkpoint = "cls.predictions.bias",
+                    .ours = "head.bias",
+                    .aliases = {"cls.predictions.decoder.bias"}},
+                   {"cls.predictions.decoder.weight", "head.weight"},
+               });
+  if (model.scores && model.scores->kind == ScoreKind::next_sentence)
+    table.push_back({"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"});
+  else
+    table.push_back(score_weights(model));
+  return table;
 }
 
 Json fresh_config(std::string_view preset) {
   if (!preset.empty() && preset != "base") fail("bert has no preset \"{}\"; it has: base", preset);
-  return {{"model_type", "bert"},
-          {"architectures", {"BertForMaskedLM"}},
-          {"vocab_size", 30522},
-          {"hidden_size", 768},
-          {"num_hidden_layers", 12},
-          {"num_attention_heads", 12},
-          {"intermediate_size", 3072},
-          {"hidden_act", "gelu"},
-          {"hidden_dropout_prob", 0.1},
-          {"attention_probs_dropout_prob", 0.1},
-          {"max_position_embeddings", 512},
-          {"type_vocab_size", 2},
-          {"initializer_range", 0.02},
-          {"layer_norm_eps", 1e-12},
-          {"pad_token_id", 0}};
+  return fresh_bert_config("bert", "BertForMaskedLM", relative);
 }
 
 }  // namespace
@@ -109,12 +68,16 @@ extern const Family bert;
 const Family bert = {
     .model_type = "bert",
     .prefix = "bert",
-    .architectures = {"BertModel", "BertForMaskedLM", "BertForSequenceClassification"},
+    .architectures = {"BertModel", "BertForMaskedLM", "BertForPreTraining", "BertForNextSentencePrediction",
+                      "BertForSequenceClassification", "BertForTokenClassification",
+                      "BertForQuestionAnswering", "BertForMultipleChoice"},
     .spec = spec,
     .weights = weights,
-    .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}"},
-    .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout",
-                        "tie_word_embeddings"},
+    .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}",
+                "cls.predictions.{bias|decoder.weight|decoder.bias}",
+                "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
+                "bert.pooler.dense.{weight|bias}"},
+    .optional_fields = bert_optional_fields(),
     .fresh_config = fresh_config,
 };
 

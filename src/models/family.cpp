@@ -3,8 +3,24 @@
 #include "base/error.h"
 
 #include <map>
+#include <optional>
 
 namespace attend {
+namespace {
+
+std::optional<ProblemType> read_problem_type(const Fields& config) {
+  const std::string problem = config.text({"problem_type"}, "");
+  if (problem.empty()) return {};
+  if (problem == "regression") return ProblemType::regression;
+  if (problem == "single_label_classification") return ProblemType::single_label;
+  if (problem == "multi_label_classification") return ProblemType::multi_label;
+  fail(
+      "{}: problem_type: expected regression, single_label_classification or multi_label_classification, "
+      "found \"{}\"",
+      config.source(), problem);
+}
+
+}  // namespace
 
 Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise) {
   static const std::map<std::string, Activation, std::less<>> known = {
@@ -37,26 +53,38 @@ double read_dropout(const Fields& config, Fields::Names names, double otherwise)
   return config.number(names, otherwise, 0, 0.999);
 }
 
-ClassificationHeadSpec read_classification_head(const Fields& config, double dropout) {
-  ClassificationHeadSpec head;
-  head.dropout = dropout;
+std::int64_t read_label_count(const Fields& config) {
   const auto names = config.json().find("id2label");
   const bool has_names = names != config.json().end() && names->is_object() && !names->empty();
-  head.labels =
-      has_names ? static_cast<std::int64_t>(names->size()) : config.integer({"num_labels"}, 2, 1, 1 << 24);
-  const std::string problem = config.text({"problem_type"}, "");
-  if (problem == "regression")
-    head.problem = ProblemType::regression;
-  else if (problem == "single_label_classification")
-    head.problem = ProblemType::single_label;
-  else if (problem == "multi_label_classification")
-    head.problem = ProblemType::multi_label;
-  else if (!problem.empty())
-    fail(
-        "{}: problem_type: expected regression, single_label_classification or multi_label_classification, "
-        "found \"{}\"",
-        config.source(), problem);
-  return head;
+  return has_names ? static_cast<std::int64_t>(names->size()) : config.integer({"num_labels"}, 2, 1, 1 << 24);
+}
+
+std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_view architecture,
+                                             const ScoreHeadSpec& sentence) {
+  ScoreHeadSpec head = sentence;
+  if (architecture.ends_with("ForMultipleChoice")) {
+    head.kind = ScoreKind::multiple_choice;
+    head.labels = 1;
+    return head;
+  }
+  if (architecture.ends_with("ForSequenceClassification")) {
+    head.kind = ScoreKind::sequence_classification;
+    head.labels = read_label_count(config);
+    head.problem = read_problem_type(config);
+    return head;
+  }
+  head = {.input = HeadInput::every_token, .dense = {}, .problem = {}, .dropout = sentence.dropout};
+  if (architecture.ends_with("ForTokenClassification")) {
+    head.kind = ScoreKind::token_classification;
+    head.labels = read_label_count(config);
+    return head;
+  }
+  if (architecture.ends_with("ForQuestionAnswering")) {
+    head.kind = ScoreKind::question_answering;
+    head.dropout = 0;
+    return head;
+  }
+  return {};
 }
 
 }  // namespace attend

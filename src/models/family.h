@@ -37,7 +37,11 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
 // width / heads; Error if it does not divide.
 std::int64_t read_head_size(const Fields& config, std::int64_t width, std::int64_t heads);
 double read_dropout(const Fields& config, Fields::Names names, double otherwise);
-// num_labels (or id2label), problem_type and the dropout before a classifier.
-ClassificationHeadSpec read_classification_head(const Fields& config, double dropout);
+// num_labels (or id2label).
+std::int64_t read_label_count(const Fields& config);
+// The scores over labels that an architecture's name asks for ("...ForTokenClassification"), or nothing.
+// `sentence`: what the family does before it scores a sentence; tokens and spans are scored as they are.
+std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_view architecture,
+                                             const ScoreHeadSpec& sentence);
 
 }  // namespace attend

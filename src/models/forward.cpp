@@ -1,6 +1,7 @@
 #include "models/forward.h"
 
 #include "models/padded.h"
+#include "models/score_outputs.h"
 
 #include <set>
 
@@ -61,7 +62,7 @@ struct Result {
 
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels) {
-  r.out["logits"] = layout.pad(net->language_model_head(hidden));
+  r.out[net->scores ? "prediction_logits" : "logits"] = layout.pad(net->language_model_head(hidden));
   if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, 0).mean();
 }
 
@@ -102,36 +103,74 @@ Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& 
   return r;
 }
 
-Result forward_single(const Model& model, const Tensors& inputs, Pass& pass) {
+// What was captured of `whole`, without the rows that are padding in `given`.
+void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given) {
+  for (Tensor& hidden : stack.hidden) hidden = given.unpad(whole.pad(hidden));
+  for (std::vector<Tensor>& layer : stack.self_attentions)
+    for (std::size_t b = 0; b < layer.size(); ++b)
+      layer[b] = layer[b].index_select(1, given.columns(static_cast<std::int64_t>(b)));
+}
+
+// Multiple choice: [questions, choices, length] -> [questions * choices, length].
+Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
+  const Tensor ids = find(inputs, "input_ids");
+  if (ids.dim() != 3)
+    fail("input_ids: expected the shape [questions, choices, length], found [{}]",
+         fmt::join(ids.sizes(), ", "));
+  choices = ids.size(1);
+  for (auto& [name, tensor] : inputs)
+    if (tensor.dim() == 3) tensor = tensor.flatten(0, 1);
+  return inputs;
+}
+
+Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   Result r;
   Transformer net = model.network();
   const bool decoder = static_cast<bool>(net->decoder);
   std::set<std::string> known = {"input_ids", "attention_mask", "position_ids", "labels"};
-  if (!decoder) known.insert("token_type_ids");
+  if (!decoder && net->encoder->embeddings->types.defined()) known.insert("token_type_ids");
+  if (net->scores)
+    for (const std::string& name : label_inputs(net->scores->spec())) known.insert(name);
   check_names(inputs, known);
-  const Padded layout(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
-  const TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
+  std::int64_t choices = 1;
+  if (net->scores && net->scores->spec().kind == ScoreKind::multiple_choice)
+    inputs = flatten_choices(std::move(inputs), choices);
+
+  const Padded given(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  // The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
+  const bool whole = inputs.count("start_positions") > 0;
+  const Padded layout = whole ? given.whole() : given;
+  TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
+  if (whole) batch.visible = std::make_shared<const VisibleRows>(given.spans());
   const Tensor labels = find(inputs, "labels");
   const Tensor hidden = decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+  const Tensor pooled = net->pooler ? net->pooler(hidden, batch.offsets) : Tensor();
   if (net->language_model_head) {
     Tensor rows = labels.defined() ? ragged_labels(labels, layout, "labels") : labels;
     if (rows.defined() && decoder) rows = next_labels(rows, batch.offsets);
     put_language_model(r, net, hidden, layout, rows);
-  } else {
-    Tensor pooled;
-    if (net->pooler) pooled = net->pooler(hidden, batch.offsets);
-    if (net->classifier) {
-      r.out["logits"] = net->classifier(pooled);
-      if (labels.defined())
-        r.loss = classification_loss(r.out["logits"], labels,
-                                     std::get<ClassificationHeadSpec>(net->spec().head).problem);
-    } else {
-      r.out["last_hidden_state"] = layout.pad(hidden);
-      if (pooled.defined()) r.out["pooler_output"] = pooled;
-      if (labels.defined()) fail("{} has no head to which labels could belong", model.architecture());
-    }
   }
-  if (pass.capture) put_captured(r.out, "", decoder ? pass.capture->decoder : pass.capture->encoder, layout);
+  if (net->scores) {
+    const Tensor loss =
+        put_scores(r.out, inputs, net, {hidden, pooled, layout, batch.offsets, choices}, pass);
+    // Two pretraining objectives count only together.
+    if (!net->language_model_head)
+      r.loss = loss;
+    else
+      r.loss = loss.defined() && r.loss.defined() ? r.loss + loss : Tensor();
+  }
+  if (whole)
+    for (const char* name : {"start_logits", "end_logits"}) r.out[name] = given.pad(given.unpad(r.out[name]));
+  if (!net->language_model_head && !net->scores) {
+    r.out["last_hidden_state"] = layout.pad(hidden);
+    if (pooled.defined()) r.out["pooler_output"] = pooled;
+    if (labels.defined()) fail("{} has no head to which labels could belong", model.architecture());
+  }
+  if (pass.capture) {
+    Capture::Stack& stack = decoder ? pass.capture->decoder : pass.capture->encoder;
+    if (whole) keep_real_rows(stack, layout, given);
+    put_captured(r.out, "", stack, given);
+  }
   return r;
 }
 

@@ -1,9 +1,7 @@
 // GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 // Checkpoints: openai-community/gpt2*, distilbert/distilgpt2.
 #include "base/error.h"
-#include "models/family.h"
-
-#include <cmath>
+#include "models/gpt_decoder.h"
 
 namespace attend {
 namespace {
@@ -11,47 +9,16 @@ namespace {
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (config.flag({"add_cross_attention"}, false))
     fail("{}: add_cross_attention: only false is supported", config.source());
-
-  const std::int64_t width = config.integer({"n_embd", "hidden_size"}, 768);
-  const std::int64_t heads = config.integer({"n_head", "num_attention_heads"}, 12);
-  const std::int64_t head_size = read_head_size(config, width, heads);
-  const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
-  const double scale =
-      config.flag({"scale_attn_weights"}, true) ? 1 / std::sqrt(static_cast<double>(head_size)) : 1;
-
-  LayerSpec layer = {
-      .order = NormOrder::pre,
-      .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = scale,
-                         .causal = true,
-                         .dropout = read_dropout(config, {"attn_pdrop"}, 0.1)},
-      .cross_attention = {},
-      .feed_forward = {.width = config.maybe_integer({"n_inner"}, 1).value_or(4 * width),
-                       .activation = read_activation(config, {"activation_function"}, "gelu_new")},
-      .dropout = read_dropout(config, {"resid_pdrop"}, 0.1),
-  };
   ModelSpec model;
-  model.decoder = StackSpec{
-      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 50257),
-                     .width = width,
-                     .positions =
-                         LearnedPositions{config.integer({"n_positions", "max_position_embeddings"}, 1024)},
-                     .norm = {},
-                     .dropout = read_dropout(config, {"embd_pdrop"}, 0.1)},
-      .layers = {},
-      .final_norm = norm,
-  };
-  const std::int64_t layers = config.integer({"n_layer", "num_hidden_layers"}, 12, 1, 10000);
-  const bool by_layer = config.flag({"scale_attn_by_inverse_layer_idx"}, false);
-  for (std::int64_t i = 0; i < layers; ++i) {
-    if (by_layer) layer.self_attention.scale = scale / static_cast<double>(i + 1);
-    model.decoder->layers.push_back(layer);
+  model.decoder = gpt_decoder(config, {});
+  const bool scaled = config.flag({"scale_attn_weights"}, true),
+             by_layer = config.flag({"scale_attn_by_inverse_layer_idx"}, false);
+  for (std::size_t i = 0; i < model.decoder->layers.size(); ++i) {
+    double& scale = model.decoder->layers[i].self_attention.scale;
+    if (!scaled) scale = 1;
+    if (by_layer) scale /= static_cast<double>(i + 1);
   }
-  if (architecture == "GPT2LMHeadModel")
-    model.head =
-        LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  model.language_model = gpt_head(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }

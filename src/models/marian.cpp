@@ -1,66 +1,23 @@
 // The original Transformer: Vaswani et al. 2017, arXiv:1706.03762, as Marian trains it and transformers
 // stores it (model_type "marian"). Checkpoints: Helsinki-NLP/opus-mt-*, and what `attend train` makes.
 #include "base/error.h"
-#include "models/family.h"
-
-#include <cmath>
+#include "models/encoder_decoder.h"
 
 namespace attend {
 namespace {
 
-StackSpec stack(const Fields& config, bool decoder) {
-  const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
-  const std::int64_t heads = decoder ? config.integer({"decoder_attention_heads"}, 16)
-                                     : config.integer({"encoder_attention_heads", "num_attention_heads"}, 16);
-  const std::int64_t head_size = read_head_size(config, width, heads);
-  const double dropout = read_dropout(config, {"dropout"}, 0.1);
-  const AttentionSpec attention = {.heads = heads,
-                                   .head_size = head_size,
-                                   .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                                   .causal = decoder,
-                                   .dropout = read_dropout(config, {"attention_dropout"}, 0)};
-  AttentionSpec cross = attention;
-  cross.causal = false;
-  const LayerSpec layer = {
-      .order = NormOrder::post,
-      .norm = {1e-5},
-      .self_attention = attention,
-      .cross_attention = decoder ? std::optional(cross) : std::nullopt,
-      .feed_forward = {.width = decoder ? config.integer({"decoder_ffn_dim"}, 4096)
-                                        : config.integer({"encoder_ffn_dim"}, 4096),
-                       .activation = read_activation(config, {"activation_function"}, "gelu"),
-                       .dropout = read_dropout(config, {"activation_dropout"}, 0)},
-      .dropout = dropout,
-  };
-  const std::int64_t vocabulary = config.integer({"vocab_size"}, 58101);
-  return {
-      .embeddings =
-          {.vocabulary =
-               decoder ? config.maybe_integer({"decoder_vocab_size"}, 1).value_or(vocabulary) : vocabulary,
-           .width = width,
-           .scale = config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
-           .positions = SinusoidalPositions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)},
-           .padding_id = config.integer({"pad_token_id"}, 58100, -1),
-           .norm = {},
-           .dropout = dropout},
-      .layers = std::vector<LayerSpec>(
-          decoder ? config.integer({"decoder_layers"}, 12, 1, 10000)
-                  : config.integer({"encoder_layers", "num_hidden_layers"}, 12, 1, 10000),
-          layer),
-      .final_norm = {},
-  };
-}
-
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = stack(config, false);
-  model.decoder = stack(config, true);
+  const SinusoidalPositions positions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)};
+  model.encoder = read_stack(config, {}, /*decoder=*/false);
+  model.decoder = read_stack(config, {}, /*decoder=*/true);
+  model.encoder->embeddings.positions = model.decoder->embeddings.positions = positions;
   model.share_embeddings = config.flag({"share_encoder_decoder_embeddings"}, true);
   if (model.share_embeddings && model.encoder->embeddings.vocabulary != model.decoder->embeddings.vocabulary)
     fail("{}: decoder_vocab_size differs from vocab_size, but share_encoder_decoder_embeddings is true",
          config.source());
   if (architecture == "MarianMTModel")
-    model.head = LanguageModelHeadSpec{
+    model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
   model.initialization = Initialization::xavier;
@@ -68,39 +25,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
 }
 
 std::vector<WeightName> weights(const ModelSpec& model) {
-  std::vector<WeightName> table = {
-      // checkpoint, ours
-      {"model.{encoder|decoder}.layers.{i}.self_attn.{q_proj|k_proj|v_proj}.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.self_attention.query_key_value.{weight|bias}"},
-      {"model.{encoder|decoder}.layers.{i}.self_attn.out_proj.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.self_attention.output.{weight|bias}"},
-      {"model.{encoder|decoder}.layers.{i}.self_attn_layer_norm.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.self_attention_norm.{weight|bias}"},
-      {"model.decoder.layers.{i}.encoder_attn.q_proj.{weight|bias}",
-       "decoder.layers.{i}.cross_attention.query.{weight|bias}"},
-      {"model.decoder.layers.{i}.encoder_attn.{k_proj|v_proj}.{weight|bias}",
-       "decoder.layers.{i}.cross_attention.key_value.{weight|bias}"},
-      {"model.decoder.layers.{i}.encoder_attn.out_proj.{weight|bias}",
-       "decoder.layers.{i}.cross_attention.output.{weight|bias}"},
-      {"model.decoder.layers.{i}.encoder_attn_layer_norm.{weight|bias}",
-       "decoder.layers.{i}.cross_attention_norm.{weight|bias}"},
-      {"model.{encoder|decoder}.layers.{i}.fc1.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.feed_forward.in.{weight|bias}"},
-      {"model.{encoder|decoder}.layers.{i}.fc2.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.feed_forward.out.{weight|bias}"},
-      {"model.{encoder|decoder}.layers.{i}.final_layer_norm.{weight|bias}",
-       "{encoder|decoder}.layers.{i}.feed_forward_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
-      {"final_logits_bias", "head.bias", WeightLayout::row, /*frozen=*/true},
-  };
-  if (model.share_embeddings)
-    table.push_back({.checkpoint = "model.shared.weight",
-                     .ours = "encoder.embeddings.tokens",
-                     .aliases = {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
-                                 "lm_head.weight"}});
-  else
-    table.push_back({"model.{encoder|decoder}.embed_tokens.weight", "{encoder|decoder}.embeddings.tokens"});
-  return table;
+  return sequence_to_sequence_weights(model.share_embeddings);
 }
 
 Json fresh_config(std::string_view preset) {

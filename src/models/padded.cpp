@@ -39,12 +39,27 @@ TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
            fmt::join(positions.sizes(), ", "));
     columns = positions.to(at::kLong);
   }
+  batch.positions_given = positions.defined();
+  batch.columns = true;
   batch.positions = unpad(columns.expand_as(ids_));
   if (types.defined()) {
     check(types, "token_type_ids");
     batch.types = unpad(types.to(at::kLong));
   }
   return batch;
+}
+
+VisibleRows Padded::spans() const {
+  VisibleRows visible;
+  for (std::int64_t b = 0; b < sequences(); ++b) {
+    const Tensor real = columns(b);
+    visible.first.push_back(real[0].item<std::int64_t>());
+    visible.count.push_back(real.numel());
+    if (real[-1].item<std::int64_t>() - visible.first.back() + 1 != real.numel())
+      fail("attention_mask: expected padding at one end, found some between the tokens of sequence {}",
+           b + 1);
+  }
+  return visible;
 }
 
 Tensor Padded::unpad(const Tensor& padded) const {

@@ -20,6 +20,11 @@ class Padded {
   Tensor pad(const Tensor& rows) const;                        // [T, ...] -> [B, L, ...], zero where not real
   void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
 
+  // The same ids without padding: every position real.
+  Padded whole() const { return Padded(ids_, {}, ""); }
+  // Which columns are real, as a span of each sequence; Error if there is padding between real ones.
+  VisibleRows spans() const;
+
   std::int64_t sequences() const { return mask_.size(0); }
   std::int64_t length() const { return mask_.size(1); }
   // The real columns of sequence b: [n] int64.

@@ -4,10 +4,13 @@
 
 namespace attend {
 
-extern const Family bert, gpt2, marian;
+extern const Family albert, bart, bert, ctrl, distilbert, electra, gpt2, gpt_neo, gptj, m2m_100, marian,
+    openai_gpt, roberta, xlm_roberta;
 
 std::span<const Family* const> families() {
-  static constexpr const Family* all[] = {&bert, &gpt2, &marian};
+  static constexpr const Family* all[] = {&albert,  &bart,       &bert,    &ctrl,       &distilbert,
+                                          &electra, &gpt2,       &gpt_neo, &gptj,       &m2m_100,
+                                          &marian,  &openai_gpt, &roberta, &xlm_roberta};
   return all;
 }
 

@@ -70,7 +70,7 @@ WeightSource find_source(const std::vector<WeightName>& table, std::string_view 
     Groups groups;
     if (!match(row.ours, parameter, groups)) continue;
     WeightSource source{fill(row.checkpoint, groups), {}, row.layout, row.frozen};
-    for (std::string_view alias : row.aliases) source.aliases.push_back(fill(alias, groups).front());
+    for (const std::string& alias : row.aliases) source.aliases.push_back(fill(alias, groups).front());
     return source;
   }
   fail("no row of the weight table names {}", parameter);

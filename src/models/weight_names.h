@@ -21,11 +21,11 @@ enum class WeightLayout {
 //            stands only in the checkpoint's pattern is packed: our tensor is the checkpoint's a, b, c one
 //            below the other.
 struct WeightName {
-  std::string_view checkpoint, ours;
+  std::string checkpoint, ours;
   WeightLayout layout = WeightLayout::same;
   bool frozen = false;  // a buffer of the original: stored, but never trained and without gradient
   // Other names under which a checkpoint may hold the same tensor (tied weights).
-  std::vector<std::string_view> aliases = {};
+  std::vector<std::string> aliases = {};
 };
 
 // Where one of our parameters lies in a checkpoint.

@@ -11,26 +11,44 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, std::vector<Tenso
   return call;
 }
 
+// RoPE: each pair (x, y) of neighbours among the first `rotary` numbers of every query and key is turned by
+// position * 10000^(-2i / rotary). packed [T, 3 w] -> [T, 3 w].
+Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec& spec) {
+  const std::int64_t T = packed.size(0), w = spec.heads * spec.head_size;
+  const Tensor exponents = at::arange(0, spec.rotary, 2, packed.options()) / spec.rotary;
+  const Tensor angles =
+      positions.to(packed.options()).unsqueeze(1) / at::pow(10000.0, exponents);  // [T, rotary / 2]
+  const Tensor sine = at::sin(angles).unsqueeze(1), cosine = at::cos(angles).unsqueeze(1);
+  const Tensor heads = packed.narrow(1, 0, 2 * w).reshape({T, 2 * spec.heads, spec.head_size});
+  const Tensor pairs = heads.narrow(2, 0, spec.rotary).reshape({T, 2 * spec.heads, spec.rotary / 2, 2});
+  const Tensor x = pairs.select(3, 0), y = pairs.select(3, 1);
+  const Tensor turned = at::stack({x * cosine - y * sine, y * cosine + x * sine}, 3).flatten(2);
+  const Tensor rest = heads.narrow(2, spec.rotary, spec.head_size - spec.rotary);
+  return at::cat({at::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
+}
+
 }  // namespace
 
 SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
   const std::int64_t inner = spec.heads * spec.head_size;
-  query_key_value_ = register_module("query_key_value", Linear(width, 3 * inner));
-  output_ = register_module("output", Linear(inner, width));
+  query_key_value_ = register_module("query_key_value", Linear(width, 3 * inner, spec.input_bias));
+  output_ = register_module("output", Linear(inner, width, spec.output_bias));
 }
 
-Tensor SelfAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& residual,
-                                  double dropout, Pass& pass, const CacheUse* cache, std::int64_t layer,
+Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout,
+                                  Pass& pass, const CacheUse* cache, std::int64_t layer,
                                   std::vector<Tensor>* weights) {
-  const Tensor packed = query_key_value_(x);  // [T, 3 w]
+  Tensor packed = query_key_value_(x);  // [T, 3 w]
+  if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
   const AttentionCall call = make_call(spec_, pass, weights);
   Tensor mixed;  // [T, w]
   if (cache == nullptr) {
-    mixed = self_attention(packed, offsets, call);
+    mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {
     const std::int64_t w = spec_.heads * spec_.head_size;
-    cache->cache->write(layer, cache->sequences, offsets, packed.narrow(1, w, 2 * w));
-    mixed = cached_attention(packed.narrow(1, 0, w), offsets, *cache->cache, cache->sequences, layer, call);
+    cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * w));
+    mixed =
+        cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer, call);
   }
   return project_add(output_, mixed, residual, dropout, pass);
 }

@@ -13,13 +13,21 @@ struct CacheUse {
   std::vector<PagedCache::Sequence> sequences;
 };
 
+// Where the sequences of x lie, which of their rows may be attended to (null: all), and the place of each row
+// in its sequence [T] (for rotary positions).
+struct Rows {
+  const Offsets& offsets;
+  const VisibleRows* visible = nullptr;
+  Tensor positions = {};
+};
+
 // f(x) + residual for x [T, d]; queries, keys and values come from one projection.
 class SelfAttentionImpl : public torch::nn::Module {
  public:
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
   // of the result.
-  Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& residual, double dropout, Pass& pass,
+  Tensor forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout, Pass& pass,
                  const CacheUse* cache, std::int64_t layer, std::vector<Tensor>* weights);
 
  private:

@@ -12,12 +12,14 @@ using Numbers = std::vector<std::int64_t>;
 struct Layout {
   Offsets queries;
   Numbers key_begin, key_length;
+  bool all_keys = true;  // every row of keys and values belongs to a sequence
 
   std::int64_t count() const { return queries.count(); }
 };
 
 Layout make_layout(const Offsets& queries, const Offsets& keys, const Numbers& source) {
-  Layout layout{queries, {}, {}};
+  Layout layout;
+  layout.queries = queries;
   for (std::int64_t b = 0; b < queries.count(); ++b) {
     const std::int64_t s = source.empty() ? b : source[b];
     layout.key_begin.push_back(keys.begin(s));
@@ -49,6 +51,7 @@ kernels::Attention describe(const Layout& layout, const AttentionSpec& spec, dou
   a.keys.key_begin = layout.key_begin.data();
   a.keys.key_length = layout.key_length.data();
   a.causal = spec.causal;
+  a.window = spec.window;
   a.scale = static_cast<float>(spec.scale);
   a.dropout = static_cast<float>(dropout);
   a.seed = seed;
@@ -140,8 +143,8 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     const Saved& s = static_cast<const Saved&>(*capsule);
     const Tensor dout = gradients[0].contiguous();
     const std::int64_t w = out.size(1);
-    // Every row belongs to one sequence, so the kernel writes every element.
-    const Tensor dfirst = at::empty_like(first);
+    // Where every row belongs to one sequence, the kernel writes every element.
+    const Tensor dfirst = s.layout.all_keys ? at::empty_like(first) : at::zeros_like(first);
     const Tensor dkey_value = key_value.defined() ? at::empty_like(key_value) : Tensor();
 
     kernels::Attention a = describe(s.layout, s.call.spec, s.call.dropout, s.call.seed);
@@ -173,9 +176,12 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
-  if (spec.causal)
-    scores = scores.masked_fill(at::ones({Lq, Lk}, scores.options().dtype(at::kBool)).triu(Lk - Lq + 1),
-                                -std::numeric_limits<double>::infinity());
+  if (spec.causal) {
+    const Tensor all = at::ones({Lq, Lk}, scores.options().dtype(at::kBool));
+    Tensor hidden = all.triu(Lk - Lq + 1);
+    if (spec.window > 0) hidden = hidden.logical_or(all.tril(Lk - Lq - spec.window));
+    scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  }
   Tensor weights = at::softmax(scores, -1);
   if (call.weights) call.weights->push_back(weights.detach());
   if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
@@ -202,8 +208,15 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
 
 }  // namespace
 
-Tensor self_attention(const Tensor& packed, const Offsets& offsets, const AttentionCall& call) {
-  return attention(packed, {}, make_layout(offsets, offsets, {}), call);
+Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
+                      const AttentionCall& call) {
+  Layout layout = make_layout(offsets, offsets, {});
+  if (visible) {
+    layout.all_keys = false;
+    for (std::int64_t b = 0; b < offsets.count(); ++b) layout.key_begin[b] += visible->first[b];
+    layout.key_length = visible->count;
+  }
+  return attention(packed, {}, std::move(layout), call);
 }
 
 Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
@@ -213,7 +226,8 @@ Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const 
 
 Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,
                         const Numbers& sequences, std::int64_t layer, const AttentionCall& call) {
-  Layout layout{offsets, {}, {}};
+  Layout layout;
+  layout.queries = offsets;
   for (std::int64_t sequence : sequences) {
     layout.key_begin.push_back(0);
     layout.key_length.push_back(cache.length(sequence));

@@ -17,8 +17,9 @@ struct AttentionCall {
 };
 
 // Queries, keys and values of the same sequences, side by side: packed [T, 3 w], w = heads * head_size.
-// Returns [T, w].
-Tensor self_attention(const Tensor& packed, const Offsets& offsets, const AttentionCall& call);
+// `visible`: the rows that may be attended to; null: all. Returns [T, w].
+Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
+                      const AttentionCall& call);
 
 // query [Tq, w]; key_value [Tk, 2 w]. `source[b]` is the sequence of key_value that query sequence b reads;
 // empty: the same number.

@@ -14,20 +14,37 @@ void check_range(const Tensor& values, std::int64_t count, const char* what, con
     if (*v < 0 || *v >= count) fail("{} {} is outside the model's 0 to {}{}", what, *v, count - 1, hint);
 }
 
+// How the rows of a position table are counted out.
+struct Numbering {
+  std::int64_t offset = 0, skipped_id = -1;
+};
+Numbering numbering(const PositionSpec& positions) {
+  if (const auto* learned = std::get_if<LearnedPositions>(&positions))
+    return {learned->offset, learned->skipped_id};
+  if (const auto* fixed = std::get_if<SinusoidalPositions>(&positions))
+    return {fixed->offset, fixed->skipped_id};
+  return {};
+}
+
 }  // namespace
 
-Tensor sinusoidal_positions(std::int64_t count, std::int64_t width) {
-  Tensor table = at::empty({count, width});
+Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width) {
+  const std::int64_t count = spec.count + spec.offset;
+  Tensor table = at::zeros({count, width});
   auto rows = table.accessor<float, 2>();
   const std::int64_t sines = (width + 1) / 2;
-  for (std::int64_t p = 0; p < count; ++p)
+  const double steps =
+      spec.ends_included ? static_cast<double>(width / 2 - 1) : static_cast<double>(width) / 2;
+  for (std::int64_t p = 0; p < count; ++p) {
+    if (spec.skipped_id >= 0 && p == spec.offset - 1) continue;
     for (std::int64_t j = 0; j < width; ++j) {
-      const double angle = p / std::pow(10000.0, 2.0 * (j / 2) / width);
+      const double angle = p / std::pow(10000.0, static_cast<double>(j / 2) / steps);
       if (j % 2 == 0)
         rows[p][j / 2] = static_cast<float>(std::sin(angle));
       else
         rows[p][sines + j / 2] = static_cast<float>(std::cos(angle));
     }
+  }
   return table;
 }
 
@@ -36,15 +53,43 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions))
     positions = register_parameter("positions", at::empty({learned->count + learned->offset, spec.width}));
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
-    positions = sinusoidal_positions(fixed->count, spec.width);
+    positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
+  if (spec.projected_width > 0)
+    projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
 }
 
 std::int64_t EmbeddingsImpl::max_positions() const {
   if (const auto* learned = std::get_if<LearnedPositions>(&spec_.positions)) return learned->count;
   if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions)) return fixed->count;
+  if (const auto* rotary = std::get_if<RotaryPositions>(&spec_.positions)) return rotary->count;
   return std::numeric_limits<std::int64_t>::max();
+}
+
+Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
+  constexpr const char* hint = "; the text is longer than the model can read";
+  const auto [offset, skipped] = numbering(spec_.positions);
+  if (skipped < 0) {
+    check_range(batch.positions, max_positions(), "position", hint);
+    return offset == 0 ? batch.positions : batch.positions + offset;
+  }
+  if (batch.positions_given) {  // as rows of the table
+    check_range(batch.positions, positions.size(0), "position", hint);
+    return batch.positions;
+  }
+  const Tensor ids = batch.ids.cpu(), rows = at::empty_like(ids);
+  const auto id = ids.accessor<std::int64_t, 1>();
+  auto row = rows.accessor<std::int64_t, 1>();
+  for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
+    // Tokens that follow cached ones go on counting; the columns of a padded batch mean nothing here.
+    std::int64_t next =
+        offset + (batch.columns ? 0 : batch.positions[batch.offsets.begin(b)].item<std::int64_t>());
+    for (std::int64_t t = batch.offsets.begin(b); t < batch.offsets.begin(b) + batch.offsets.length(b); ++t)
+      row[t] = id[t] == skipped ? offset - 1 : next++;
+  }
+  check_range(rows, positions.size(0), "position", hint);
+  return rows.to(batch.ids.device());
 }
 
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
@@ -60,16 +105,16 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
     }
   }
   if (positions.defined()) {
-    check_range(batch.positions, max_positions(), "position", "; the text is longer than the model can read");
-    const auto* learned = std::get_if<LearnedPositions>(&spec_.positions);
-    const std::int64_t offset = learned ? learned->offset : 0;
     // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.
-    if (!learned && (positions.device() != x.device() || positions.scalar_type() != x.scalar_type()))
+    if (std::holds_alternative<SinusoidalPositions>(spec_.positions) &&
+        (positions.device() != x.device() || positions.scalar_type() != x.scalar_type()))
       positions = positions.to(x.options());
-    x = x + at::embedding(positions, offset == 0 ? batch.positions : batch.positions + offset);
+    const auto [offset, skipped] = numbering(spec_.positions);
+    x = x + at::embedding(positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1);
   }
   if (norm_) x = norm_(x);
-  return dropout(x, spec_.dropout, pass);
+  x = dropout(x, spec_.dropout, pass);
+  return projection_ ? projection_(x) : x;
 }
 
 }  // namespace attend

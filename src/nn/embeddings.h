@@ -1,6 +1,7 @@
 // The first layer of a stack: token vectors, positions, token types, norm.
 #pragma once
 
+#include "nn/linear.h"
 #include "nn/norm.h"
 #include "nn/pass.h"
 #include "nn/ragged.h"
@@ -8,10 +9,10 @@
 
 namespace attend {
 
-// Vaswani et al. 2017, section 3.5, in the layout [sin | cos]: [count, width].
-Tensor sinusoidal_positions(std::int64_t count, std::int64_t width);
+// Vaswani et al. 2017, section 3.5: [count + offset, width].
+Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width);
 
-// [T] ids -> [T, width].
+// [T] ids -> [T, width], or [T, projected_width].
 class EmbeddingsImpl : public torch::nn::Module {
  public:
   // `tokens`: a matrix that another stack owns (three-way tying), or undefined.
@@ -28,8 +29,11 @@ class EmbeddingsImpl : public torch::nn::Module {
   Tensor types;      // [types, width], or undefined
 
  private:
+  Tensor rows_of(const TokenBatch& batch) const;  // which row of `positions` each token gets: [T]
+
   EmbeddingSpec spec_;
   LayerNorm norm_{nullptr};
+  Linear projection_{nullptr};
 };
 TORCH_MODULE(Embeddings);
 

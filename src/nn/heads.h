@@ -10,9 +10,10 @@ namespace attend {
 
 class LanguageModelHeadImpl : public torch::nn::Module {
  public:
-  // `tokens` [V, d]: the embedding matrix, which is the head's matrix too unless the spec says untied.
-  LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, const Tensor& tokens);
-  Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V]
+  // `width` of the hidden states. `tokens` [V, d]: the embedding matrix, which is the head's matrix too
+  // unless the spec says untied; a transform leads from width to d.
+  LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Tensor& tokens);
+  Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]
   // The loss without ever holding all scores.
   LossSum loss(const Tensor& hidden, const Tensor& labels, double smoothing);
   void pack() { packed_.prepare(weight_); }
@@ -39,8 +40,17 @@ class PoolerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Pooler);
 
-// The loss of a classification's scores [B, labels], by kind: mean squared error; cross-entropy against
-// label numbers [B]; binary cross-entropy against 0/1 [B, labels].
-Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem);
+// Scores over labels: [n, d] -> [n, labels].
+class ScoreHeadImpl : public torch::nn::Module {
+ public:
+  ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width);
+  Tensor forward(const Tensor& rows, Pass& pass);
+  const ScoreHeadSpec& spec() const { return spec_; }
+
+ private:
+  ScoreHeadSpec spec_;
+  Linear dense_{nullptr}, out_{nullptr};
+};
+TORCH_MODULE(ScoreHead);
 
 }  // namespace attend

@@ -35,11 +35,19 @@ TokenBatch TokenBatch::from(const std::vector<std::vector<std::int64_t>>& sequen
       positions.push_back(first + static_cast<std::int64_t>(i));
     }
   }
-  return {torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)};
+  TokenBatch batch;
+  batch.ids = torch::tensor(ids, at::kLong);
+  batch.positions = torch::tensor(positions, at::kLong);
+  batch.offsets = Offsets(lengths);
+  return batch;
 }
 
 TokenBatch TokenBatch::to(at::Device device) const {
-  return {ids.to(device), positions.to(device), types.defined() ? types.to(device) : types, offsets};
+  TokenBatch moved = *this;
+  moved.ids = ids.to(device);
+  moved.positions = positions.to(device);
+  if (types.defined()) moved.types = types.to(device);
+  return moved;
 }
 
 }  // namespace attend

@@ -33,12 +33,21 @@ class Offsets {
   std::shared_ptr<const Data> data_;
 };
 
+// Which rows of each sequence others may attend to, where these are not all of them: positions of a padded
+// batch that are computed although nobody sees them.
+struct VisibleRows {
+  std::vector<std::int64_t> first, count;  // [B], within the sequence
+};
+
 // The input of a stack.
 struct TokenBatch {
   Tensor ids;        // [T] int64
   Tensor positions;  // [T] int64: the place of each token in its sequence
   Tensor types;      // [T] int64, or undefined: all 0
   Offsets offsets;
+  bool positions_given = false;                          // by a caller, not counted
+  bool columns = false;                                  // positions are columns of a padded batch
+  std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
 
   // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,

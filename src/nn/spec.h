@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,14 +21,25 @@ struct NormSpec {
 // A trained vector per position (Devlin et al. 2018). BART's table begins with `offset` unused rows.
 struct LearnedPositions {
   std::int64_t count = 512, offset = 0;
+  // RoBERTa: tokens of this id are not counted and get the row before the first; -1: all count.
+  std::int64_t skipped_id = -1;
 };
 
-// Fixed sines and cosines (Vaswani et al. 2017, section 3.5), as Marian lays them out: [sin | cos].
+// Fixed sines and cosines (Vaswani et al. 2017, section 3.5), laid out as [sin | cos].
 struct SinusoidalPositions {
   std::int64_t count = 512;
+  // M2M-100: the table begins with `offset` unused rows, tokens of this id are skipped as in LearnedPositions
+  // and get zeros, and frequency i of n is 10000^(-i / (n - 1)) instead of 10000^(-i / n).
+  std::int64_t offset = 0, skipped_id = -1;
+  bool ends_included = false;
 };
 
-using PositionSpec = std::variant<std::monostate, LearnedPositions, SinusoidalPositions>;
+// No vectors: the attention turns by position (AttentionSpec::rotary). How long a text may be.
+struct RotaryPositions {
+  std::int64_t count = 2048;
+};
+
+using PositionSpec = std::variant<std::monostate, LearnedPositions, SinusoidalPositions, RotaryPositions>;
 
 struct EmbeddingSpec {
   std::int64_t vocabulary = 0, width = 0;
@@ -38,13 +50,21 @@ struct EmbeddingSpec {
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
   double dropout = 0;
+  // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
+  // arXiv:1909.11942, section 3.1). 0: `width`.
+  std::int64_t projected_width = 0;
 };
 
 struct AttentionSpec {
   std::int64_t heads = 1, head_size = 0;
   double scale = 1;  // of the scores, usually 1 / sqrt(head_size)
   bool causal = false;
-  double dropout = 0;  // of the attention weights
+  std::int64_t window = 0;  // causal: a query sees so many keys, itself the last (GPT-Neo); 0: all before it
+  // The first so many numbers of a head's queries and keys are turned by their position, in neighbouring
+  // pairs (RoPE: Su et al. 2021, arXiv:2104.09864).
+  std::int64_t rotary = 0;
+  bool input_bias = true, output_bias = true;  // of the projections
+  double dropout = 0;                          // of the attention weights
 };
 
 struct FeedForwardSpec {
@@ -53,8 +73,9 @@ struct FeedForwardSpec {
   double dropout = 0;  // after the activation
 };
 
-// Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)).
-enum class NormOrder { post, pre };
+// Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
+// feed-forward side by side (GPT-J), x = x + f(norm(x)) + g(norm(x)).
+enum class NormOrder { post, pre, parallel };
 
 struct LayerSpec {
   NormOrder order = NormOrder::post;
@@ -70,6 +91,14 @@ struct StackSpec {
   EmbeddingSpec embeddings;
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm;
+  // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
+  std::vector<std::int64_t> weights_of;
+  // A hidden state is reported behind every so many layers.
+  std::int64_t layers_per_state = 1;
+
+  std::int64_t width() const {
+    return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
+  }
 };
 
 // Scores over the vocabulary. The matrix is the token embedding unless `untied`.
@@ -85,14 +114,30 @@ struct LanguageModelHeadSpec {
 // What the labels of a classification are: decides the loss.
 enum class ProblemType { regression, single_label, multi_label };
 
-// Scores over labels, from the pooled first token.
-struct ClassificationHeadSpec {
-  std::int64_t labels = 2;
-  std::optional<ProblemType> problem;  // absent: from the labels, as the original infers it
-  double dropout = 0;
+// What a score head reads of the last hidden states.
+enum class HeadInput { pooled, first_token, every_token };
+
+// What its scores mean.
+enum class ScoreKind {
+  sequence_classification,
+  next_sentence,  // BERT's second pretraining task; ALBERT's sentence order
+  token_classification,
+  replaced_tokens,     // ELECTRA's discriminator: one score per token
+  question_answering,  // a start and an end for each token
+  multiple_choice,     // one score per text; a question has several texts
 };
 
-using HeadSpec = std::variant<std::monostate, LanguageModelHeadSpec, ClassificationHeadSpec>;
+// Scores over labels: out(activation(dense(x))), or out(x).
+struct ScoreHeadSpec {
+  ScoreKind kind = ScoreKind::sequence_classification;
+  HeadInput input = HeadInput::pooled;
+  std::optional<Activation> dense;
+  std::int64_t labels = 2;
+  std::optional<ProblemType> problem;     // absent: from the labels, as the original infers it
+  double dense_dropout = 0, dropout = 0;  // before the one matrix and before the other
+  // What transformers calls the result and the labels.
+  std::string_view output = "logits", label_input = "labels";
+};
 
 // How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's
 // uniform for the matrices and width^-1/2 for the embeddings, as the original Transformer.
@@ -102,7 +147,9 @@ struct ModelSpec {
   std::optional<StackSpec> encoder, decoder;  // one of them or both
   bool share_embeddings = true;               // encoder and decoder use one embedding matrix
   bool pooler = false;                        // BERT's tanh layer over the first token
-  HeadSpec head;
+  // Both in BERT's pretraining.
+  std::optional<LanguageModelHeadSpec> language_model;
+  std::optional<ScoreHeadSpec> scores;
   Initialization initialization = Initialization::normal;
   double initializer_range = 0.02;  // standard deviation of the normal distribution
 };

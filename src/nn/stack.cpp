@@ -10,7 +10,8 @@ LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
     cross_attention_norm_ = register_module("cross_attention_norm", LayerNorm(width, spec.norm));
   }
   feed_forward_ = register_module("feed_forward", FeedForward(width, spec.feed_forward));
-  feed_forward_norm_ = register_module("feed_forward_norm", LayerNorm(width, spec.norm));
+  if (spec.order != NormOrder::parallel)
+    feed_forward_norm_ = register_module("feed_forward_norm", LayerNorm(width, spec.norm));
 }
 
 // sublayer(input, residual) gives f(input) + residual.
@@ -19,9 +20,17 @@ Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& subla
   return spec_.order == NormOrder::pre ? sublayer(norm(x), x) : norm(sublayer(x, x));
 }
 
+Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c) {
+  const Tensor in = self_attention_norm_(x);
+  const Tensor mixed =
+      self_attention_->forward(in, c.rows(), x, spec_.dropout, c.pass, c.cache, c.layer, c.self_weights);
+  return feed_forward_->forward(in, mixed, spec_.dropout, c.pass);
+}
+
 Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
+  if (spec_.order == NormOrder::parallel) return forward_parallel(input, c);
   Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
-    return self_attention_->forward(in, c.offsets, residual, spec_.dropout, c.pass, c.cache, c.layer,
+    return self_attention_->forward(in, c.rows(), residual, spec_.dropout, c.pass, c.cache, c.layer,
                                     c.self_weights);
   });
   if (cross_attention_)
@@ -37,9 +46,17 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
 StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
   embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
   register_module("layers", layers_);
-  for (const LayerSpec& layer : spec.layers) layers_->push_back(Layer(spec.embeddings.width, layer));
-  if (spec.final_norm)
-    final_norm_ = register_module("final_norm", LayerNorm(spec.embeddings.width, *spec.final_norm));
+  // With shared weights the layers that own some are built, and the others point to them.
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const bool own =
+        spec.weights_of.empty() || spec.weights_of[i] == static_cast<std::int64_t>(layers_->size());
+    if (own) layers_->push_back(Layer(spec.width(), spec.layers[i]));
+  }
+  if (spec.final_norm) final_norm_ = register_module("final_norm", LayerNorm(spec.width(), *spec.final_norm));
+}
+
+LayerImpl& StackImpl::layer(std::size_t i) {
+  return layers_->at<LayerImpl>(spec_.weights_of.empty() ? i : static_cast<std::size_t>(spec_.weights_of[i]));
 }
 
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
@@ -47,15 +64,17 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
   const bool keep_hidden = capture && pass.capture->hidden_states;
   const bool keep_weights = capture && pass.capture->attentions;
   Tensor x = embeddings(batch, pass);  // [T, d]
-  LayerContext context{batch.offsets, pass, memory, cache};
-  for (std::size_t i = 0; i < layers_->size(); ++i) {
-    if (keep_hidden) capture->hidden.push_back(x);
+  LayerContext context{batch.offsets,   pass, memory,  cache,  batch.visible.get(),
+                       batch.positions, 0,    nullptr, nullptr};
+  for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+    if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
+      capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
     if (keep_weights) {
       context.self_weights = &capture->self_attentions.emplace_back();
       if (memory) context.cross_weights = &capture->cross_attentions.emplace_back();
     }
-    x = layers_->at<LayerImpl>(i).forward(x, context);
+    x = layer(i).forward(x, context);
   }
   if (final_norm_) x = final_norm_(x);
   if (keep_hidden) capture->hidden.push_back(x);
@@ -65,8 +84,8 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
 Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets) {
   Memory memory;
   memory.offsets = offsets;
-  for (std::size_t i = 0; i < layers_->size(); ++i)
-    memory.key_values.push_back(layers_->at<LayerImpl>(i).remember(encoded));
+  for (std::size_t i = 0; i < spec_.layers.size(); ++i)
+    memory.key_values.push_back(layer(i).remember(encoded));
   return memory;
 }
 

@@ -21,6 +21,9 @@ struct LayerContext {
   Pass& pass;
   const Memory* memory = nullptr;
   const CacheUse* cache = nullptr;
+  Rows rows() const { return {offsets, visible, positions}; }
+  const VisibleRows* visible = nullptr;
+  Tensor positions = {};
   std::int64_t layer = 0;
   std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
 };
@@ -32,6 +35,7 @@ class LayerImpl : public torch::nn::Module {
   Tensor remember(const Tensor& encoded) { return cross_attention_->remember(encoded); }
 
  private:
+  Tensor forward_parallel(const Tensor& x, const LayerContext& c);
   template <class Sublayer>
   Tensor around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer);
 
@@ -59,6 +63,8 @@ class StackImpl : public torch::nn::Module {
   Embeddings embeddings{nullptr};
 
  private:
+  LayerImpl& layer(std::size_t i);
+
   StackSpec spec_;
   torch::nn::ModuleList layers_;
   LayerNorm final_norm_{nullptr};

@@ -11,12 +11,12 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
         "decoder",
         Stack(*spec.decoder, encoder && spec.share_embeddings ? encoder->embeddings->tokens : Tensor()));
   Stack& top = decoder ? decoder : encoder;
-  const std::int64_t width = top->spec().embeddings.width;
+  const std::int64_t width = top->spec().width();
   if (spec.pooler) pooler = register_module("pooler", Pooler(width));
-  if (const auto* head = std::get_if<LanguageModelHeadSpec>(&spec.head))
-    language_model_head = register_module("head", LanguageModelHead(*head, top->embeddings->tokens));
-  else if (const auto* head = std::get_if<ClassificationHeadSpec>(&spec.head))
-    classifier = register_module("classifier", Linear(width, head->labels));
+  if (spec.language_model)
+    language_model_head =
+        register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings->tokens));
+  if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
 }
 
 Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass) {

@@ -36,7 +36,7 @@ class TransformerImpl : public torch::nn::Module {
   Stack encoder{nullptr}, decoder{nullptr};
   Pooler pooler{nullptr};
   LanguageModelHead language_model_head{nullptr};
-  Linear classifier{nullptr};
+  ScoreHead scores{nullptr};
 
  private:
   ModelSpec spec_;

@@ -24,7 +24,11 @@ void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens
       if (tokens.with_places)
         for (const TokenPart& part : parts) add_place(part);
     };
-    if (WordCache::is_short(word)) {
+    if (depends_on_chance(scratch)) {
+      scratch.parts.clear();
+      tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
+      add_parts(scratch.parts);
+    } else if (WordCache::is_short(word)) {
       const WordCache::Key key = WordCache::key(word);
       if (const WordCache::Entry* entry = scratch.cache.find(key)) {
         if (entry->count == 1)

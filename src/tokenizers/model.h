@@ -9,6 +9,7 @@
 #include "tokenizers/word_cache.h"
 
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Tokens {
 // What a model wants to keep from word to word. Belongs to one thread at a time.
 struct ModelScratch {
   WordCache cache;
+  float dropout = 0;        // of merges, for this text (EncodeOptions); a model's own counts too
+  std::minstd_rand random;  // for it; the same in every run of a program with one thread
   std::vector<TokenPart> parts;
   std::string text;
 };
@@ -47,20 +50,22 @@ class Model {
   void tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const;
   // The model reads byte-level pieces as bytes (Pieces::byte_level).
   virtual bool reads_bytes() const { return false; }
+  // The same word may become other tokens the next time.
+  virtual bool depends_on_chance(const ModelScratch&) const { return false; }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   // All fields but the large tables, as they were read.
   const Json& fields() const { return fields_; }
   // The large tables ("vocab" and, for BPE, "merges") as JSON members: "vocab":{...}
   virtual std::string tables() const;
+  // The parts of one word, appended to `parts`; `bytes`: the word stands for its byte-level form. Unless it
+  // depends on chance, what is appended depends on nothing but the word, for it is cached.
+  virtual void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
+                             std::vector<TokenPart>& parts) const = 0;
 
  protected:
   Model(Vocabulary vocabulary, Json fields)
       : vocabulary_(std::move(vocabulary)), fields_(std::move(fields)) {}
-  // The parts of one word, appended to `parts`; `bytes`: the word stands for its byte-level form. What is
-  // appended depends on nothing but the word, for it is cached.
-  virtual void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
-                             std::vector<TokenPart>& parts) const = 0;
 
  private:
   Vocabulary vocabulary_;

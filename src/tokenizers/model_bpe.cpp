@@ -1,6 +1,7 @@
 // Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909): a word starts as its characters; of all pairs
 // of neighbours that a merge joins, the one with the lowest rank is joined, the leftmost first, until none is
-// left. O(n^2) for short words, which is faster than the O(n log n) queue that long words take.
+// left. O(n^2) for short words, which is faster than the O(n log n) queue that long words take. With
+// BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267) a merge is passed over with some probability.
 #include "base/error.h"
 #include "tokenizers/byte_level.h"
 #include "tokenizers/merge_table.h"
@@ -18,9 +19,7 @@ class Bpe : public Model {
   Bpe(const Json& json, ModelTables tables, const std::string& source)
       : Model(std::move(tables.vocabulary), json) {
     const Fields read(json, source);
-    if (read.number({"dropout"}, 0.0, 0.0, 1.0) != 0)
-      fail("{}: dropout is {}, only 0 is supported: tokens would depend on chance", source,
-           read.number({"dropout"}));
+    dropout_ = static_cast<float>(read.number({"dropout"}, 0.0, 0.0, 1.0));
     unknown_ = read.text({"unk_token"}, "");
     has_unknown_ = read.has({"unk_token"});
     unknown_id_ = has_unknown_ ? vocabulary().find(unknown_) : -1;
@@ -40,6 +39,7 @@ class Bpe : public Model {
   }
 
   bool reads_bytes() const override { return true; }
+  bool depends_on_chance(const ModelScratch& scratch) const override { return dropout(scratch) > 0; }
 
   std::string tables() const override {
     struct Line {
@@ -87,15 +87,15 @@ class Bpe : public Model {
   void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
                      std::vector<TokenPart>& parts) const override {
     if (bytes && !ignore_merges_ && prefix_.empty() && suffix_.empty() && start_from_bytes(word, parts)) {
-      merge(parts);
+      merge(parts, scratch);
       return;
     }
     if (!bytes) {
-      tokenize_text(word, parts);
+      tokenize_text(word, scratch, parts);
       return;
     }
     scratch.text = to_byte_level(word);
-    tokenize_text(scratch.text, parts);
+    tokenize_text(scratch.text, scratch, parts);
     // One letter stands for one byte of the word.
     std::size_t at = 0;
     for (TokenPart& part : parts) {
@@ -106,15 +106,16 @@ class Bpe : public Model {
     }
   }
 
-  void tokenize_text(std::string_view word, std::vector<TokenPart>& parts) const {
-    if (ignore_merges_) {
+  void tokenize_text(std::string_view word, ModelScratch& scratch, std::vector<TokenPart>& parts) const {
+    // With dropout `tokenizers` takes no word as a whole.
+    if (ignore_merges_ && dropout(scratch) == 0) {
       if (const TokenId whole = vocabulary().find(word); whole >= 0) {
         parts.push_back({whole, static_cast<std::uint32_t>(word.size())});
         return;
       }
     }
     start_from_characters(word, parts);
-    merge(parts);
+    merge(parts, scratch);
   }
 
   // False if a byte's letter is not in the vocabulary.
@@ -168,12 +169,14 @@ class Bpe : public Model {
     flush();
   }
 
-  void merge(std::vector<TokenPart>& parts) const {
+  float dropout(const ModelScratch& scratch) const { return std::max(dropout_, scratch.dropout); }
+
+  void merge(std::vector<TokenPart>& parts, ModelScratch& scratch) const {
     if (parts.size() < 2) return;
-    if (parts.size() <= most_scanned)
+    if (parts.size() <= most_scanned && dropout(scratch) == 0)
       merge_short(parts);
     else
-      merge_long(parts);
+      merge_long(parts, dropout(scratch), scratch.random);
   }
 
   void merge_short(std::vector<TokenPart>& parts) const {
@@ -196,7 +199,7 @@ class Bpe : public Model {
     parts.resize(count);
   }
 
-  void merge_long(std::vector<TokenPart>& parts) const {
+  void merge_long(std::vector<TokenPart>& parts, float dropout, std::minstd_rand& random) const {
     constexpr std::uint32_t none = UINT32_MAX;
     struct Link {
       std::uint32_t before, after;
@@ -222,9 +225,19 @@ class Bpe : public Model {
         start.push_back(found);
     }
     std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(start));
+    std::vector<Candidate> passed_over;  // until another merge is done
+    std::uniform_real_distribution<float> chance;
     while (!queue.empty()) {
       const Candidate top = queue.top();
       queue.pop();
+      if (dropout > 0) {
+        if (chance(random) < dropout) {
+          passed_over.push_back(top);
+          continue;
+        }
+        for (const Candidate& candidate : passed_over) queue.push(candidate);
+        passed_over.clear();
+      }
       const std::uint32_t next = links[top.at].after;
       // A candidate is stale once one of its two has been joined to something else.
       if (parts[top.at].id != top.left || next == none || parts[next].id != top.right) continue;
@@ -246,6 +259,7 @@ class Bpe : public Model {
   static constexpr std::size_t most_scanned = 48;
 
   std::string unknown_, prefix_, suffix_;
+  float dropout_;
   bool has_unknown_, fuse_unknown_, byte_fallback_, ignore_merges_;
   TokenId unknown_id_;
   MergeTable merges_;

@@ -124,8 +124,25 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
   return result;
 }
 
+namespace {
+
+// What chance does to text number `number` follows from the seed alone.
+void set_dropout(Scratch& scratch, const EncodeOptions& options, std::size_t number) {
+  if (options.dropout < 0 || options.dropout > 1)
+    fail("dropout: expected a probability, found {}", options.dropout);
+  scratch.model.dropout = static_cast<float>(options.dropout);
+  if (options.dropout == 0) return;
+  std::uint64_t mixed = options.seed + 0x9e3779b97f4a7c15u * (number + 1);  // splitmix64
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+  scratch.model.random.seed(static_cast<std::uint32_t>(mixed >> 32));
+}
+
+}  // namespace
+
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   const auto scratch = state_->scratch.borrow();
+  set_dropout(*scratch, options, 0);
   Encoding encoding = state_->encode(text, nullptr, options, *scratch);
   if (state_->padding)
     pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
@@ -136,6 +153,7 @@ Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) 
 Encoding Tokenizer::encode_pair(std::string_view text, std::string_view pair,
                                 const EncodeOptions& options) const {
   const auto scratch = state_->scratch.borrow();
+  set_dropout(*scratch, options, 0);
   Encoding encoding = state_->encode(text, &pair, options, *scratch);
   if (state_->padding)
     pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
@@ -148,8 +166,10 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts
   std::vector<Encoding> encodings(texts.size());
   parallel_for(texts.size(), 16, [&](std::size_t begin, std::size_t end) {
     const auto scratch = state_->scratch.borrow();
-    for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t i = begin; i < end; ++i) {
+      set_dropout(*scratch, options, i);
       encodings[i] = state_->encode(texts[i], nullptr, options, *scratch);
+    }
   });
   if (state_->padding) {
     std::size_t longest = 0;

@@ -8,10 +8,10 @@ namespace attend {
 namespace {
 
 std::vector<TokenIds> encode(const Tokenizer& tokenizer, std::span<const std::string> texts,
-                             bool special_tokens) {
+                             EncodeOptions options) {
+  options.with_details = false;
   std::vector<TokenIds> all;
-  for (const Encoding& encoding :
-       tokenizer.encode_batch(texts, {.special_tokens = special_tokens, .with_details = false}))
+  for (const Encoding& encoding : tokenizer.encode_batch(texts, options))
     all.emplace_back(encoding.ids.begin(), encoding.ids.end());
   return all;
 }
@@ -39,13 +39,13 @@ std::vector<std::string> cut_at_lines(const std::string& text) {
 
 SequenceToSequence::SequenceToSequence(const Tokenizer& tokenizer, std::span<const std::string> sources,
                                        std::span<const std::string> targets, std::int64_t start_token,
-                                       std::int64_t max_length)
-    : start_token_(start_token) {
+                                       std::int64_t max_length, double bpe_dropout)
+    : tokenizer_(tokenizer), bpe_dropout_(bpe_dropout), start_token_(start_token), max_length_(max_length) {
   if (sources.size() != targets.size())
     fail("the source has {} lines and the target {}: line n of one must belong to line n of the other",
          sources.size(), targets.size());
-  std::vector<TokenIds> source_ids = encode(tokenizer, sources, true),
-                        target_ids = encode(tokenizer, targets, true);
+  std::vector<TokenIds> source_ids = encode(tokenizer, sources, {}),
+                        target_ids = encode(tokenizer, targets, {});
   std::size_t empty = 0, too_long = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto longest = static_cast<std::int64_t>(std::max(source_ids[i].size(), target_ids[i].size()));
@@ -56,11 +56,27 @@ SequenceToSequence::SequenceToSequence(const Tokenizer& tokenizer, std::span<con
     else {
       sources_.push_back(std::move(source_ids[i]));
       targets_.push_back(std::move(target_ids[i]));
+      if (bpe_dropout > 0) {
+        source_texts_.push_back(sources[i]);
+        target_texts_.push_back(targets[i]);
+      }
     }
   }
   if (empty > 0) warn("left out {} pairs with an empty side", empty);
   if (too_long > 0) warn("left out {} pairs with more than {} tokens", too_long, max_length);
   if (sources_.empty()) fail("no pair of lines is left to learn from");
+}
+
+void SequenceToSequence::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
+  if (bpe_dropout_ == 0) return;
+  Random random(seed, epoch);
+  const auto cut_anew = [&](const std::vector<std::string>& texts, std::vector<TokenIds>& ids) {
+    std::vector<TokenIds> cut = encode(tokenizer_, texts, {.dropout = bpe_dropout_, .seed = random.next()});
+    for (std::size_t i = 0; i < ids.size(); ++i)  // smaller pieces are more of them, perhaps too many
+      if (static_cast<std::int64_t>(cut[i].size()) <= max_length_) ids[i] = std::move(cut[i]);
+  };
+  cut_anew(source_texts_, sources_);
+  cut_anew(target_texts_, targets_);
 }
 
 std::int64_t SequenceToSequence::tokens(std::int64_t example) const {
@@ -88,7 +104,7 @@ CausalLanguageModel::CausalLanguageModel(const Tokenizer& tokenizer, const std::
                                          std::int64_t length)
     : length_(length) {
   for (const std::string& file : files)
-    for (const TokenIds& ids : encode(tokenizer, cut_at_lines(read_file(file)), false))
+    for (const TokenIds& ids : encode(tokenizer, cut_at_lines(read_file(file)), {.special_tokens = false}))
       text_.insert(text_.end(), ids.begin(), ids.end());
   if (static_cast<std::int64_t>(text_.size()) <= length)
     fail("{}: {} tokens are too few for blocks of {}", fmt::join(files, ", "), text_.size(), length);

@@ -28,18 +28,25 @@ using TokenIds = std::vector<std::int64_t>;
 class SequenceToSequence : public Objective {
  public:
   // Line n of `targets` belongs to line n of `sources`; Error if the numbers of lines differ. Pairs with an
-  // empty side, or one longer than `max_length` tokens, are left out with a warning.
+  // empty side, or one longer than `max_length` tokens, are left out with a warning. With `bpe_dropout` the
+  // words of every epoch are cut anew (Provilkov et al. 2020, arXiv:1910.13267); the tokenizer must outlive
+  // the objective.
   SequenceToSequence(const Tokenizer& tokenizer, std::span<const std::string> sources,
-                     std::span<const std::string> targets, std::int64_t start_token, std::int64_t max_length);
+                     std::span<const std::string> targets, std::int64_t start_token, std::int64_t max_length,
+                     double bpe_dropout = 0);
 
+  void begin_epoch(std::uint64_t seed, std::int64_t epoch) override;
   std::int64_t examples() const override { return static_cast<std::int64_t>(sources_.size()); }
   std::int64_t tokens(std::int64_t example) const override;
   LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
                double label_smoothing) const override;
 
  private:
+  const Tokenizer& tokenizer_;
+  double bpe_dropout_;
+  std::vector<std::string> source_texts_, target_texts_;  // for bpe_dropout_
   std::vector<TokenIds> sources_, targets_;
-  std::int64_t start_token_;
+  std::int64_t start_token_, max_length_;
 };
 
 // Causal language modelling (Radford et al. 2018): every token is predicted from those before it in a block

@@ -23,44 +23,47 @@ head -20 train.target >held.target
 attend tokenizer train --model bpe --preset translation --vocab-size 300 --output fresh train.source train.target 2>log
 attend init marian fresh --set preset=transformer-tiny --set encoder_layers=1 --set decoder_layers=1 2>>log
 
-train() { # train OUTPUT [OPTION...]
-  local output=$1
-  shift
-  attend train --model fresh --train train.source train.target --validation held.source held.target \
-    --output "$output" --steps 60 --batch-tokens 256 --warmup 20 --dropout 0.2 --validate-every 5 --average 3 "$@"
+common=(train --model fresh --train train.source train.target --validation held.source held.target
+  --batch-tokens 256 --warmup 20 --dropout 0.2 --validate-every 5 --average 3)
+train() { # train OUTPUT STEPS [OPTION...]
+  "$attend" "${common[@]}" --output "$1" --steps "$2" "${@:3}"
 }
 
-train whole 2>>log
+train whole 60 2>>log
 
 # SIGKILL at any moment: what is there loads, and the run ends with the same weights as the undisturbed one.
 kills=0
-for wait in 0.35 0.5 0.42 0.6 0.47 0.8; do
-  train killed --resume 2>>log &
+for wait in 0.25 0.3 0.35 0.28 0.4 0.32; do
+  "$attend" "${common[@]}" --output killed --steps 60 --resume 2>>log & # not a function: $! must be attend itself
   sleep $wait
   kill -9 $! 2>/dev/null && kills=$((kills + 1))
   wait $! 2>/dev/null || true
 done
-train killed --resume 2>>log
+train killed 60 --resume 2>>log
 [ "$kills" -gt 0 ] || fail "nothing was killed: the test is too slow to test anything"
 cmp whole/model.safetensors killed/model.safetensors || fail "a killed and resumed run ends with other weights"
 if find killed -name '*.tmp' | grep -q .; then fail "left behind: $(find killed -name '*.tmp')"; fi
 
 # Stopped politely: saves, says how to go on, exits with 130.
-train stopped --steps 100000 2>stopped.log &
-until [ -e stopped/checkpoints ]; do sleep 0.05; done
-if train stopped 2>second.log; then fail "two runs write to one directory"; fi
+"$attend" "${common[@]}" --output stopped --steps 100000 2>stopped.log &
+stopped=$!
+for _ in {1..600}; do
+  if [ -e stopped/checkpoints ]; then break; fi
+  sleep 0.05
+done
+if train stopped 60 2>second.log; then fail "two runs write to one directory"; fi
 grep -q "another run is writing here" second.log || fail "the second run said: $(cat second.log)"
-kill -TERM $!
+kill -TERM $stopped
 status=0
-wait $! || status=$?
+wait $stopped || status=$?
 [ $status = 130 ] || fail "stopped politely, it exits with $status"
 grep -q "stopped and saved at step [0-9]*; the same command with --resume" stopped.log || fail "$(tail -2 stopped.log)"
-if train stopped 2>again.log; then fail "it began anew where a run has been"; fi
+if train stopped 60 2>again.log; then fail "it began anew where a run has been"; fi
 grep -q -- "--resume goes on with it" again.log || fail "$(cat again.log)"
 
 # A disk that is full when a checkpoint is to be written (here: files may grow to 100 kB).
 status=0
-(trap '' XFSZ; ulimit -f 100; train full 2>full.log) || status=$?
+(trap '' XFSZ; ulimit -f 100; train full 60 2>full.log) || status=$?
 [ $status = 1 ] || fail "on a full disk it exits with $status: $(tail -1 full.log)"
 grep -q "safetensors: cannot write: File too large" full.log || fail "$(tail -1 full.log)"
 if [ -e full/model.safetensors ] || find full -name '*.safetensors' -path '*/step-*' ! -path '*unfinished*' | grep -q .; then

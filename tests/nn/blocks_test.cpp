@@ -25,8 +25,8 @@ ModelSpec encoder_decoder(NormOrder order) {
   ModelSpec spec;
   spec.encoder = StackSpec{embeddings, {layer, layer}, last};
   spec.decoder = StackSpec{embeddings, {decoder_layer, decoder_layer}, last};
-  spec.head = LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}},
-                                    .bias = true};
+  spec.language_model = LanguageModelHeadSpec{
+      .transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
   spec.initializer_range = 0.5;
   return spec;
 }

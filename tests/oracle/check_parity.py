@@ -18,7 +18,7 @@ import torch
 from transformers import AutoConfig
 
 from common import Attend, AttendFailed, Finding, Runner, Table, Tensors, compare, relative_error
-from forward import LAYOUTS, InputMaker, Original, layouts_of, make_inputs
+from forward import LAYOUTS, InputMaker, Original, has_loss, layouts_of, make_inputs
 from models import CASES, make_model
 from stand_in import Exact, Spoiled, StandIn
 
@@ -42,7 +42,7 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
                 original, exact = Original.load(directory), Original.load(directory, torch.float64)
                 for layout in layouts_of(CASES[name].family, CASES[name].head):
                     inputs = make_inputs(original.model.config, layout, seed)
-                    gradients = "labels" in inputs
+                    gradients = has_loss(inputs)
                     wanted = original.run(inputs, gradients=gradients)
                     cells = [name, seed, layout, len(wanted)]
                     try:
@@ -79,6 +79,15 @@ def alone(inputs: Tensors, row: int) -> Tensors:
     return single
 
 
+def batch_output(head: str) -> str:
+    """The output that a sentence alone and in a batch is compared by."""
+    if head.endswith("ForQuestionAnswering"):
+        return "start_logits"
+    if head.endswith("ForPreTraining") and not head.startswith("Electra"):
+        return "prediction_logits"
+    return "last_hidden_state" if "For" not in head and "LMHead" not in head and "MT" not in head else "logits"
+
+
 def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, singles: int = 8) -> Table:
     table = Table(BATCH_COLUMNS)
     for name in names:
@@ -88,8 +97,9 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
                 make_model(name, seed, directory)
                 config = AutoConfig.from_pretrained(directory)
                 maker = InputMaker(config, torch.Generator().manual_seed(seed), "right")
-                inputs = batch_inputs(maker, rows, min(config.max_position_embeddings, 64))
-                output = "last_hidden_state" if CASES[name].head == "BertModel" else "logits"
+                first = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta") else 0
+                inputs = batch_inputs(maker, rows, min(config.max_position_embeddings - first, 64))
+                output = batch_output(CASES[name].head)
                 error, same = 0.0, 0
                 chosen = torch.randperm(rows, generator=maker.generator)[:singles].tolist()
                 try:
@@ -98,8 +108,7 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
                         single = alone(inputs, row)
                         got = attend.forward(directory, single, states=False)[output][0]
                         wanted = together[output][row]
-                        if got.ndim == 2:  # [positions, width]
-                            wanted = wanted[: got.shape[0]]
+                        wanted = wanted[: got.shape[0]]  # of positions; scores of a sentence are as many already
                         error = max(error, relative_error(got, wanted)) if torch.isfinite(got).all() else float("inf")
                         same += torch.equal(got, wanted)
                 except (AttendFailed, KeyError, IndexError, RuntimeError) as problem:
@@ -139,7 +148,9 @@ def main() -> int:
     attend = Attend(options.attend.resolve())
     forward = check_forward(attend, names, options.seeds)
     print()
-    heads = {(CASES[n].family, CASES[n].head): n for n in reversed(names)}  # the first case of each head
+    heads = {  # the first case of each head; choices have no sentence of their own
+        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith("MultipleChoice")
+    }
     batch = check_batch(attend, sorted(heads.values()), options.seeds)
     print()
     return max(forward.status(), batch.status())

@@ -20,23 +20,25 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import load_model
+from models import BERT_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
 # too, as the original does); `targets` gives Marian only labels, from which it makes the decoder's inputs.
+ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
-    "bert": ["right", "left", "plain", "single"],
+    **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     "gpt2": ["right", "left", "positions", "plain", "single"],
-    "marian": ["right", "left", "targets", "single"],
+    **{family: ["right", "left", "positions", "plain", "single"] for family in ("gpt_neo", "gptj", "openai-gpt", "ctrl")},
+    **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100")},
 }
 
 
 def layouts_of(family: str, head: str) -> list[str]:
-    """Those in which the head's results mean something: BERT's pooler takes column 0, padded or not."""
-    pooled = family == "bert" and head != "BertForMaskedLM"
+    """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not."""
+    pooled = family in BERT_LIKE and not head.endswith(("ForMaskedLM", "ForTokenClassification", "ForQuestionAnswering"))
     return [layout for layout in LAYOUTS[family] if not (pooled and layout == "left")]
 
 
@@ -68,7 +70,7 @@ class InputMaker:
         keep = self.integers(0, 2, tuple(mask.shape)).bool()
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
-        if self.config.model_type == "gpt2":
+        if self.config.model_type in ("gpt2", "gpt_neo", "gptj", "openai-gpt", "ctrl"):
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)
@@ -95,15 +97,37 @@ class InputMaker:
             inputs["attention_mask"] = mask
         if layout == "positions":
             inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
-        if config.model_type == "marian":
+        if config.is_encoder_decoder:
             return inputs | self.make_targets(rows)
-        if config.model_type == "bert" and layout != "plain":
+        if config.model_type in BERT_LIKE and config.model_type != "distilbert" and layout != "plain":
             inputs["token_type_ids"] = self.integers(0, config.type_vocab_size, tuple(mask.shape)) * mask
-        head = config.architectures[0]
-        if layout != "single" and head != "BertModel":
-            sentences = head.endswith("SequenceClassification")
-            inputs["labels"] = self.sentence_labels(rows) if sentences else self.token_labels(mask, config.vocab_size)
+        if layout != "single":
+            inputs |= self.labels(config.architectures[0], mask)
+        if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
+            inputs = {n: t if n == "labels" else t[None] for n, t in inputs.items()}
         return inputs
+
+    def labels(self, head: str, mask: torch.Tensor) -> Tensors:
+        """What goes with the head, of the architecture's name."""
+        rows, vocabulary = mask.shape[0], self.config.vocab_size
+        kind = head[head.find("For") :] if "For" in head else head
+        if kind == "ForSequenceClassification":
+            return {"labels": self.sentence_labels(rows)}
+        if kind == "ForTokenClassification":
+            return {"labels": self.token_labels(mask, self.config.num_labels)}
+        if kind == "ForQuestionAnswering":
+            ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
+            return ends
+        if kind == "ForMultipleChoice":
+            return {"labels": self.integers(0, rows, (1,))}
+        if kind == "ForNextSentencePrediction":
+            return {"labels": self.integers(0, 2, (rows,))}
+        if kind == "ForPreTraining" and self.config.model_type == "electra":
+            return {"labels": self.integers(0, 2, tuple(mask.shape)) * mask}
+        if kind == "ForPreTraining":
+            second = "sentence_order_label" if self.config.model_type == "albert" else "next_sentence_label"
+            return {"labels": self.token_labels(mask, vocabulary), second: self.integers(0, 2, (rows,))}
+        return {} if head.endswith("Model") and "LMHead" not in head else {"labels": self.token_labels(mask, vocabulary)}
 
     def make_targets(self, rows: int) -> Tensors:
         config, layout = self.config, self.layout
@@ -139,7 +163,7 @@ class Original:
         model.config.use_cache = False
         if dtype == torch.float64 and model.config.model_type == "gpt2":
             model.loss_function = causal_loss  # the original's own rounds to float32
-            for block in model.transformer.h:
+            for block in getattr(model, "transformer", model).h:
                 block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic, but float32 only
         return cls(model, names)
 
@@ -174,6 +198,8 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
     """Zeroes what belongs to a padded position: rows, and for attentions columns too."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
+    if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other
+        source = source.flatten(0, 1)
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source
     rows = source if field.startswith("encoder_") else target
     columns = source if field == "cross_attentions" else rows
@@ -182,14 +208,18 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
             value = value * rows[:, None, :, None]
         if columns is not None:
             value = value * columns[:, None, None, :]
-    elif value.ndim == 3 and rows is not None:  # [batch, positions, width]
-        value = value * rows[:, :, None]
+    elif rows is not None and value.shape[:2] == rows.shape:  # [batch, positions, width] or [batch, positions]
+        value = value * rows.reshape(rows.shape + (1,) * (value.ndim - 2))
     return value
+
+
+def has_loss(inputs: Tensors) -> bool:
+    return any(name.endswith(("labels", "start_positions")) for name in inputs)
 
 
 def expect(directory: Path, inputs: Tensors) -> Tensors:
     """The original's outputs in float32, with gradients where the inputs give a loss."""
-    return Original.load(directory).run(inputs, gradients="labels" in inputs)
+    return Original.load(directory).run(inputs, gradients=has_loss(inputs))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ parameter is left at zero or one, so that nothing hides behind a bias or a norm 
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,21 @@ class Case:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
+
+
+def heads(family: str, prefix: str, names: str) -> dict[str, Case]:
+    """A case for each of the family's heads: "roberta-multiple-choice" for "ForMultipleChoice"."""
+
+    def dashed(head: str) -> str:
+        return re.sub("(?<=[a-z])(?=[A-Z])", "-", head.removeprefix("For")).lower()
+
+    return {
+        f"{family}-{dashed(name)}": Case(family, prefix + name, {} if "Model" == name else {"num_labels": 3} if
+                                         "Classification" in name else {}) for name in names.split()
+    }
+
+
 CASES: dict[str, Case] = {
     "bert-masked-lm": Case("bert", "BertForMaskedLM"),
     "bert-masked-lm-untied": Case("bert", "BertForMaskedLM", {"tie_word_embeddings": False, "hidden_act": "gelu_new"}),
@@ -70,6 +86,15 @@ CASES: dict[str, Case] = {
     ),
     "bert-multi-label-inferred": Case("bert", "BertForSequenceClassification", {"num_labels": 5}),
     "bert-model": Case("bert", "BertModel"),
+    **heads("bert", "Bert", "ForPreTraining ForNextSentencePrediction ForTokenClassification ForQuestionAnswering "
+            "ForMultipleChoice"),
+    **heads("roberta", "Roberta", f"Model ForMaskedLM {SCORES}"),
+    **heads("xlm-roberta", "XLMRoberta", "ForMaskedLM ForSequenceClassification"),
+    **heads("distilbert", "DistilBert", f"Model ForMaskedLM {SCORES}"),
+    **heads("electra", "Electra", f"Model ForPreTraining ForMaskedLM {SCORES}"),
+    "electra-same-width": Case("electra", "ElectraForMaskedLM", {"embedding_size": None, "hidden_act": "relu"}),
+    **heads("albert", "Albert", f"Model ForPreTraining ForMaskedLM {SCORES}"),
+    "albert-groups": Case("albert", "AlbertForMaskedLM", {"num_hidden_groups": 2, "inner_group_num": 2}),
     "gpt2": Case("gpt2", "GPT2LMHeadModel"),
     "gpt2-inverse-layer": Case("gpt2", "GPT2LMHeadModel", {"scale_attn_by_inverse_layer_idx": True}),
     "gpt2-unscaled": Case("gpt2", "GPT2LMHeadModel", {"scale_attn_weights": False}),
@@ -80,6 +105,17 @@ CASES: dict[str, Case] = {
     "gpt2-relu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "relu"}),
     "gpt2-gelu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "gelu"}),
     "gpt2-untied": Case("gpt2", "GPT2LMHeadModel", {"tie_word_embeddings": False}),
+    "openai-gpt": Case("openai-gpt", "OpenAIGPTLMHeadModel"),
+    "openai-gpt-model": Case("openai-gpt", "OpenAIGPTModel", {"afn": "relu"}),
+    "ctrl": Case("ctrl", "CTRLLMHeadModel"),
+    "ctrl-model": Case("ctrl", "CTRLModel"),
+    "gpt-neo": Case("gpt_neo", "GPTNeoForCausalLM"),
+    "gpt-neo-model": Case("gpt_neo", "GPTNeoModel"),
+    "gptj": Case("gptj", "GPTJForCausalLM"),
+    "gptj-all-rotated": Case("gptj", "GPTJForCausalLM", {"rotary_dim": None}),
+    "bart": Case("bart", "BartForConditionalGeneration"),
+    "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
+    "m2m-100": Case("m2m_100", "M2M100ForConditionalGeneration", {"scale_embedding": True}),
     "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
     "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
     "marian-gelu": Case("marian", "MarianMTModel", {"activation_function": "gelu", "scale_embedding": True}),
@@ -92,15 +128,35 @@ CASES: dict[str, Case] = {
 }
 
 
+BERT_LIKE = {
+    "bert": transformers.BertConfig,
+    "roberta": transformers.RobertaConfig,
+    "xlm-roberta": transformers.XLMRobertaConfig,
+    "distilbert": transformers.DistilBertConfig,
+    "electra": transformers.ElectraConfig,
+    "albert": transformers.AlbertConfig,
+}
+
+
 def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     settings = dict(case.settings)
-    if case.family == "bert":
+    if case.family in BERT_LIKE:
         fields: dict[str, Any] = dict(
             vocab_size=size.vocabulary, hidden_size=size.width, num_hidden_layers=size.layers,
             num_attention_heads=size.heads, intermediate_size=size.feed_forward,
-            max_position_embeddings=size.positions,
+            max_position_embeddings=size.positions, type_vocab_size=2,
         )  # fmt: skip
-        return transformers.BertConfig(**(fields | settings))
+        if case.family == "distilbert":
+            fields = dict(
+                vocab_size=size.vocabulary, dim=size.width, n_layers=size.layers, n_heads=size.heads,
+                hidden_dim=size.feed_forward, max_position_embeddings=size.positions,
+            )  # fmt: skip
+        if case.family in ("electra", "albert"):
+            fields["embedding_size"] = size.width - 2
+        settings = {name: size.width if value is None else value for name, value in settings.items()}
+        return BERT_LIKE[case.family](**(fields | settings))
+    if case.family in ("gpt_neo", "gptj", "ctrl", "openai-gpt"):
+        return make_gpt_config(case, size)
     if case.family == "gpt2":
         fields = dict(
             vocab_size=size.vocabulary, n_embd=size.width, n_layer=size.layers, n_head=size.heads,
@@ -116,7 +172,32 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         pad_token_id=size.vocabulary - 1, decoder_start_token_id=size.vocabulary - 1, eos_token_id=0,
         forced_eos_token_id=0,
     )  # fmt: skip
-    return transformers.MarianConfig(**(fields | settings))
+    if case.family != "marian":  # ids as fairseq has them
+        fields |= dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None)
+    kinds = {"marian": transformers.MarianConfig, "bart": transformers.BartConfig, "m2m_100": transformers.M2M100Config}
+    return kinds[case.family](**(fields | settings))
+
+
+def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    width = size.width + size.width % 2 if case.family == "ctrl" else size.width
+    fields: dict[str, Any] = dict(
+        vocab_size=size.vocabulary, n_embd=width, n_layer=size.layers, n_head=size.heads, n_positions=size.positions,
+    )  # fmt: skip
+    if case.family == "gpt_neo":
+        fields = dict(
+            vocab_size=size.vocabulary, hidden_size=size.width, num_layers=size.layers, num_heads=size.heads,
+            max_position_embeddings=size.positions, window_size=4, intermediate_size=size.feed_forward,
+            attention_types=[[["global", "local", "local"][: size.layers], 1]],
+        )  # fmt: skip
+        fields["attention_types"] = [[["local", "global", "local", "local"][: size.layers], 1]]
+        return transformers.GPTNeoConfig(**(fields | case.settings), bos_token_id=1, eos_token_id=1)
+    if case.family == "gptj":
+        rotary = size.head_width // 2 * 2 if "rotary_dim" in case.settings else max(2, size.head_width // 4 * 2)
+        return transformers.GPTJConfig(**fields, rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1,
+                                       eos_token_id=1)  # fmt: skip
+    if case.family == "ctrl":
+        return transformers.CTRLConfig(**fields, dff=size.feed_forward, **case.settings)
+    return transformers.OpenAIGPTConfig(**(fields | case.settings))
 
 
 def randomize(

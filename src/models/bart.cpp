@@ -1,0 +1,70 @@
+// BART: Lewis et al. 2019, arXiv:1910.13461. Checkpoints: facebook/bart-*.
+#include "base/error.h"
+#include "models/encoder_decoder.h"
+
+namespace attend {
+namespace {
+
+constexpr SequenceToSequenceRelative relative = {
+    .embedding_norm = true, .vocabulary = 50265, .padding_id = 1};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  // Its position table begins with two rows for ids that are never looked up.
+  const LearnedPositions positions{.count = config.integer({"max_position_embeddings"}, relative.positions),
+                                   .offset = 2};
+  model.encoder = read_stack(config, relative, /*decoder=*/false);
+  model.decoder = read_stack(config, relative, /*decoder=*/true);
+  model.encoder->embeddings.positions = model.decoder->embeddings.positions = positions;
+  if (architecture == "BartForConditionalGeneration")
+    model.language_model = LanguageModelHeadSpec{
+        .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec&) {
+  std::vector<WeightName> table = sequence_to_sequence_weights(/*share_embeddings=*/true);
+  table.push_back(
+      {"model.{encoder|decoder}.embed_positions.weight", "{encoder|decoder}.embeddings.positions"});
+  return table;
+}
+
+Json fresh_config(std::string_view preset) {
+  if (!preset.empty() && preset != "base") fail("bart has no preset \"{}\"; it has: base", preset);
+  return {{"model_type", "bart"},
+          {"architectures", {"BartForConditionalGeneration"}},
+          {"is_encoder_decoder", true},
+          {"vocab_size", relative.vocabulary},
+          {"d_model", 768},
+          {"encoder_layers", 6},
+          {"encoder_attention_heads", 12},
+          {"encoder_ffn_dim", 3072},
+          {"decoder_layers", 6},
+          {"decoder_attention_heads", 12},
+          {"decoder_ffn_dim", 3072},
+          {"activation_function", "gelu"},
+          {"dropout", 0.1},
+          {"max_position_embeddings", 1024},
+          {"init_std", 0.02},
+          {"bos_token_id", 0},
+          {"pad_token_id", 1},
+          {"eos_token_id", 2},
+          {"decoder_start_token_id", 2},
+          {"forced_eos_token_id", 2}};
+}
+
+}  // namespace
+
+extern const Family bart;
+const Family bart = {
+    .model_type = "bart",
+    .prefix = "model",
+    .architectures = {"BartForConditionalGeneration", "BartModel"},
+    .spec = spec,
+    .weights = weights,
+    .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

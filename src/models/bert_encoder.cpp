@@ -1,0 +1,114 @@
+#include "models/bert_encoder.h"
+
+#include "base/error.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+PositionSpec read_positions(const Fields& config, const BertRelative& relative) {
+  if (config.text({"position_embedding_type"}, "absolute") != "absolute")
+    fail("{}: position_embedding_type: only \"absolute\" is supported", config.source());
+  const std::int64_t rows = config.integer({"max_position_embeddings"}, 512);
+  if (!relative.positions_after_padding) return LearnedPositions{.count = rows};
+  const std::int64_t padding = config.integer({"pad_token_id"}, relative.padding_id, 0);
+  if (rows <= padding + 1)
+    fail("{}: max_position_embeddings: expected more than pad_token_id + 1, found {}", config.source(), rows);
+  return LearnedPositions{.count = rows - padding - 1, .offset = padding + 1, .skipped_id = padding};
+}
+
+}  // namespace
+
+StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
+  if (config.flag({"is_decoder"}, false)) fail("{}: is_decoder: only false is supported", config.source());
+  const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
+  const std::int64_t heads = config.integer({"num_attention_heads", "n_heads"}, relative.heads);
+  const std::int64_t head_size = read_head_size(config, width, heads);
+  const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};
+  const double dropout = read_dropout(config, {"hidden_dropout_prob", "dropout"}, relative.dropout);
+  const LayerSpec layer = {
+      .order = NormOrder::post,
+      .norm = norm,
+      .self_attention = {.heads = heads,
+                         .head_size = head_size,
+                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                         .dropout =
+                             read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"},
+                                          relative.dropout)},
+      .cross_attention = {},
+      .feed_forward = {.width = config.integer({"intermediate_size", "hidden_dim"}, relative.inner),
+                       .activation =
+                           read_activation(config, {"hidden_act", "activation"}, relative.activation)},
+      .dropout = dropout,
+  };
+  const std::int64_t narrow = relative.embedding_size ? config.integer({"embedding_size"}, 128) : width;
+  return {
+      .embeddings = {.vocabulary = config.integer({"vocab_size"}, relative.vocabulary),
+                     .width = narrow,
+                     .positions = read_positions(config, relative),
+                     .types = relative.types > 0 ? config.integer({"type_vocab_size"}, relative.types) : 0,
+                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1),
+                     .norm = norm,
+                     .dropout = dropout,
+                     .projected_width = narrow == width ? 0 : width},
+      .layers = std::vector<LayerSpec>(
+          config.integer({"num_hidden_layers", "n_layers"}, relative.layers, 1, 10000), layer),
+      .final_norm = {},
+      .weights_of = {},
+  };
+}
+
+std::vector<WeightName> bert_embedding_weights(const std::string& prefix) {
+  return {
+      // checkpoint, ours
+      {prefix + ".embeddings.word_embeddings.weight", "encoder.embeddings.tokens"},
+      {prefix + ".embeddings.position_embeddings.weight", "encoder.embeddings.positions"},
+      {prefix + ".embeddings.token_type_embeddings.weight", "encoder.embeddings.types"},
+      {prefix + ".embeddings.LayerNorm.{weight|bias}", "encoder.embeddings.norm.{weight|bias}"},
+  };
+}
+
+std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
+  const std::string layer = prefix + ".encoder.layer.{i}.", ours = "encoder.layers.{i}.";
+  return {
+      {layer + "attention.self.{query|key|value}.{weight|bias}",
+       ours + "self_attention.query_key_value.{weight|bias}"},
+      {layer + "attention.output.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
+      {layer + "attention.output.LayerNorm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {layer + "intermediate.dense.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {layer + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {layer + "output.LayerNorm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {prefix + ".pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
+  };
+}
+
+WeightName score_weights(const ModelSpec& model) {
+  const bool spans = model.scores && model.scores->kind == ScoreKind::question_answering;
+  return {spans ? "qa_outputs.{weight|bias}" : "classifier.{weight|bias}", "scores.out.{weight|bias}"};
+}
+
+Json fresh_bert_config(std::string_view model_type, std::string_view architecture,
+                       const BertRelative& relative) {
+  return {{"model_type", model_type},
+          {"architectures", {architecture}},
+          {"vocab_size", relative.vocabulary},
+          {"hidden_size", relative.width},
+          {"num_hidden_layers", relative.layers},
+          {"num_attention_heads", relative.heads},
+          {"intermediate_size", relative.inner},
+          {"hidden_act", relative.activation},
+          {"hidden_dropout_prob", relative.dropout},
+          {"attention_probs_dropout_prob", relative.dropout},
+          {"max_position_embeddings", relative.positions_after_padding ? 514 : 512},
+          {"type_vocab_size", relative.types},
+          {"initializer_range", 0.02},
+          {"layer_norm_eps", relative.norm_epsilon},
+          {"pad_token_id", relative.padding_id}};
+}
+
+std::vector<std::string_view> bert_optional_fields() {
+  return {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout", "tie_word_embeddings"};
+}
+
+}  // namespace attend

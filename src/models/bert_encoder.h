@@ -1,0 +1,35 @@
+// The encoder that BERT brought and that RoBERTa, ELECTRA, DistilBERT and ALBERT kept: what they share of
+// config.json, of the blocks and of the names in a checkpoint.
+#pragma once
+
+#include "models/family.h"
+
+namespace attend {
+
+// Where a relative of BERT goes its own way: what counts where its config is silent, and RoBERTa's positions,
+// which begin behind the padding id.
+struct BertRelative {
+  std::int64_t vocabulary = 30522, width = 768, layers = 12, heads = 12, inner = 3072, types = 2;
+  std::int64_t padding_id = 0;
+  double norm_epsilon = 1e-12, dropout = 0.1;
+  std::string_view activation = "gelu";
+  bool positions_after_padding = false;
+  bool embedding_size = false;  // the config may give the embeddings a width of their own
+};
+
+// Post-norm layers over token, position and type embeddings. Fields go by BERT's names or by DistilBERT's.
+StackSpec bert_encoder(const Fields& config, const BertRelative& relative);
+
+// "bert.embeddings...", "bert.encoder.layer.N...", "bert.pooler..." under another prefix.
+std::vector<WeightName> bert_embedding_weights(const std::string& prefix);
+std::vector<WeightName> bert_layer_weights(const std::string& prefix);
+
+// The matrix of the scores over labels: "qa_outputs" for spans, "classifier" for everything else.
+WeightName score_weights(const ModelSpec& model);
+
+// config.json of a fresh model, and the fields that it may hold besides.
+Json fresh_bert_config(std::string_view model_type, std::string_view architecture,
+                       const BertRelative& relative);
+std::vector<std::string_view> bert_optional_fields();
+
+}  // namespace attend

@@ -1,0 +1,85 @@
+// DistilBERT: Sanh et al. 2019, arXiv:1910.01108: BERT of half the depth, without token types and pooler.
+// Checkpoints: distilbert/*.
+#include "base/error.h"
+#include "models/bert_encoder.h"
+
+namespace attend {
+namespace {
+
+constexpr BertRelative relative = {.layers = 6, .types = 0};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = bert_encoder(config, relative);
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  const LayerSpec& layer = model.encoder->layers.front();
+  if (architecture == "DistilBertForMaskedLM")
+    model.language_model = LanguageModelHeadSpec{
+        .transform = LanguageModelHeadSpec::Transform{layer.feed_forward.activation, layer.norm},
+        .bias = true,
+        .untied = !config.flag({"tie_word_embeddings"}, true)};
+  model.scores = read_score_head(config, architecture,
+                                 {.input = HeadInput::first_token,
+                                  .dense = Activation::relu,
+                                  .problem = {},
+                                  .dropout = read_dropout(config, {"seq_classif_dropout"}, 0.2)});
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  std::vector<WeightName> table = bert_embedding_weights("distilbert");
+  const std::string layer = "distilbert.transformer.layer.{i}.", ours = "encoder.layers.{i}.";
+  table.insert(table.end(),
+               {
+                   {layer + "attention.{q_lin|k_lin|v_lin}.{weight|bias}",
+                    ours + "self_attention.query_key_value.{weight|bias}"},
+                   {layer + "attention.out_lin.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
+                   {layer + "sa_layer_norm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+                   {layer + "ffn.lin1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+                   {layer + "ffn.lin2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+                   {layer + "output_layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+                   {"vocab_transform.{weight|bias}", "head.dense.{weight|bias}"},
+                   {"vocab_layer_norm.{weight|bias}", "head.norm.{weight|bias}"},
+                   {"vocab_projector.{weight|bias}", "head.{weight|bias}"},
+                   {"pre_classifier.{weight|bias}", "scores.dense.{weight|bias}"},
+                   score_weights(model),
+               });
+  return table;
+}
+
+Json fresh_config(std::string_view preset) {
+  if (!preset.empty() && preset != "base") fail("distilbert has no preset \"{}\"; it has: base", preset);
+  return {{"model_type", "distilbert"},
+          {"architectures", {"DistilBertForMaskedLM"}},
+          {"vocab_size", 30522},
+          {"dim", 768},
+          {"n_layers", 6},
+          {"n_heads", 12},
+          {"hidden_dim", 3072},
+          {"activation", "gelu"},
+          {"dropout", 0.1},
+          {"attention_dropout", 0.1},
+          {"seq_classif_dropout", 0.2},
+          {"max_position_embeddings", 512},
+          {"initializer_range", 0.02},
+          {"pad_token_id", 0}};
+}
+
+}  // namespace
+
+extern const Family distilbert;
+const Family distilbert = {
+    .model_type = "distilbert",
+    .prefix = "distilbert",
+    .architectures = {"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification",
+                      "DistilBertForTokenClassification", "DistilBertForQuestionAnswering",
+                      "DistilBertForMultipleChoice"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"distilbert.embeddings.position_ids",
+                "{vocab_transform|vocab_layer_norm|vocab_projector}.{weight|bias}"},
+    .optional_fields = bert_optional_fields(),
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,96 @@
+// ELECTRA: Clark et al. 2020, arXiv:2003.10555: BERT's encoder trained to tell which tokens a small generator
+// has replaced. Checkpoints: google/electra-*-{discriminator,generator}.
+#include "base/error.h"
+#include "models/bert_encoder.h"
+
+namespace attend {
+namespace {
+
+constexpr BertRelative relative = {.width = 256, .heads = 4, .inner = 1024, .embedding_size = true};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = bert_encoder(config, relative);
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  const LayerSpec& layer = model.encoder->layers.front();
+  const double dropout =
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+  if (architecture == "ElectraForMaskedLM") {
+    model.language_model =
+        LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::gelu, layer.norm},
+                              .bias = true,
+                              .untied = !config.flag({"tie_word_embeddings"}, true)};
+  } else if (architecture == "ElectraForPreTraining") {
+    model.scores = ScoreHeadSpec{.kind = ScoreKind::replaced_tokens,
+                                 .input = HeadInput::every_token,
+                                 .dense = layer.feed_forward.activation,
+                                 .labels = 1,
+                                 .problem = {}};
+  } else {
+    ScoreHeadSpec sentence = {.input = HeadInput::first_token,
+                              .dense = Activation::gelu,
+                              .problem = {},
+                              .dense_dropout = dropout,
+                              .dropout = dropout};
+    if (architecture == "ElectraForMultipleChoice") {
+      sentence.dense = read_activation(config, {"summary_activation"}, "gelu");
+      sentence.dense_dropout = 0;
+      sentence.dropout = read_dropout(config, {"summary_last_dropout"}, 0.1);
+    }
+    model.scores = read_score_head(config, architecture, sentence);
+  }
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  std::vector<WeightName> table = bert_embedding_weights("electra");
+  for (WeightName& row : bert_layer_weights("electra")) table.push_back(std::move(row));
+  table.push_back(
+      {"electra.embeddings_project.{weight|bias}", "encoder.embeddings.projection.{weight|bias}"});
+  table.push_back({"generator_predictions.dense.{weight|bias}", "head.dense.{weight|bias}"});
+  table.push_back({"generator_predictions.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"});
+  table.push_back({"generator_lm_head.{weight|bias}", "head.{weight|bias}"});
+  if (!model.scores) return table;
+  switch (model.scores->kind) {
+    case ScoreKind::replaced_tokens:
+      table.push_back({"discriminator_predictions.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back(
+          {"discriminator_predictions.dense_prediction.{weight|bias}", "scores.out.{weight|bias}"});
+      break;
+    case ScoreKind::sequence_classification:
+      table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+      break;
+    default:
+      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back(score_weights(model));
+  }
+  return table;
+}
+
+Json fresh_config(std::string_view preset) {
+  if (!preset.empty() && preset != "small") fail("electra has no preset \"{}\"; it has: small", preset);
+  Json config = fresh_bert_config("electra", "ElectraForPreTraining", relative);
+  config["embedding_size"] = 128;
+  return config;
+}
+
+}  // namespace
+
+extern const Family electra;
+const Family electra = {
+    .model_type = "electra",
+    .prefix = "electra",
+    .architectures = {"ElectraModel", "ElectraForPreTraining", "ElectraForMaskedLM",
+                      "ElectraForSequenceClassification", "ElectraForTokenClassification",
+                      "ElectraForQuestionAnswering", "ElectraForMultipleChoice"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"electra.embeddings.position_ids",
+                "discriminator_predictions.{dense|dense_prediction}.{weight|bias}",
+                "generator_predictions.{dense|LayerNorm}.{weight|bias}", "generator_lm_head.{weight|bias}"},
+    .optional_fields = bert_optional_fields(),
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,88 @@
+#include "models/encoder_decoder.h"
+
+#include <cmath>
+
+namespace attend {
+
+StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder) {
+  const std::int64_t width = config.integer({"d_model", "hidden_size"}, relative.width);
+  const std::int64_t heads =
+      decoder ? config.integer({"decoder_attention_heads"}, relative.heads)
+              : config.integer({"encoder_attention_heads", "num_attention_heads"}, relative.heads);
+  const std::int64_t head_size = read_head_size(config, width, heads);
+  const NormSpec norm{1e-5};
+  const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  const AttentionSpec attention = {
+      .heads = heads,
+      .head_size = head_size,
+      .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+      .causal = decoder,
+      .dropout = read_dropout(config, {"attention_dropout"}, relative.attention_dropout)};
+  AttentionSpec cross = attention;
+  cross.causal = false;
+  const LayerSpec layer = {
+      .order = relative.order,
+      .norm = norm,
+      .self_attention = attention,
+      .cross_attention = decoder ? std::optional(cross) : std::nullopt,
+      .feed_forward = {.width = decoder ? config.integer({"decoder_ffn_dim"}, relative.inner)
+                                        : config.integer({"encoder_ffn_dim"}, relative.inner),
+                       .activation = read_activation(config, {"activation_function"}, relative.activation),
+                       .dropout = read_dropout(config, {"activation_dropout"}, 0)},
+      .dropout = dropout,
+  };
+  const std::int64_t vocabulary = config.integer({"vocab_size"}, relative.vocabulary);
+  return {
+      .embeddings = {.vocabulary = decoder
+                                       ? config.maybe_integer({"decoder_vocab_size"}, 1).value_or(vocabulary)
+                                       : vocabulary,
+                     .width = width,
+                     .scale =
+                         config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
+                     .positions = {},
+                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1),
+                     .norm = relative.embedding_norm ? std::optional(norm) : std::nullopt,
+                     .dropout = dropout},
+      .layers = std::vector<LayerSpec>(
+          decoder ? config.integer({"decoder_layers"}, relative.layers, 1, 10000)
+                  : config.integer({"encoder_layers", "num_hidden_layers"}, relative.layers, 1, 10000),
+          layer),
+      .final_norm = relative.order == NormOrder::pre ? std::optional(norm) : std::nullopt,
+      .weights_of = {},
+  };
+}
+
+std::vector<WeightName> sequence_to_sequence_weights(bool share_embeddings) {
+  const std::string theirs = "model.{encoder|decoder}.layers.{i}.", ours = "{encoder|decoder}.layers.{i}.";
+  const std::string their_cross = "model.decoder.layers.{i}.encoder_attn",
+                    our_cross = "decoder.layers.{i}.cross_attention";
+  std::vector<WeightName> table = {
+      // checkpoint, ours
+      {theirs + "self_attn.{q_proj|k_proj|v_proj}.{weight|bias}",
+       ours + "self_attention.query_key_value.{weight|bias}"},
+      {theirs + "self_attn.out_proj.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
+      {theirs + "self_attn_layer_norm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {their_cross + ".q_proj.{weight|bias}", our_cross + ".query.{weight|bias}"},
+      {their_cross + ".{k_proj|v_proj}.{weight|bias}", our_cross + ".key_value.{weight|bias}"},
+      {their_cross + ".out_proj.{weight|bias}", our_cross + ".output.{weight|bias}"},
+      {their_cross + "_layer_norm.{weight|bias}", our_cross + "_norm.{weight|bias}"},
+      {theirs + "fc1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {theirs + "fc2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {theirs + "final_layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {"model.{encoder|decoder}.layernorm_embedding.{weight|bias}",
+       "{encoder|decoder}.embeddings.norm.{weight|bias}"},
+      {"model.{encoder|decoder}.layer_norm.{weight|bias}", "{encoder|decoder}.final_norm.{weight|bias}"},
+      {"lm_head.weight", "head.weight"},
+      {"final_logits_bias", "head.bias", WeightLayout::row, /*frozen=*/true},
+  };
+  if (share_embeddings)
+    table.push_back({.checkpoint = "model.shared.weight",
+                     .ours = "encoder.embeddings.tokens",
+                     .aliases = {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+                                 "lm_head.weight"}});
+  else
+    table.push_back({"model.{encoder|decoder}.embed_tokens.weight", "{encoder|decoder}.embeddings.tokens"});
+  return table;
+}
+
+}  // namespace attend

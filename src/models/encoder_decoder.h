@@ -1,0 +1,24 @@
+// The encoder-decoder that fairseq gave to Marian's port, BART and M2M-100: what they share of config.json,
+// of the blocks and of the names in a checkpoint.
+#pragma once
+
+#include "models/family.h"
+
+namespace attend {
+
+// Where a relative goes its own way.
+struct SequenceToSequenceRelative {
+  NormOrder order = NormOrder::post;
+  bool embedding_norm = false;  // BART's norm over the embeddings
+  std::int64_t vocabulary = 58101, width = 1024, layers = 12, heads = 16, inner = 4096, positions = 1024;
+  std::int64_t padding_id = 58100;
+  double attention_dropout = 0;
+  std::string_view activation = "gelu";
+};
+
+// One of the two stacks; the positions are the family's.
+StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder);
+
+std::vector<WeightName> sequence_to_sequence_weights(bool share_embeddings);
+
+}  // namespace attend

@@ -1,0 +1,89 @@
+// GPT-J: Wang & Komatsuzaki 2021, https://github.com/kingoflolz/mesh-transformer-jax: rotary positions,
+// attention and feed-forward side by side. Checkpoints: EleutherAI/gpt-j-6b.
+#include "base/error.h"
+#include "models/gpt_decoder.h"
+
+namespace attend {
+namespace {
+
+constexpr GptRelative relative = {.order = NormOrder::parallel,
+                                  .vocabulary = 50400,
+                                  .width = 4096,
+                                  .layers = 28,
+                                  .heads = 16,
+                                  .positions = 2048,
+                                  .dropout = 0};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.decoder = gpt_decoder(config, relative);
+  const std::int64_t head_size = model.decoder->layers.front().self_attention.head_size;
+  const std::int64_t rotary = config.maybe_integer({"rotary_dim"}, 2, head_size).value_or(head_size);
+  if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
+  const std::int64_t positions =
+      config.integer({"n_positions", "max_position_embeddings"}, relative.positions);
+  model.decoder->embeddings.positions = RotaryPositions{positions};
+  for (LayerSpec& layer : model.decoder->layers) {
+    layer.self_attention.rotary = rotary;
+    layer.self_attention.input_bias = layer.self_attention.output_bias = false;
+  }
+  model.language_model = gpt_head(config, architecture);
+  if (model.language_model) {
+    model.language_model->bias = true;
+    model.language_model->untied = !config.flag({"tie_word_embeddings"}, false);
+  }
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec&) {
+  const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
+  return {
+      // checkpoint, ours
+      {"transformer.wte.weight", "decoder.embeddings.tokens"},
+      {theirs + "ln_1.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {theirs + "attn.{q_proj|k_proj|v_proj}.weight", ours + "self_attention.query_key_value.weight"},
+      {theirs + "attn.out_proj.weight", ours + "self_attention.output.weight"},
+      {theirs + "mlp.fc_in.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
+      {"lm_head.{weight|bias}", "head.{weight|bias}"},
+  };
+}
+
+Json fresh_config(std::string_view preset) {
+  if (!preset.empty() && preset != "6b") fail("gptj has no preset \"{}\"; it has: 6b", preset);
+  return {{"model_type", "gptj"},
+          {"architectures", {"GPTJForCausalLM"}},
+          {"vocab_size", 50400},
+          {"n_positions", 2048},
+          {"n_embd", 4096},
+          {"n_layer", 28},
+          {"n_head", 16},
+          {"rotary_dim", 64},
+          {"activation_function", "gelu_new"},
+          {"resid_pdrop", 0.0},
+          {"embd_pdrop", 0.0},
+          {"attn_pdrop", 0.0},
+          {"layer_norm_epsilon", 1e-5},
+          {"initializer_range", 0.02},
+          {"tie_word_embeddings", false},
+          {"bos_token_id", 50256},
+          {"eos_token_id", 50256}};
+}
+
+}  // namespace
+
+extern const Family gptj;
+const Family gptj = {
+    .model_type = "gptj",
+    .prefix = "transformer",
+    .architectures = {"GPTJForCausalLM", "GPTJModel"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"transformer.h.{i}.attn.{bias|masked_bias|embed_positions}"},
+    .optional_fields = {"n_inner"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,83 @@
+// M2M-100: Fan et al. 2020, arXiv:2010.11125: many languages to many. Checkpoints: facebook/m2m100_*.
+#include "base/error.h"
+#include "models/encoder_decoder.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+constexpr SequenceToSequenceRelative relative = {.order = NormOrder::pre,
+                                                 .vocabulary = 128112,
+                                                 .padding_id = 1,
+                                                 .attention_dropout = 0.1,
+                                                 .activation = "relu"};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  const std::int64_t padding = config.integer({"pad_token_id"}, relative.padding_id, 0);
+  const SinusoidalPositions positions{
+      .count = config.integer({"max_position_embeddings"}, relative.positions, 1, 1 << 20),
+      .offset = padding + 1,
+      .skipped_id = padding,
+      .ends_included = true};
+  model.encoder = read_stack(config, relative, /*decoder=*/false);
+  model.decoder = read_stack(config, relative, /*decoder=*/true);
+  if (model.encoder->embeddings.width < 4)
+    fail("{}: d_model: expected at least 4, found {}", config.source(), model.encoder->embeddings.width);
+  for (StackSpec* stack : {&*model.encoder, &*model.decoder}) {
+    stack->embeddings.positions = positions;
+    if (!config.has({"scale_embedding"}))
+      stack->embeddings.scale = std::sqrt(static_cast<double>(stack->embeddings.width));
+  }
+  if (architecture == "M2M100ForConditionalGeneration")
+    model.language_model =
+        LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec&) {
+  return sequence_to_sequence_weights(/*share_embeddings=*/true);
+}
+
+Json fresh_config(std::string_view preset) {
+  if (!preset.empty() && preset != "418M") fail("m2m_100 has no preset \"{}\"; it has: 418M", preset);
+  return {{"model_type", "m2m_100"},
+          {"architectures", {"M2M100ForConditionalGeneration"}},
+          {"is_encoder_decoder", true},
+          {"vocab_size", relative.vocabulary},
+          {"d_model", 1024},
+          {"encoder_layers", 12},
+          {"encoder_attention_heads", 16},
+          {"encoder_ffn_dim", 4096},
+          {"decoder_layers", 12},
+          {"decoder_attention_heads", 16},
+          {"decoder_ffn_dim", 4096},
+          {"activation_function", "relu"},
+          {"dropout", 0.1},
+          {"attention_dropout", 0.1},
+          {"max_position_embeddings", 1024},
+          {"scale_embedding", true},
+          {"init_std", 0.02},
+          {"bos_token_id", 0},
+          {"pad_token_id", 1},
+          {"eos_token_id", 2},
+          {"decoder_start_token_id", 2}};
+}
+
+}  // namespace
+
+extern const Family m2m_100;
+const Family m2m_100 = {
+    .model_type = "m2m_100",
+    .prefix = "model",
+    .architectures = {"M2M100ForConditionalGeneration", "M2M100Model"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"model.{encoder|decoder}.embed_positions.weights"},
+    .optional_fields = {"tie_word_embeddings", "activation_dropout"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,86 @@
+// RoBERTa: Liu et al. 2019, arXiv:1907.11692. XLM-R: Conneau et al. 2019, arXiv:1911.02116: the same model
+// over a hundred languages. Checkpoints: FacebookAI/roberta-*, FacebookAI/xlm-roberta-*.
+#include "base/error.h"
+#include "models/bert_encoder.h"
+
+namespace attend {
+namespace {
+
+constexpr BertRelative relative = {
+    .vocabulary = 50265, .padding_id = 1, .norm_epsilon = 1e-12, .positions_after_padding = true};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = bert_encoder(config, relative);
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  if (architecture.ends_with("ForMaskedLM"))
+    model.language_model = LanguageModelHeadSpec{
+        .transform = LanguageModelHeadSpec::Transform{Activation::gelu, model.encoder->layers.front().norm},
+        .bias = true,
+        .untied = !config.flag({"tie_word_embeddings"}, true)};
+  // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
+  const double dropout =
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+  const bool choice = architecture.ends_with("ForMultipleChoice");
+  ScoreHeadSpec sentence = {.input = choice ? HeadInput::pooled : HeadInput::first_token,
+                            .dense = {},
+                            .problem = {},
+                            .dense_dropout = dropout,
+                            .dropout = dropout};
+  if (!choice) sentence.dense = Activation::tanh;
+  model.scores = read_score_head(config, architecture, sentence);
+  model.pooler = choice || architecture.ends_with("Model");
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  std::vector<WeightName> table = bert_embedding_weights("roberta");
+  for (WeightName& row : bert_layer_weights("roberta")) table.push_back(std::move(row));
+  table.push_back({"lm_head.dense.{weight|bias}", "head.dense.{weight|bias}"});
+  table.push_back({"lm_head.layer_norm.{weight|bias}", "head.norm.{weight|bias}"});
+  table.push_back({.checkpoint = "lm_head.bias", .ours = "head.bias", .aliases = {"lm_head.decoder.bias"}});
+  table.push_back({"lm_head.decoder.weight", "head.weight"});
+  table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+  if (model.scores && model.scores->dense)
+    table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  else
+    table.push_back(score_weights(model));
+  return table;
+}
+
+Family make_family(std::string_view model_type, const std::vector<std::string_view>& architectures,
+                   Json (*fresh_config)(std::string_view)) {
+  return {
+      .model_type = model_type,
+      .prefix = "roberta",
+      .architectures = architectures,
+      .spec = spec,
+      .weights = weights,
+      .ignored = {"roberta.embeddings.position_ids", "roberta.pooler.dense.{weight|bias}",
+                  "lm_head.{bias|decoder.weight|decoder.bias}", "lm_head.{dense|layer_norm}.{weight|bias}"},
+      .optional_fields = bert_optional_fields(),
+      .fresh_config = fresh_config};
+}
+
+}  // namespace
+
+extern const Family roberta, xlm_roberta;
+const Family roberta =
+    make_family("roberta",
+                {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
+                 "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
+                [](std::string_view preset) -> Json {
+                  if (!preset.empty() && preset != "base")
+                    fail("roberta has no preset \"{}\"; it has: base", preset);
+                  return fresh_bert_config("roberta", "RobertaForMaskedLM", relative);
+                });
+const Family xlm_roberta = make_family(
+    "xlm-roberta",
+    {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
+     "XLMRobertaForTokenClassification", "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
+    [](std::string_view preset) -> Json {
+      if (!preset.empty() && preset != "base") fail("xlm-roberta has no preset \"{}\"; it has: base", preset);
+      return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", relative);
+    });
+
+}  // namespace attend

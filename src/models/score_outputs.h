@@ -1,0 +1,31 @@
+// Scores over labels as transformers' heads give them, with their losses.
+#pragma once
+
+#include "models/padded.h"
+#include "nn/transformer.h"
+
+#include <map>
+#include <string>
+
+namespace attend {
+
+// What a pass ended with.
+struct ScoreRows {
+  Tensor hidden, pooled;  // [T, d]; [B, d] or undefined
+  const Padded& layout;
+  const Offsets& offsets;
+  std::int64_t choices;  // texts to a question, for multiple choice
+};
+
+// The names of the label inputs that go with this head.
+std::vector<std::string> label_inputs(const ScoreHeadSpec& spec);
+
+// Puts the scores into `out` and returns the loss, or nothing without labels. Error for labels of the wrong
+// shape or range.
+Tensor put_scores(std::map<std::string, Tensor>& out, const std::map<std::string, Tensor>& inputs,
+                  Transformer& network, const ScoreRows& rows, Pass& pass);
+
+// Mean squared error; cross-entropy against label numbers [B]; binary cross-entropy against 0/1 [B, labels].
+Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem);
+
+}  // namespace attend
