@@ -1,0 +1,37 @@
+// SentencePiece's precompiled normalization rules ("charsmap"): which text is replaced by which.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::tokenizers {
+
+class Charsmap {
+ public:
+  Charsmap() = default;  // no rules
+  // The bytes of a model file. `source` names the file and the field in errors.
+  Charsmap(std::string_view bytes, const std::string& source);
+
+  struct Rule {
+    std::size_t length;            // of the text that is replaced
+    std::string_view replacement;  // valid as long as this map
+  };
+  // The longest rule that begins `text`, as SentencePiece wants it.
+  std::optional<Rule> find_longest(std::string_view text) const;
+  // The shortest, which is what `tokenizers` takes.
+  std::optional<Rule> find_shortest(std::string_view text) const;
+
+ private:
+  // Calls visit(length, value) for every rule that begins `text`, the shortest first, until it says false.
+  template <class Visit>
+  void find_prefixes(std::string_view text, Visit visit) const;
+  std::optional<std::string_view> replacement(std::uint32_t value) const;
+
+  std::vector<std::uint32_t> units_;
+  std::string replacements_;  // each ends with a zero byte
+};
+
+}  // namespace attend::tokenizers
