@@ -127,7 +127,7 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json, const std::st
   if (type == "Punctuation") return make_punctuation_pre_tokenizer(json, source);
   if (type == "Digits") return make_digits_pre_tokenizer(json, source);
   if (type == "FixedLength") return std::make_unique<FixedLength>(json, source);
-  if (type == "UnicodeScripts") fail("{}: the pre-tokenizer UnicodeScripts is not supported yet", source);
+  if (type == "UnicodeScripts") return make_scripts_pre_tokenizer();
   fail("{}: there is no pre-tokenizer '{}'", source, type);
 }
 

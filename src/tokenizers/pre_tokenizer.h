@@ -25,6 +25,7 @@ std::unique_ptr<PreTokenizer> make_split_pre_tokenizer(const Json& json, const s
 std::unique_ptr<PreTokenizer> make_punctuation_pre_tokenizer(const Json& json, const std::string& source);
 std::unique_ptr<PreTokenizer> make_digits_pre_tokenizer(const Json& json, const std::string& source);
 std::unique_ptr<PreTokenizer> make_delimiter_pre_tokenizer(const Json& json, const std::string& source);
+std::unique_ptr<PreTokenizer> make_scripts_pre_tokenizer();
 std::unique_ptr<PreTokenizer> make_metaspace_pre_tokenizer(const Json& json, const std::string& source);
 
 }  // namespace attend::tokenizers
