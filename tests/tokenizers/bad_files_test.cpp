@@ -82,7 +82,7 @@ TEST_F(BadFile, Vocabulary) {
   expect(with_model(R"("type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"])"), {"merges[0]", "'ab'"});
   expect(with_model(R"("type":"BPE","vocab":{"a":0,"b":1},"merges":["a b c"])"), {"merges[0]", "a b c"});
   expect(with_model(R"("type":"BPE","vocab":{"a":0,"b":1},"merges":[["a"]])"), {"expected ','"});
-  expect(with_model(R"("type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[])"), {"dropout"});
+  expect(with_model(R"("type":"BPE","dropout":1.5,"vocab":{"a":0},"merges":[])"), {"dropout"});
   expect(with_model(R"("type":"BPE","dropout":"x","vocab":{"a":0},"merges":[])"), {"dropout"});
   expect(with_model(R"("type":"Unigram","unk_id":5,"vocab":[["a",-1]])"), {"unk_id", "5"});
   expect(with_model(R"("type":"Unigram","vocab":[["a"]])"), {"expected ','"});
