@@ -59,7 +59,10 @@ struct EncodeOptions {
 // Thread-safe: any number of threads may call the const functions of one tokenizer.
 class Tokenizer {
  public:
-  // A tokenizer.json, or a directory that holds one. Error with the file and the field if it is not valid.
+  // A tokenizer.json; a directory that holds one or else the files that transformers' slow tokenizers read
+  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory:
+  // Marian's target.spm, for source.spm is what the directory stands for. Error with the file and the field
+  // if it is not valid.
   static Tokenizer from_file(const std::filesystem::path& path);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -203,7 +203,9 @@ int tokenize(int argc, char** argv) {
                 "with \"text\" and, for a pair, \"text_pair\".",
                 "echo 'A dog runs.' | attend tokenize MODEL --json");
   CLI::App& app = parser.app();
-  app.add_option("model", options.model, "A tokenizer.json or a directory that holds one")->required();
+  app.add_option("model", options.model,
+                 "A tokenizer.json, or a directory with one or another kind of vocabulary")
+      ->required();
   app.add_option("text", options.texts, "Texts");
   app.add_flag("--json", options.json, "One JSON object per text, with ids, offsets and all the rest");
   app.add_flag("--pair", options.pair, "A line holds two texts with a tab between them");
@@ -219,7 +221,9 @@ int tokenize(int argc, char** argv) {
                "Only count the tokens of a file's lines (in place of a text), and time it");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  Tokenizer tokenizer = Tokenizer::from_file(options.model);
+  std::filesystem::path model = options.model;
+  if (options.target && file_exists(model / "target.spm")) model /= "target.spm";
+  Tokenizer tokenizer = Tokenizer::from_file(model);
   apply(options, tokenizer, app);
   if (options.count)
     count_tokens(options, tokenizer);

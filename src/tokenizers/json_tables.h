@@ -4,7 +4,9 @@
 
 #include "formats/json.h"
 #include "tokenizers/model.h"
+#include "tokenizers/normalizer.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,10 @@ namespace attend::tokenizers {
 struct TokenizerJson {
   Json fields;  // the whole file, but for model.vocab and model.merges
   ModelTables tables;
+  // What no tokenizer.json can say, from other files: this model instead of that of the tables, and this
+  // normalizer instead of the fields normalizer and pre_tokenizer, which are the nearest that can be written.
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Normalizer> normalizer;
 };
 
 // `source` names the file in errors.

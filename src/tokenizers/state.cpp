@@ -72,16 +72,23 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   const auto field = [&](const char* name) { return fields.contains(name) ? fields.at(name) : Json(); };
   if (const Json version = field("version"); !version.is_null() && version != "1.0")
     fail("{}: version is {}, expected \"1.0\"", source, version.dump());
-  if (!fields.contains("model") || !fields.at("model").is_object())
+  if (!json.model && (!fields.contains("model") || !fields.at("model").is_object()))
     fail("{}: the field model is missing", source);
-  model = make_model(fields.at("model"), std::move(json.tables), source + ": model");
+  model = json.model ? std::move(json.model)
+                     : make_model(fields.at("model"), std::move(json.tables), source + ": model");
   parts = Json::object();
   const auto make = [&](const char* name, auto& part, auto maker) {
     parts[name] = field(name);
     if (!parts[name].is_null()) part = maker(parts[name], source + ": " + name, 0);
   };
-  make("normalizer", normalizer, make_normalizer);
-  make("pre_tokenizer", pre_tokenizer, make_pre_tokenizer);
+  if (json.normalizer) {
+    parts["normalizer"] = field("normalizer");
+    parts["pre_tokenizer"] = field("pre_tokenizer");
+    normalizer = std::move(json.normalizer);
+  } else {
+    make("normalizer", normalizer, make_normalizer);
+    make("pre_tokenizer", pre_tokenizer, make_pre_tokenizer);
+  }
   make("post_processor", post_processor, make_post_processor);
   make("decoder", decoder, make_decoder);
   if (const Json value = field("truncation"); !value.is_null())

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "tokenizers/encoding.h"
 #include "tokenizers/scratch.h"
+#include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/state.h"
 #include "tokenizers/vocabulary_files.h"
 
@@ -52,9 +53,13 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
-  if (!std::filesystem::is_directory(path))
-    return Tokenizer(
-        std::make_unique<State>(read_tokenizer_json(read_file(path), path.string()), path.string()));
+  if (!std::filesystem::is_directory(path)) {
+    const std::string kind = path.extension().string();
+    return Tokenizer(std::make_unique<State>(kind == ".model" || kind == ".spm"
+                                                 ? read_sentencepiece_files(path)
+                                                 : read_tokenizer_json(read_file(path), path.string()),
+                                             path.string()));
+  }
   const std::filesystem::path file = path / "tokenizer.json";
   if (std::filesystem::exists(file)) return from_file(file);
   return Tokenizer(std::make_unique<State>(read_vocabulary_files(path), path.string()));

@@ -83,12 +83,6 @@ std::uint16_t compute_classes(char32_t c) {
   return result;
 }
 
-// The combining class in Unicode 9, the version of the normal forms: no code point that is not a mark has
-// one.
-int combining_class(char32_t c) {
-  return is(c, mark) ? utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class : 0;
-}
-
 // A full decomposition: up to 18 code points (U+FDFA).
 struct Decomposition {
   std::array<utf8proc_int32_t, 32> values;
@@ -193,6 +187,12 @@ const std::uint16_t* detail::fill_page(std::size_t page) {
     return expected;
   }
   return filled;  // stays until the program ends
+}
+
+// The combining class in Unicode 9, the version of the normal forms: no code point that is not a mark has
+// one.
+int combining_class(char32_t c) {
+  return is(c, mark) ? utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class : 0;
 }
 
 std::size_t count(std::string_view text) {

@@ -59,6 +59,8 @@ inline unsigned encoded_size(char32_t c) {
 std::size_t count(std::string_view text);  // code points
 bool is_ascii(std::string_view text);
 
+int combining_class(char32_t c);  // 0: it stands for itself
+
 // One code point of a rewritten text and what it stands for in the text before: 0, it replaces one code
 // point; 1, it is inserted; -n, it replaces one code point and the n that follow are dropped.
 struct Step {

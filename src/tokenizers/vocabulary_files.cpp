@@ -2,47 +2,21 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "tokenizers/bpe_files.h"
+#include "tokenizers/sentencepiece_files.h"
+#include "tokenizers/tokenizer_config.h"
+
+#include <map>
 
 namespace attend::tokenizers {
 namespace {
 
-// tokenizer_config.json, or an empty object.
-Json read_config(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "tokenizer_config.json";
-  return std::filesystem::exists(path) ? read_json(path) : Json::object();
-}
-
-// A special token is a text, or an object with its "content".
-std::string token_name(const Json& config, const char* field, const char* otherwise) {
-  if (!config.contains(field)) return otherwise;
-  const Json& value = config.at(field);
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_object() && value.contains("content") && value.at("content").is_string())
-    return value.at("content").get<std::string>();
-  return otherwise;
-}
-
-Json special_token(const Vocabulary& vocabulary, const std::string& token) {
-  return {{"id", vocabulary.find(token)},
-          {"content", token},
-          {"single_word", false},
-          {"lstrip", false},
-          {"rstrip", false},
-          {"normalized", false},
-          {"special", true}};
-}
-
-Json special_piece(const std::string& token, int type) {
-  return {{"SpecialToken", {{"id", token}, {"type_id", type}}}};
-}
-Json sequence_piece(const char* name, int type) {
-  return {{"Sequence", {{"id", name}, {"type_id", type}}}};
-}
-
 // BERT: [CLS] A [SEP] B [SEP].
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "vocab.txt";
-  const Json config = read_config(directory);
+  const TokenizerConfig config(directory);
+  if (config.family() == "TransfoXL" || config.family() == "transfo-xl")
+    fail("{}: the word vocabulary of Transformer-XL is not supported", path.string());
   TokenizerJson result;
   Vocabulary& vocabulary = result.tables.vocabulary;
   result.tables.has_vocabulary = true;
@@ -51,34 +25,33 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
     vocabulary.add(std::string_view(line).substr(0, end), static_cast<std::int64_t>(vocabulary.size()),
                    path.string());
   }
-  const std::string unknown = token_name(config, "unk_token", "[UNK]"),
-                    begin = token_name(config, "cls_token", "[CLS]"),
-                    separator = token_name(config, "sep_token", "[SEP]");
-  Json added = Json::array(), specials = Json::object();
-  for (const std::string& token : {token_name(config, "pad_token", "[PAD]"), unknown, begin, separator,
-                                   token_name(config, "mask_token", "[MASK]")})
-    if (vocabulary.find(token) >= 0) added.push_back(special_token(vocabulary, token));
-  for (const std::string& token : {begin, separator}) {
-    if (vocabulary.find(token) < 0) fail("{}: the special token '{}' is missing", path.string(), token);
-    specials[token] = {{"id", token}, {"ids", {vocabulary.find(token)}}, {"tokens", {token}}};
+  const std::string unknown = config.token("unk_token", "[UNK]"), begin = config.token("cls_token", "[CLS]"),
+                    separator = config.token("sep_token", "[SEP]");
+  std::vector<TokenizerConfig::Token> specials;
+  std::map<std::string, std::size_t> ids;
+  for (const std::string& token : {config.token("pad_token", "[PAD]"), unknown, begin, separator,
+                                   config.token("mask_token", "[MASK]")}) {
+    const TokenId id = vocabulary.find(token);
+    if (id < 0) continue;
+    specials.push_back({token});
+    ids[token] = static_cast<std::size_t>(id);
   }
-  const Json single = {special_piece(begin, 0), sequence_piece("A", 0), special_piece(separator, 0)};
-  Json pair = single;
-  pair.push_back(sequence_piece("B", 1));
-  pair.push_back(special_piece(separator, 1));
-  const bool lowercase = config.value("do_lower_case", true);
+  for (const std::string& token : {begin, separator})
+    if (!ids.contains(token)) fail("{}: the special token '{}' is missing", path.string(), token);
+  const Fields& fields = config.fields();
+  const bool strips = fields.has({"strip_accents"});
   result.fields = {
       {"version", "1.0"},
-      {"added_tokens", added},
+      {"added_tokens", config.added_tokens(specials, vocabulary)},
       {"normalizer",
        {{"type", "BertNormalizer"},
         {"clean_text", true},
-        {"handle_chinese_chars", config.value("tokenize_chinese_chars", true)},
-        {"strip_accents", config.contains("strip_accents") ? config.at("strip_accents") : Json()},
-        {"lowercase", lowercase}}},
+        {"handle_chinese_chars", fields.flag({"tokenize_chinese_chars"}, true)},
+        {"strip_accents", strips ? Json(fields.flag({"strip_accents"})) : Json()},
+        {"lowercase", fields.flag({"do_lower_case"}, true)}}},
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-      {"post_processor",
-       {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", specials}}},
+      {"post_processor", template_processor(begin + " $A " + separator,
+                                            begin + " $A " + separator + " $B:1 " + separator + ":1", ids)},
       {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
       {"model",
        {{"type", "WordPiece"},
@@ -88,48 +61,22 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
   return result;
 }
 
-// GPT-2: byte-level BPE, nothing added.
-TokenizerJson read_vocab_json(const std::filesystem::path& directory) {
-  const std::filesystem::path vocabulary_path = directory / "vocab.json",
-                              merges_path = directory / "merges.txt";
-  const Json config = read_config(directory);
-  TokenizerJson result = read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(vocabulary_path) + "}}",
-                                             vocabulary_path.string());
-  std::size_t number = 0;
-  for (const std::string& line : read_lines(merges_path)) {
-    ++number;
-    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
-    result.tables.add_merge_line(line, merges_path.string());
-  }
-  result.tables.has_merges = true;
-  const bool prefix = config.value("add_prefix_space", false);
-  const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}};
-  Json added = Json::array();
-  if (const std::string end = token_name(config, "eos_token", "<|endoftext|>");
-      result.tables.vocabulary.find(end) >= 0)
-    added.push_back(special_token(result.tables.vocabulary, end));
-  result.fields = {
-      {"version", "1.0"},
-      {"added_tokens", added},
-      {"pre_tokenizer", byte_level},
-      {"post_processor", {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", false}}},
-      {"decoder", byte_level},
-      {"model", {{"type", "BPE"}}}};
-  return result;
-}
-
 }  // namespace
 
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory) {
-  const auto has = [&](const char* name) { return std::filesystem::exists(directory / name); };
+  const auto has = [&](const char* name) { return file_exists(directory / name); };
+  if (const auto model = find_sentencepiece(directory)) return read_sentencepiece_files(*model);
   if (has("vocab.txt")) return read_vocab_txt(directory);
-  if (has("vocab.json") && has("merges.txt")) return read_vocab_json(directory);
-  for (const char* name :
-       {"source.spm", "spiece.model", "sentencepiece.bpe.model", "spm.model", "tokenizer.model"})
+  if (has("vocab.json") && has("merges.txt")) return read_bpe_files(directory);
+  for (const char* name : {"vocab.pkl", "vocab.bin"})
     if (has(name))
-      fail("{}: holds {}, a SentencePiece model, which is not supported yet; tokenizer.json is",
-           directory.string(), name);
-  fail("{}: found no tokenizer.json, vocab.txt, or vocab.json with merges.txt", directory.string());
+      fail(
+          "{}: a pickle may run any program and is not read; load it in Python with transformers 4.35 or "
+          "older "
+          "and write its words, one a line, to vocab.txt",
+          (directory / name).string());
+  fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
+       directory.string());
 }
 
 }  // namespace attend::tokenizers

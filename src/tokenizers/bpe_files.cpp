@@ -1,0 +1,233 @@
+#include "tokenizers/bpe_files.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tokenizers/model_renamed.h"
+#include "tokenizers/tokenizer_config.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace attend::tokenizers {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Family;
+struct Files {
+  const Family& family;
+  const TokenizerConfig& config;
+  ModelTables vocabulary;                                   // without merges
+  std::vector<std::pair<std::string, std::string>> merges;  // in the order of merges.txt
+  std::string merges_source;
+};
+
+struct Role {
+  const char* name;
+  const char* token;  // where the directory says nothing
+  bool left_strip = false;
+};
+struct Family {
+  std::vector<std::string_view> names;  // of tokenizer classes and model types
+  std::vector<Role> roles;
+  const char *single, *pair;  // roles and texts; empty: nothing is added
+  TokenizerJson (*read)(Files files);
+};
+
+TokenizerJson read_byte_level(Files files);
+TokenizerJson read_gpt(Files files);
+TokenizerJson read_ctrl(Files files);
+
+const std::vector<Family>& families() {
+  static const std::vector<Role> gpt2 = {
+      {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}};
+  static const std::vector<Role> roberta = {
+      {"bos_token", "<s>"},   {"eos_token", "</s>"}, {"unk_token", "<unk>"},        {"sep_token", "</s>"},
+      {"pad_token", "<pad>"}, {"cls_token", "<s>"},  {"mask_token", "<mask>", true}};
+  static const std::vector<Role> deberta = {
+      {"bos_token", "[CLS]"}, {"eos_token", "[SEP]"}, {"unk_token", "[UNK]"},        {"sep_token", "[SEP]"},
+      {"pad_token", "[PAD]"}, {"cls_token", "[CLS]"}, {"mask_token", "[MASK]", true}};
+  static const std::vector<Family> all = {
+      {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, gpt2, "", "", read_byte_level},
+      {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"},
+       roberta,
+       "cls_token $A sep_token",
+       "cls_token $A sep_token sep_token $B sep_token",
+       read_byte_level},
+      {{"Deberta", "deberta"},
+       deberta,
+       "cls_token $A sep_token",
+       "cls_token $A sep_token $B:1 sep_token:1",
+       read_byte_level},
+      {{"OpenAIGPT", "openai-gpt"}, {{"unk_token", "<unk>"}}, "", "", read_gpt},
+      {{"CTRL", "ctrl"}, {{"unk_token", "<unk>"}}, "", "", read_ctrl}};
+  return all;
+}
+
+const Family& family_of(const TokenizerConfig& config, const fs::path& directory) {
+  std::string known;
+  for (const Family& family : families()) {
+    if (std::find(family.names.begin(), family.names.end(), config.family()) != family.names.end())
+      return family;
+    known += (known.empty() ? "" : ", ") + std::string(family.names[0]) + "Tokenizer";
+  }
+  fail("{}: vocab.json and merges.txt of '{}' cannot be read, expected one of {}; a tokenizer.json can",
+       directory.string(), config.family(), known);
+}
+
+std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& path) {
+  std::vector<std::pair<std::string, std::string>> merges;
+  std::size_t number = 0;
+  for (const std::string& line : read_lines(path)) {
+    ++number;
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    const std::size_t space = line.find(' ');
+    if (space == 0 || space == line.npos || space + 1 == line.size() ||
+        line.find(' ', space + 1) != line.npos)
+      fail("{}: line {} is '{}', expected two tokens and a space between them", path.string(), number, line);
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return merges;
+}
+
+std::string token_of(const Files& files, std::string_view role) {
+  for (const Role& each : files.family.roles)
+    if (each.name == role) return files.config.token(role, each.token);
+  return "";
+}
+
+// added_tokens and post_processor, where the family has them. `otherwise` is the post-processor where it adds
+// nothing.
+void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const Json& otherwise,
+                        Json& fields) {
+  std::vector<TokenizerConfig::Token> specials;
+  for (const Role& role : files.family.roles)
+    // GPT-2's end of text is the only token it adds, and a vocabulary of one's own may lack it.
+    if (const std::string token = token_of(files, role.name);
+        *files.family.single != '\0' || vocabulary.find(token) >= 0)
+      specials.push_back({token, role.left_strip});
+  fields["added_tokens"] = files.config.added_tokens(specials, vocabulary);
+  fields["post_processor"] = otherwise;
+  if (*files.family.single == '\0') return;
+  std::map<std::string, std::size_t> ids;
+  for (const Json& token : fields["added_tokens"])
+    ids[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
+  std::map<std::string, std::string> tokens;
+  for (const Role& role : files.family.roles) tokens[role.name] = token_of(files, role.name);
+  const Json added = template_processor(files.config.fill_in(files.family.single, tokens),
+                                        files.config.fill_in(files.family.pair, tokens), ids);
+  fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
+}
+
+void set_merges(ModelTables& tables, const Files& files) {
+  for (const auto& [left, right] : files.merges) tables.add_merge(left, right, files.merges_source);
+  tables.has_merges = true;
+}
+
+TokenizerJson read_byte_level(Files files) {
+  const bool prefix = files.config.fields().flag({"add_prefix_space"}, false);
+  const auto byte_level = [prefix](bool trim) {
+    return Json{
+        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", trim}, {"use_regex", true}};
+  };
+  TokenizerJson result;
+  result.fields = {{"version", "1.0"},
+                   {"pre_tokenizer", byte_level(true)},
+                   {"decoder", byte_level(true)},
+                   {"model", {{"type", "BPE"}}}};
+  // What adds special tokens trims the offsets too.
+  add_special_tokens(files, files.vocabulary.vocabulary, byte_level(*files.family.single != '\0'),
+                     result.fields);
+  result.tables = std::move(files.vocabulary);
+  set_merges(result.tables, files);
+  return result;
+}
+
+// GPT (Radford et al. 2018): BERT's words, lower-cased, and a mark at the end of each.
+TokenizerJson read_gpt(Files files) {
+  TokenizerJson result;
+  result.fields = {
+      {"version", "1.0"},
+      {"normalizer",
+       {{"type", "BertNormalizer"},
+        {"clean_text", true},
+        {"handle_chinese_chars", true},
+        {"strip_accents", nullptr},
+        {"lowercase", true}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"decoder", {{"type", "BPEDecoder"}, {"suffix", "</w>"}}},
+      {"model",
+       {{"type", "BPE"}, {"unk_token", token_of(files, "unk_token")}, {"end_of_word_suffix", "</w>"}}}};
+  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+  result.tables = std::move(files.vocabulary);
+  set_merges(result.tables, files);
+  return result;
+}
+
+// CTRL (Keskar et al. 2019): the merges mark the end of a word, "</w>"; the vocabulary marks what is not the
+// end, "@@". So BPE has a vocabulary of its own.
+TokenizerJson read_ctrl(Files files) {
+  static const std::string end = "</w>", more = "@@", unknown_name = "\n unknown";  // in no merge
+  const Vocabulary& outer = files.vocabulary.vocabulary;
+  const std::string unknown = token_of(files, "unk_token");
+  const TokenId unknown_id = outer.find(unknown);
+  if (unknown_id < 0) fail("{}: the unk_token '{}' is missing", files.config.fields().source(), unknown);
+
+  ModelTables inner;
+  inner.has_vocabulary = true;
+  std::vector<TokenId> ids;
+  const auto add = [&](const std::string& symbol) {
+    if (inner.vocabulary.find(symbol) >= 0) return;
+    inner.vocabulary.add(symbol, static_cast<std::int64_t>(inner.vocabulary.size()), files.merges_source);
+    const bool ends = symbol.ends_with(end);
+    const TokenId id = outer.find(ends ? symbol.substr(0, symbol.size() - end.size()) : symbol + more);
+    ids.push_back(id < 0 ? unknown_id : id);
+  };
+  add(unknown_name);
+  for (TokenId id = 0; id < outer.end_id(); ++id) {
+    if (!outer.contains(id)) continue;
+    const std::string token(outer.token(id));
+    add(token + end);
+    if (token.size() > more.size() && token.ends_with(more)) add(token.substr(0, token.size() - more.size()));
+  }
+  for (const auto& [left, right] : files.merges) {
+    add(left);
+    add(right);
+    add(left + right);
+  }
+  set_merges(inner, files);
+
+  TokenizerJson result;
+  result.fields = {
+      {"version", "1.0"},
+      {"pre_tokenizer",
+       {{"type", "Split"}, {"pattern", {{"Regex", R"(\S+\n?)"}}}, {"behavior", "Removed"}, {"invert", true}}},
+      {"decoder",
+       {{"type", "Sequence"},
+        {"decoders",
+         {{{"type", "Replace"}, {"pattern", {{"Regex", R"((?<!@@)\z)"}}}, {"content", " "}},
+          {{"type", "Replace"}, {"pattern", {{"Regex", R"(@@\z)"}}}, {"content", ""}},
+          {{"type", "Fuse"}},
+          {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}}};
+  add_special_tokens(files, outer, nullptr, result.fields);
+  const Json model = {{"type", "BPE"}, {"unk_token", unknown_name}, {"end_of_word_suffix", end}};
+  auto bpe = make_bpe(model, std::move(inner), files.merges_source);
+  result.model = make_renamed(std::move(bpe), std::move(files.vocabulary.vocabulary), std::move(ids));
+  return result;
+}
+
+}  // namespace
+
+TokenizerJson read_bpe_files(const fs::path& directory) {
+  const TokenizerConfig config(directory);
+  const fs::path vocabulary = directory / "vocab.json", merges = directory / "merges.txt";
+  Files files{
+      family_of(config, directory), config,
+      read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(vocabulary) + "}}", vocabulary.string())
+          .tables,
+      read_merges(merges), merges.string()};
+  return files.family.read(std::move(files));
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,61 @@
+// What SentencePiece's two models have in common: pieces, and what becomes of the parts of a text that are
+// none.
+#pragma once
+
+#include "tokenizers/sentencepiece.h"
+#include "tokenizers/trie.h"
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace attend::tokenizers {
+
+class SentencePieceBase : public Model {
+ public:
+  std::string tables() const override;
+
+ protected:
+  struct PieceInfo {
+    float score;
+    SentencePieceFile::Type type;
+  };
+  static constexpr TokenId no_piece = -1;
+
+  SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source);
+
+  // The parts of a normalized text, in order, appended to `parts`.
+  struct Part {
+    std::uint32_t begin, end;
+  };
+  virtual void segment(std::string_view text, std::vector<Part>& parts) const = 0;
+
+  // The pieces that a text may be cut into: normal, user-defined and unused ones. The value is the piece.
+  const Trie& trie() const { return trie_; }
+  TokenId find_piece(std::string_view text) const;  // no_piece: there is none
+  const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
+
+ private:
+  void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
+                     std::vector<TokenPart>& parts) const override;
+  void add_part(std::string_view text, std::vector<TokenPart>& parts) const;
+  bool add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const;
+
+  Trie trie_;
+  std::vector<PieceInfo> info_;
+  std::vector<TokenId> ids_;  // by piece
+  std::vector<double> scores_by_id_;
+  std::vector<std::pair<TokenId, TokenId>> merges_;  // for tables(); of BPE
+  bool has_merges_;
+  TokenId unknown_;
+  bool split_digit_comma_;
+  std::array<TokenId, 256> bytes_;  // ids; -1: no piece
+  bool byte_fallback_;
+};
+
+std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,
+                                                  const std::string& source);
+std::unique_ptr<Model> make_sentencepiece_bpe(const SentencePieceFile& file, PieceIds ids, Json fields,
+                                              const std::string& source);
+
+}  // namespace attend::tokenizers

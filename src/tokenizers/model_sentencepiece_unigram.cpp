@@ -1,0 +1,76 @@
+// Unigram (Kudo 2018, arXiv:1804.10959) with SentencePiece's arithmetic: the sums of scores are single
+// precision, and since ties are many ("---" is "--" "-" or "-" "--"), the rounding decides. Viterbi's
+// algorithm over the whole text in O(n m) for pieces of at most m bytes.
+#include "tokenizers/model_sentencepiece.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace attend::tokenizers {
+namespace {
+
+using Type = SentencePieceFile::Type;
+
+class SentencePieceUnigram : public SentencePieceBase {
+ public:
+  SentencePieceUnigram(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source)
+      : SentencePieceBase(file, std::move(ids), std::move(fields), source) {
+    float least = std::numeric_limits<float>::max();
+    greatest_ = std::numeric_limits<float>::lowest();
+    for (const SentencePieceFile::Piece& piece : file.pieces) {
+      if (piece.type != Type::normal) continue;
+      least = std::min(least, piece.score);
+      greatest_ = std::max(greatest_, piece.score);
+    }
+    constexpr float penalty = 10;
+    unknown_score_ = least - penalty;
+  }
+
+ private:
+  struct Node {
+    float score = 0;
+    std::uint32_t begin = 0;
+    bool reached = false;
+  };
+
+  void segment(std::string_view text, std::vector<Part>& parts) const override {
+    std::vector<Node> best(text.size() + 1);  // best[i]: how best to reach byte i
+    for (std::size_t at = 0; at < text.size();) {
+      const unsigned size = unicode::decode(text.data() + at).size;
+      const float here = best[at].score;
+      bool single = false;  // a piece for this one character
+      // The sum is compared before it is rounded.
+      const auto reach = [&](std::size_t length, auto score) {
+        Node& node = best[at + length];
+        if (node.reached && !(score > node.score)) return;
+        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), true};
+      };
+      trie().find_prefixes(text.substr(at), [&](std::size_t length, TokenId piece) {
+        const PieceInfo& found = info(piece);
+        if (found.type == Type::unused) return;
+        // A user-defined symbol always wins: it is as good as one best piece per byte.
+        const double score = found.type == Type::user_defined ? static_cast<float>(length) * greatest_ - 0.1
+                                                              : static_cast<double>(found.score);
+        reach(length, score + here);
+        single = single || length == size;
+      });
+      if (!single) reach(size, unknown_score_ + here);
+      at += size;
+    }
+    const std::size_t first = parts.size();
+    for (std::size_t end = text.size(); end > 0; end = best[end].begin)
+      parts.push_back({best[end].begin, static_cast<std::uint32_t>(end)});
+    std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());
+  }
+
+  float unknown_score_, greatest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,
+                                                  const std::string& source) {
+  return std::make_unique<SentencePieceUnigram>(file, std::move(ids), std::move(fields), source);
+}
+
+}  // namespace attend::tokenizers

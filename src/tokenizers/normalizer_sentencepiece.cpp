@@ -1,0 +1,120 @@
+// SentencePiece's own normalization (Kudo and Richardson 2018, arXiv:1808.06226): at every place the longest
+// rule is applied, runs of spaces become one, and spaces become the visible letter U+2581, one of them in
+// front of the text. O(n m) for rules of at most m bytes. `tokenizers` does the same nearly, but not quite
+// (normalizer_precompiled.cpp).
+#include "base/error.h"
+#include "tokenizers/charsmap.h"
+#include "tokenizers/sentencepiece.h"
+#include "tokenizers/trie.h"
+
+#include <algorithm>
+
+namespace attend::tokenizers {
+namespace {
+
+constexpr std::string_view letter = "\u2581";
+
+class SentencePiece : public Normalizer {
+ public:
+  SentencePiece(const SentencePieceFile& file, const std::string& source)
+      : add_prefix_(file.add_dummy_prefix),
+        remove_spaces_(file.remove_extra_whitespaces),
+        space_(file.escape_whitespaces ? letter : " "),
+        suffix_(file.whitespace_as_suffix) {
+    if (!file.charsmap.empty())
+      rules_ = Charsmap(file.charsmap, source + ": normalizer_spec.precompiled_charsmap");
+    for (const SentencePieceFile::Piece& piece : file.pieces)
+      if (piece.type == SentencePieceFile::Type::user_defined) kept_.add(piece.text, 0);
+  }
+
+  void apply(NormalizedText& text) const override {
+    if (text.text().empty()) return;
+    Output output{text, {}, {}};
+    const std::string_view old = text.text();
+    std::size_t at = 0;
+    if (remove_spaces_) {
+      for (Step step = next(old, 0); step.size > 0 && step.replacement == " "; step = next(old, at))
+        at += step.size;
+    }
+    if (at < old.size()) {
+      if (add_prefix_ && !suffix_) output.add(space_, at);
+      rewrite(old, at, output);
+      if (remove_spaces_)
+        while (output.text.ends_with(space_)) output.drop(space_.size());
+      if (add_prefix_ && suffix_) output.add(space_, old.size());
+    }
+    text = NormalizedText(std::move(output.text), std::move(output.alignment), text.source(), text.aligned());
+  }
+
+ private:
+  struct Step {
+    std::size_t size;  // of the text that is read; 0: the text is at its end
+    std::string_view replacement;
+  };
+  struct Output {
+    const NormalizedText& from;
+    std::string text;
+    std::vector<TextSpan> alignment;
+
+    // `content`, which stands for what lies at [at, at + size) of the text before.
+    void add(std::string_view content, std::size_t at, std::size_t size = 0) {
+      text += content;
+      if (text.size() > most_text) fail("a text grows to more than {} bytes when normalized", most_text);
+      if (!from.aligned()) return;
+      const auto& old = from.alignment();
+      TextSpan source{};
+      if (at < old.size()) source = {old[at].begin, size > 0 ? old[at + size - 1].end : old[at].begin};
+      alignment.resize(text.size(), source);
+    }
+    void drop(std::size_t size) {
+      text.resize(text.size() - size);
+      if (from.aligned()) alignment.resize(text.size());
+    }
+  };
+
+  // What stands at `at`, and what it becomes.
+  Step next(std::string_view text, std::size_t at) const {
+    if (at == text.size()) return {0, {}};
+    text.remove_prefix(at);
+    std::size_t size = 0;
+    kept_.find_prefixes(text, [&size](std::size_t length, TokenId) { size = length; });
+    if (size > 0) return {size, text.substr(0, size)};
+    if (const auto rule = rules_.find_longest(text)) return {rule->length, rule->replacement};
+    size = unicode::decode(text.data()).size;
+    return {size, text.substr(0, size)};
+  }
+
+  void rewrite(std::string_view old, std::size_t at, Output& output) const {
+    bool after_space = remove_spaces_;
+    for (Step step = next(old, at); step.size > 0; step = next(old, at)) {
+      std::string_view content = step.replacement;
+      while (after_space && content.starts_with(' ')) content.remove_prefix(1);
+      for (std::size_t i = 0; i < content.size();) {
+        const std::size_t size = unicode::decode(content.data() + i).size;
+        output.add(content[i] == ' ' ? space_ : content.substr(i, size), at, step.size);
+        i += size;
+      }
+      if (!content.empty()) after_space = remove_spaces_ && content.ends_with(' ');
+      at += step.size;
+      // A rule may end within a character only in a file that is not right.
+      while (at < old.size() && (old[at] & 0xC0) == 0x80) ++at;
+    }
+  }
+
+  static constexpr std::size_t most_text = std::size_t{1} << 31;
+
+  Charsmap rules_;
+  Trie kept_;  // user-defined symbols, which no rule touches
+  bool add_prefix_, remove_spaces_;
+  std::string_view space_;
+  bool suffix_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> make_sentencepiece_normalizer(const SentencePieceFile& file,
+                                                          const std::string& source) {
+  return std::make_unique<SentencePiece>(file, source);
+}
+
+}  // namespace attend::tokenizers

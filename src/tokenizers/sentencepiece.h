@@ -1,0 +1,37 @@
+// SentencePiece model files as tokenizers: exactly what SentencePiece itself makes of a text, which
+// `tokenizers` comes close to only.
+#pragma once
+
+#include "formats/sentencepiece.h"
+#include "tokenizers/model.h"
+#include "tokenizers/normalizer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attend::tokenizers {
+
+std::unique_ptr<Normalizer> make_sentencepiece_normalizer(const SentencePieceFile& file,
+                                                          const std::string& source);
+
+// Which ids the pieces have.
+struct PieceIds {
+  Vocabulary vocabulary;
+  std::vector<TokenId> ids;  // by piece; the unknown token's for what has no id of its own
+  TokenId unknown = 0;
+  // ALBERT, XLNet: a piece that ends with a digit and a comma is cut up again without the comma.
+  bool split_digit_comma = false;
+};
+
+// `fields` is what to_json() says about it; null: it cannot be written as a tokenizer.json.
+std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, PieceIds ids, Json fields,
+                                                const std::string& source);
+
+// The merges of BPE are not in the file: two pieces merge if the two together are a piece, the sooner the
+// higher its score. By rank; each merge is joined as in tokenizer.json, and pieces of the same score have the
+// order of their first halves.
+std::vector<std::pair<TokenId, TokenId>> sentencepiece_merges(const SentencePieceFile& file,
+                                                              const PieceIds& ids);
+
+}  // namespace attend::tokenizers

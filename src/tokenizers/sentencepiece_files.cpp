@@ -1,0 +1,266 @@
+#include "tokenizers/sentencepiece_files.h"
+
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "tokenizers/sentencepiece.h"
+#include "tokenizers/sentencepiece_families.h"
+#include "tokenizers/tokenizer_config.h"
+
+#include <algorithm>
+#include <map>
+
+namespace attend::tokenizers {
+namespace {
+
+namespace fs = std::filesystem;
+using Family = SentencePieceFamily;
+using Type = SentencePieceFile::Type;
+
+constexpr const char* space_letter = "\u2581";
+
+// One normalizer behind the other.
+class Chain : public Normalizer {
+ public:
+  explicit Chain(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
+  void apply(NormalizedText& text) const override {
+    for (const auto& part : parts_) part->apply(text);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Normalizer>> parts_;
+};
+
+const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
+  // What transformers' own names of the files say.
+  static const std::map<std::string, const char*> usual = {{"source.spm", "Marian"},
+                                                           {"target.spm", "Marian"}};
+  std::string name = config.family();
+  if (const auto file = usual.find(model.filename().string()); name.empty() && file != usual.end())
+    name = file->second;
+  if (const Family* found = find_sentencepiece_family(name)) return *found;
+  std::string known;
+  for (const Family& family : sentencepiece_families())
+    known += (known.empty() ? "" : ", ") + std::string(family.names[0]) + "Tokenizer";
+  fail(
+      "{}: the files beside it must say in tokenizer_config.json (tokenizer_class) or config.json "
+      "(model_type) how it is used; found '{}', expected one of {}",
+      model.string(), name, known);
+}
+
+// The tokens of the roles, by role.
+std::map<std::string, std::string> tokens_of(const Family& family, const TokenizerConfig& config) {
+  std::map<std::string, std::string> tokens;
+  for (const Family::Role& role : family.roles) tokens[role.name] = config.token(role.name, role.token);
+  return tokens;
+}
+
+PieceIds ids_in_file(const SentencePieceFile& file, const std::string& source) {
+  PieceIds result;
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    result.vocabulary.add(file.pieces[i].text, static_cast<std::int64_t>(i), source);
+    result.ids.push_back(static_cast<TokenId>(i));
+  }
+  result.unknown = static_cast<TokenId>(file.unknown);
+  return result;
+}
+
+PieceIds ids_of_fairseq(const SentencePieceFile& file, const std::string& source) {
+  static constexpr const char* first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+  PieceIds result;
+  for (const char* token : first)
+    result.vocabulary.add(token, static_cast<std::int64_t>(result.vocabulary.size()), source);
+  result.unknown = result.vocabulary.find("<unk>");
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    TokenId id = result.vocabulary.find(file.pieces[i].text);
+    if (i >= 3) {
+      id = static_cast<TokenId>(i) + 1;
+      result.vocabulary.add(file.pieces[i].text, id, source);
+    }
+    result.ids.push_back(id < 0 ? result.unknown : id);
+  }
+  return result;
+}
+
+PieceIds ids_of_vocab_json(const SentencePieceFile& file, const fs::path& path, const std::string& unknown) {
+  PieceIds result;
+  result.vocabulary =
+      std::move(read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(path) + "}}", path.string())
+                    .tables.vocabulary);
+  result.unknown = result.vocabulary.find(unknown);
+  if (result.unknown < 0) fail("{}: the unk_token '{}' is missing", path.string(), unknown);
+  for (const SentencePieceFile::Piece& piece : file.pieces) {
+    const TokenId id = result.vocabulary.find(piece.text);
+    result.ids.push_back(id < 0 ? result.unknown : id);
+  }
+  return result;
+}
+
+PieceIds ids_of(const Family& family, const SentencePieceFile& file, const TokenizerConfig& config,
+                const fs::path& model, const std::string& unknown) {
+  switch (family.ids) {
+    case Family::Ids::file:
+      return ids_in_file(file, model.string());
+    case Family::Ids::fairseq:
+      return ids_of_fairseq(file, model.string());
+    case Family::Ids::vocab_json:
+      break;
+  }
+  const bool separate = config.fields().flag({"separate_vocabs"}, false) && model.filename() == "target.spm";
+  return ids_of_vocab_json(file, model.parent_path() / (separate ? "target_vocab.json" : "vocab.json"),
+                           unknown);
+}
+
+std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const TokenizerConfig& config,
+                                                   std::map<std::string, std::string>& tokens,
+                                                   const Vocabulary& vocabulary) {
+  std::vector<TokenizerConfig::Token> list;
+  for (const Family::Role& role : family.roles) list.push_back({tokens.at(role.name), role.left_strip});
+  const Fields& fields = config.fields();
+  const std::int64_t sentinels =
+      family.sentinels == 0 ? 0 : fields.integer({"extra_ids"}, family.sentinels, 0, 10000);
+  for (std::int64_t i = sentinels; i-- > 0;)
+    list.push_back({"<extra_id_" + std::to_string(i) + ">", true, true});
+  if (family.has_languages) {
+    const std::string set = fields.text({"language_codes"}, "m2m100"),
+                      language = fields.text({"src_lang"}, "en");
+    const auto languages = m2m_languages(set);
+    if (std::find(languages.begin(), languages.end(), language) == languages.end())
+      fail("{}: src_lang is '{}', which is no language of the set '{}'", fields.source(), language, set);
+    for (const std::string_view name : languages) list.push_back({"__" + std::string(name) + "__"});
+    tokens["src_lang"] = "__" + language + "__";
+  }
+  if (family.has_language_codes)
+    for (TokenId id = 0; id < vocabulary.end_id(); ++id) {
+      if (!vocabulary.contains(id)) continue;
+      const std::string_view token = vocabulary.token(id);
+      if (token.starts_with(">>") && token.ends_with("<<"))
+        list.push_back({std::string(token), false, false, false});
+    }
+  return list;
+}
+
+// What a family does to the text before SentencePiece sees it, as normalizers of a tokenizer.json.
+Json clean_up(const Family& family, const Fields& config) {
+  const auto replace = [](const char* kind, const char* from, const char* to) {
+    return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
+  };
+  Json steps = Json::array();
+  if (family.cleans) {
+    if (config.flag({"remove_space"}, true)) {
+      steps.push_back(replace("Regex", R"(\s+)", " "));
+      steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+    }
+    steps.push_back(replace("String", "``", "\""));
+    steps.push_back(replace("String", "''", "\""));
+    if (!config.flag({"keep_accents"}, false)) {
+      steps.push_back({{"type", "NFKD"}});
+      steps.push_back({{"type", "StripAccents"}});
+    }
+  }
+  if (config.flag({"do_lower_case"}, family.lowercases)) steps.push_back({{"type", "Lowercase"}});
+  return steps;
+}
+
+// The nearest that a tokenizer.json can say.
+Json normalizer_fields(Json steps, const SentencePieceFile& file) {
+  if (!file.charsmap.empty())
+    steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(file.charsmap)}});
+  if (file.remove_extra_whitespaces) {
+    steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+  }
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+
+Json model_fields(const SentencePieceFile& file, const PieceIds& ids) {
+  if (file.kind == SentencePieceFile::Kind::unigram)
+    return {{"type", "Unigram"}, {"unk_id", ids.unknown}, {"byte_fallback", file.byte_fallback}};
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", ids.vocabulary.token(ids.unknown)},
+          {"continuing_subword_prefix", nullptr},
+          {"end_of_word_suffix", nullptr},
+          {"fuse_unk", true},
+          {"byte_fallback", file.byte_fallback},
+          {"ignore_merges", false}};
+}
+
+Json metaspace(const SentencePieceFile& file) {
+  return {{"type", "Metaspace"},
+          {"replacement", space_letter},
+          {"prepend_scheme", file.add_dummy_prefix ? "always" : "never"},
+          {"split", true}};
+}
+
+Json decoder(const SentencePieceFile& file) {
+  if (!file.byte_fallback) return metaspace(file);
+  Json steps = {{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}},
+                {{"type", "ByteFallback"}},
+                {{"type", "Fuse"}}};
+  if (file.add_dummy_prefix)
+    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return {{"type", "Sequence"}, {"decoders", steps}};
+}
+
+void refuse_what_is_missing(const Fields& config) {
+  if (config.flag({"split_by_punct"}, false))
+    fail("{}: split_by_punct is true, only false is supported", config.source());
+  if (!config.flag({"legacy"}, true))
+    warn(
+        "{}: legacy is false, but text behind a special token is read as the beginning of a word all the "
+        "same",
+        config.source());
+}
+
+}  // namespace
+
+std::optional<fs::path> find_sentencepiece(const fs::path& directory) {
+  for (const char* name : {"source.spm", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+                           "tokenizer.model", "sentencepiece.model"})
+    if (file_exists(directory / name)) return directory / name;
+  return {};
+}
+
+TokenizerJson read_sentencepiece_files(const fs::path& model) {
+  const std::string source = model.string();
+  const TokenizerConfig config(model.parent_path());
+  const Family& family = family_of(config, model);
+  refuse_what_is_missing(config.fields());
+  const SentencePieceFile file = read_sentencepiece(model);
+  auto tokens = tokens_of(family, config);
+  PieceIds ids = ids_of(family, file, config, model, tokens.at("unk_token"));
+  ids.split_digit_comma = family.cleans;
+
+  const Json added =
+      config.added_tokens(special_tokens(family, config, tokens, ids.vocabulary), ids.vocabulary);
+  std::map<std::string, std::size_t> ids_by_text;
+  for (const Json& token : added)
+    ids_by_text[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
+
+  const Json steps = clean_up(family, config.fields());
+  std::vector<std::unique_ptr<Normalizer>> normalizers;
+  for (const Json& step : steps) {
+    const std::string type = step.at("type").get<std::string>();
+    normalizers.push_back(type == "StripAccents" ? make_slow_strip_accents()
+                          : type == "Lowercase"  ? make_slow_lowercase()
+                                                 : make_normalizer(step, source));
+  }
+  normalizers.push_back(make_sentencepiece_normalizer(file, source));
+
+  TokenizerJson result;
+  Json fields = family.ids == Family::Ids::vocab_json ? Json() : model_fields(file, ids);
+  result.fields = {{"version", "1.0"},
+                   {"added_tokens", added},
+                   {"normalizer", normalizer_fields(steps, file)},
+                   {"pre_tokenizer", metaspace(file)},
+                   {"post_processor", template_processor(config.fill_in(family.single, tokens),
+                                                         config.fill_in(family.pair, tokens), ids_by_text)},
+                   {"decoder", decoder(file)}};
+  result.normalizer = std::make_unique<Chain>(std::move(normalizers));
+  result.model = make_sentencepiece_model(file, std::move(ids), std::move(fields), source);
+  return result;
+}
+
+}  // namespace attend::tokenizers

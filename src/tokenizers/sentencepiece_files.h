@@ -1,0 +1,18 @@
+// Directories with SentencePiece models instead of a tokenizer.json, as transformers' slow tokenizers read
+// them.
+#pragma once
+
+#include "tokenizers/json_tables.h"
+
+#include <filesystem>
+#include <optional>
+
+namespace attend::tokenizers {
+
+// The model that a directory's text is encoded with; nothing: it has none.
+std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::path& directory);
+
+// `model` with the files beside it, which say what family it is of and which tokens are special.
+TokenizerJson read_sentencepiece_files(const std::filesystem::path& model);
+
+}  // namespace attend::tokenizers

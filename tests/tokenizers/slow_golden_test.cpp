@@ -1,0 +1,119 @@
+// Directories without a tokenizer.json against what transformers' slow tokenizers make of them
+// (tests/oracle/make_slow_tokenizer_goldens.py).
+#include <attend/tokenizer.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/json.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = fs::path(ATTEND_TEST_DATA) / "slow_tokenizers";
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(root)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void check(const Tokenizer& tokenizer, const Json& cases) {
+  ASSERT_GT(cases.size(), 30u);
+  for (const Json& test : cases) {
+    const std::string text = test.at("text");
+    const Encoding encoding = test.contains("pair")
+                                  ? tokenizer.encode_pair(text, test.at("pair").get<std::string>())
+                                  : tokenizer.encode(text);
+    EXPECT_EQ(encoding.ids, test.at("ids").get<std::vector<TokenId>>()) << test.at("text").dump();
+    for (const TextSpan& span : encoding.offsets) {
+      EXPECT_LE(span.begin, span.end) << test.at("text").dump();
+      EXPECT_LE(span.end, text.size()) << test.at("text").dump();
+    }
+  }
+}
+
+class SlowGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(SlowGolden, EncodesAsTransformersDoes) {
+  const Json golden = read_json(root / GetParam() / "slow.json");
+  check(Tokenizer::from_file(root / GetParam()), golden.at("cases"));
+  if (golden.contains("target_cases"))
+    check(Tokenizer::from_file(root / GetParam() / "target.spm"), golden.at("target_cases"));
+}
+
+TEST_P(SlowGolden, GivesPlainTextBack) {
+  const Tokenizer tokenizer = Tokenizer::from_file(root / GetParam());
+  const std::string text = "the dark kitchen was off";  // in every corpus and vocabulary
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
+}
+
+// Every file of every directory, damaged: an Error or a tokenizer, never a crash.
+TEST_P(SlowGolden, DamagedFilesAreErrorsOrTokenizers) {
+  const fs::path directory = fs::temp_directory_path() / ("attend-damaged-" + std::to_string(::getpid()));
+  fs::remove_all(directory);
+  fs::copy(root / GetParam(), directory);
+  for (const auto& entry : fs::directory_iterator(root / GetParam())) {
+    const std::string good = read_file(entry.path());
+    const fs::path path = directory / entry.path().filename();
+    const auto try_it = [&](const std::string& bad) {
+      write_file_atomically(path, bad);
+      try {
+        Tokenizer::from_file(directory).encode("The lamp: x 12, \u00e9\u4e2d");
+      } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      }
+    };
+    const std::size_t step = std::max<std::size_t>(good.size() / 40, 1);
+    for (std::size_t at = 0; at < good.size(); at += step) {
+      try_it(good.substr(0, at));
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ 0x55);
+      try_it(bad);
+    }
+    write_file_atomically(path, good);
+  }
+  fs::remove_all(directory);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tokenizers, SlowGolden, testing::ValuesIn(names()),
+                         [](const auto& parameter) { return parameter.param; });
+
+TEST(SlowGoldenData, IsThere) {
+  EXPECT_GE(names().size(), 16u);
+}
+
+class SlowFiles : public testing::Test {
+ protected:
+  SlowFiles() { fs::create_directories(directory); }
+  ~SlowFiles() override { fs::remove_all(directory); }
+  std::string message() {
+    try {
+      Tokenizer::from_file(directory);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  const fs::path directory = fs::temp_directory_path() / ("attend-slow-" + std::to_string(::getpid()));
+};
+
+TEST_F(SlowFiles, SayWhatIsWrong) {
+  EXPECT_NE(message().find("found no tokenizer.json"), std::string::npos) << message();
+  write_file_atomically(directory / "vocab.pkl", "x");
+  EXPECT_NE(message().find("pickle"), std::string::npos) << message();
+  write_file_atomically(directory / "spiece.model", "x");
+  EXPECT_NE(message().find("tokenizer_class"), std::string::npos) << message();
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"T5Tokenizer"})");
+  EXPECT_NE(message().find("spiece.model: not a SentencePiece model"), std::string::npos) << message();
+}
+
+}  // namespace
+}  // namespace attend
