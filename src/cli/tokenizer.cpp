@@ -24,9 +24,13 @@ int tokenizer(int argc, char** argv) {
   app.add_option("action", action, "What to do")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
   app.add_option("--output", output, "The directory that is written")->required();
-  app.add_option("--model", options.model, "bpe (byte-level), wordpiece or character")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{
-          {"bpe", Model::bpe}, {"wordpiece", Model::wordpiece}, {"character", Model::character}}))
+  app.add_option(
+         "--model", options.model,
+         "bpe (byte-level), metaspace (BPE over characters, as SentencePiece's), wordpiece or character")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{{"bpe", Model::bpe},
+                                                                       {"metaspace", Model::metaspace},
+                                                                       {"wordpiece", Model::wordpiece},
+                                                                       {"character", Model::character}}))
       ->default_str("bpe");
   app.add_option("--preset", options.preset,
                  "Special tokens and template: plain, gpt2, translation or bert (which wordpiece always has)")

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "tokenizers/byte_level.h"
-#include "tokenizers/json_tables.h"
+#include "tokenizers/tokenizer_config.h"
 #include "tokenizers/trainer_bpe.h"
 #include "tokenizers/unicode.h"
 
@@ -62,31 +62,6 @@ Json byte_level(bool add_prefix_space) {
           {"use_regex", true}};
 }
 
-// The pieces of a template; `ids` knows the special tokens.
-Json read_template(const std::string& text, const std::map<std::string, std::size_t>& ids, Json& specials) {
-  Json pieces = Json::array();
-  for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    std::string name = text.substr(at, end - at);
-    at = end;
-    int type = 0;
-    const std::size_t colon = name.rfind(':');
-    if (colon != name.npos && colon + 2 == name.size() && name[colon + 1] >= '0' && name[colon + 1] <= '9') {
-      type = name[colon + 1] - '0';
-      name.resize(colon);
-    }
-    if (name == "$A" || name == "$B") {
-      pieces.push_back({{"Sequence", {{"id", name.substr(1)}, {"type_id", type}}}});
-      continue;
-    }
-    const auto id = ids.find(name);
-    if (id == ids.end()) fail("template '{}': '{}' is neither $A nor $B nor a special token", text, name);
-    pieces.push_back({{"SpecialToken", {{"id", name}, {"type_id", type}}}});
-    specials[name] = {{"id", name}, {"ids", {id->second}}, {"tokens", {name}}};
-  }
-  return pieces;
-}
-
 // Everything but the model: how text is cut up and put together again.
 struct Surroundings {
   Json normalizer, pre_tokenizer, decoder;
@@ -107,6 +82,11 @@ Surroundings surroundings(const TrainerOptions& options) {
             {"type", "Sequence"},
             {"decoders",
              {byte_level(true), {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
+      break;
+    case Kind::metaspace:
+      result.pre_tokenizer = {
+          {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}, {"split", true}};
+      result.decoder = result.pre_tokenizer;
       break;
     case Kind::wordpiece:
       result.normalizer = {{"type", "BertNormalizer"},
@@ -142,13 +122,7 @@ Json post_processor(const TrainerOptions& options, const PresetFields& preset,
   if (single.empty() && pair.empty()) return options.model == Kind::bpe ? trim : Json();
   if (single.empty()) single = "$A";
   if (pair.empty()) pair = "$A $B:1";
-  Json specials = Json::object();
-  const Json single_pieces = read_template(single, ids, specials),
-             pair_pieces = read_template(pair, ids, specials);
-  Json result = {{"type", "TemplateProcessing"},
-                 {"single", single_pieces},
-                 {"pair", pair_pieces},
-                 {"special_tokens", specials}};
+  Json result = template_processor(single, pair, ids);
   if (options.model == Kind::bpe) result = {{"type", "Sequence"}, {"processors", {trim, result}}};
   return result;
 }
@@ -163,16 +137,15 @@ std::string model_json(const TrainerOptions& options, const BpeResult& result,
               {"continuing_subword_prefix", "##"},
               {"max_input_chars_per_word", 100}};
   } else {
-    // Byte-level BPE knows every byte; a character model knows only the characters it has seen.
-    const bool unknown =
-        options.model == Kind::character &&
-        std::find(special_tokens.begin(), special_tokens.end(), "<unk>") != special_tokens.end();
+    // Byte-level BPE knows every byte; the others know only the characters they have seen.
+    const bool unknown = options.model != Kind::bpe && std::find(special_tokens.begin(), special_tokens.end(),
+                                                                 "<unk>") != special_tokens.end();
     fields = {{"type", "BPE"},
               {"dropout", nullptr},
               {"unk_token", unknown ? Json("<unk>") : Json()},
               {"continuing_subword_prefix", nullptr},
               {"end_of_word_suffix", nullptr},
-              {"fuse_unk", false},
+              {"fuse_unk", options.model == Kind::metaspace},
               {"byte_fallback", false},
               {"ignore_merges", false}};
   }
@@ -266,7 +239,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
   if (options.preset != Preset::bert) trained.config["model_input_names"] = {"input_ids", "attention_mask"};
   for (const auto& [name, value] : preset.config.items()) trained.config[name] = value;
-  if (options.model == Kind::character && ids.contains("<unk>")) trained.config["unk_token"] = "<unk>";
+  if (options.model != Kind::bpe && ids.contains("<unk>")) trained.config["unk_token"] = "<unk>";
   if (options.model_max_length) trained.config["model_max_length"] = *options.model_max_length;
   return trained;
 }

@@ -12,8 +12,9 @@
 namespace attend::tokenizers {
 
 struct TrainerOptions {
-  // bpe: byte-level BPE, as GPT-2's. wordpiece: as BERT's. character: one token per character.
-  enum class Model { bpe, wordpiece, character } model = Model::bpe;
+  // bpe: byte-level BPE, as GPT-2's. metaspace: BPE over characters with a letter for the space, as
+  // SentencePiece's. wordpiece: as BERT's. character: one token per character.
+  enum class Model { bpe, metaspace, wordpiece, character } model = Model::bpe;
   // What surrounds the model: special tokens, their template, how words begin.
   //   plain        nothing
   //   gpt2         <|endoftext|>, which nothing adds

@@ -41,6 +41,20 @@ TEST_F(Training, ByteLevelBpeIsThatOfTokenizers) {
   }
 }
 
+TEST_F(Training, MetaspaceBpeIsThatOfTokenizers) {
+  const Json expected = read_json(data / "trained.json").at("metaspace");
+  const TrainedTokenizer trained = train_tokenizer({.model = TrainerOptions::Model::metaspace,
+                                                    .preset = TrainerOptions::Preset::translation,
+                                                    .vocabulary_size = 400},
+                                                   {data / "corpus.txt"});
+  Json model = parse_json(trained.tokenizer_json, "metaspace").at("model");
+  for (const auto& [field, value] : expected.items()) EXPECT_EQ(model[field], value) << field;
+  trained.save(directory);
+  const Tokenizer tokenizer = Tokenizer::from_file(directory);
+  const std::string text = "The lamp in the hall.";
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
+}
+
 TEST_F(Training, SeveralFilesCountTogether) {
   const std::string text = read_file(data / "corpus.txt");
   const std::size_t half = text.find('\n', text.size() / 2) + 1;
