@@ -5,6 +5,7 @@
 Every directory NAME/ holds tokenizer.json and cases.json. The texts and the training corpus are our own.
 unicode.json holds a checksum of what `tokenizers` thinks of every code point.
 """
+import base64
 import json
 import pathlib
 import shutil
@@ -16,6 +17,8 @@ from tokenizers import normalizers as N
 from tokenizers import pre_tokenizers as P
 from tokenizers import processors as R
 from tokenizers import trainers as T
+
+from sentencepiece_models import charsmap
 
 ROOT = pathlib.Path(__file__).parents[1] / "data/tokenizers"
 
@@ -49,7 +52,8 @@ TEXTS = [
     "Собака спит. Ο γέρος ΠΊΝΕΙ καφές", "הילדה קוראת, القط نائم؟", "नदी के किनारे। ฝนตกหนัก",
     "小さな犬、窗边放着 작은 새가 각", "👍🏽 👩‍👩‍👧 🇩🇪 x🙂y", "a\u00a0b\u2003c\u3000d\u2028e\u200bf\u00adg\ufeffh",
     "\x00\x01\x1f\x7f\x80 \ufffd \ue000 \U000e0041", "İstanbul ışık ΌΣΟΣ ϓ", "12 345,678.90 ४५ Ⅻ 3×4",
-    "if (a[i] != b) { return x_y->z; } // näh", "http://example.org/a?b=c&d=%20#e", "▁low▁line ▁ _ Ġ Ċ <0x41>",
+    "if (a[i] != b) { return x_y->z; } // näh", "http://example.org/a?b=c&d=%20#e", "▁low▁line ▁ _ Ġ Ċ <0x41>", "\u1100\u1161\u11a8 \u0915\u094d\u0937\u093f \u0600\u0661 A\u0301\u0316 e\u0301\u0316 ﾊﾞ Ⅻ…½´",
+    "\u200b\u00adstart", "one\r\ntwo\r\n", "日本ーカナかな漢字abcабв12",
     "[CLS] the [MASK]dark [SEP]", "<s>the <mask> lamp</s> <unk><mask>", "keepxkeep keep Keep KEEP keeper",
     "wait" * 16, "x" * 101, "\u0345\u0903\u1ab0 ꙰ \u20dd", "日本語とEnglishとрусский",
 ]
@@ -163,6 +167,19 @@ TOKENIZERS = {
     "word_level": lambda: finish(Tokenizer(M.WordLevel(
         {word: id for id, word in enumerate(["<unk>"] + sorted(set(CORPUS.lower().split())))}, unk_token="<unk>")),
         None, None, []),
+    "precompiled": lambda: wordpiece(N.Sequence([N.Precompiled(charsmap()), N.Replace(Regex(" {2,}"), " ")]),
+                                     P.WhitespaceSplit()),
+    "scripts": lambda: wordpiece(None, P.Sequence([P.UnicodeScripts(), P.WhitespaceSplit()])),
+    "split_next": lambda: wordpiece(None, P.Sequence([P.Split(Regex("[aeiou]+"), "merged_with_next"), P.FixedLength(length=4)])),
+    "split_contiguous": lambda: wordpiece(None, P.Sequence([P.Split(Regex("[ a]"), "contiguous"), P.Punctuation("contiguous")])),
+    "split_isolated": lambda: wordpiece(None, P.Sequence([P.CharDelimiterSplit("e"), P.Split(" ", "isolated", invert=True)])),
+    "no_merges": lambda: bpe(None, P.ByteLevel(add_prefix_space=False), None, D.ByteLevel(), alphabet=BYTES, dropout=1.0,
+                             ignore_merges=True),
+    "unigram_bytes": lambda: finish(Tokenizer(M.Unigram(
+        [("<unk>", 0.0), ("▁", -2.0), ("▁the", -3.0), ("he", -3.5), ("▁t", -3.25)] + [(c, -5.0) for c in "abcdefgh"]
+        + [(f"<0x{i:02X}>", -9.0) for i in range(256)], unk_id=0, byte_fallback=True)),
+        None, D.Sequence([D.ByteFallback(), D.Metaspace()]), []),
+    "ctc": lambda: bpe(None, P.WhitespaceSplit(), None, D.CTC(pad_token="e", word_delimiter_token="t"), unk_token="<unk>"),
     "unigram": lambda: finish(Tokenizer(M.Unigram(
         [("<unk>", 0.0), ("▁", -2.0)] + [(f"▁{w}", -6.0 - i / 64) for i, w in enumerate(sorted(set(CORPUS.split()))[:150])]
         + [(c, -9.0 - i / 32) for i, c in enumerate(sorted(set(CORPUS) - set("\n ▁"))[:120])], unk_id=0)),
@@ -174,7 +191,7 @@ TRUNCATED = {"bert_uncased", "bert_cased", "roberta"}
 def set_word_level(tokenizer, name):
     if name == "word_level":
         tokenizer.normalizer, tokenizer.pre_tokenizer = N.Lowercase(), P.WhitespaceSplit()
-    if name == "unigram":
+    if name in ("unigram", "unigram_bytes"):
         tokenizer.pre_tokenizer = P.Metaspace()
 
 
@@ -289,6 +306,10 @@ def main():
         tokenizer.train([str(corpus)], T.BpeTrainer(initial_alphabet=BYTES, show_progress=False, **fields))
         model = json.loads(tokenizer.to_str())["model"]
         trained[name] = {"vocab": model["vocab"], "merges": model["merges"]}
+    tokenizer = Tokenizer(M.BPE(unk_token="<unk>", fuse_unk=True))
+    tokenizer.pre_tokenizer = P.Metaspace()
+    tokenizer.train([str(corpus)], T.BpeTrainer(vocab_size=400, special_tokens=["</s>", "<unk>", "<pad>"], show_progress=False))
+    trained["metaspace"] = json.loads(tokenizer.to_str())["model"]
     write(ROOT / "training/trained.json", trained)
     write(ROOT / "unicode.json", unicode_checksums())
 

@@ -1,0 +1,164 @@
+"""Directories without a tokenizer.json, and transformers' slow tokenizers for them.
+
+Everything is trained on our own corpus. build(name, directory) writes the files of one of NAMES and returns
+the tokenizer that transformers makes of them.
+"""
+import json
+
+import sentencepiece
+import transformers
+from tokenizers import Tokenizer
+from tokenizers import models as M
+from tokenizers import normalizers as N
+from tokenizers import pre_tokenizers as P
+from tokenizers import trainers as T
+
+from make_tokenizer_goldens import CORPUS
+from sentencepiece_models import RULES, train
+
+transformers.logging.set_verbosity_error()
+
+def spm(path, rules=RULES, **fields):
+    path.write_bytes(train(CORPUS.splitlines(), rules, **fields))
+
+
+def write(path, value):
+    path.write_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
+
+
+def pieces(path):
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [model.id_to_piece(i) for i in range(len(model))]
+
+
+def t5(d, **fields):
+    spm(d / "spiece.model", **(dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1) | fields))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "T5Tokenizer", "extra_ids": 100})
+
+
+def t5_bytes(d, **fields):
+    t5(d, byte_fallback=True, vocab_size=500, user_defined_symbols=["<sep>", "ing", "▁the"], **fields)
+
+
+def xlm_roberta(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "config.json", {"model_type": "xlm-roberta"})
+
+
+def albert(d, **fields):
+    spm(d / "spiece.model", pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]", "[MASK]"], **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "AlbertTokenizer", "do_lower_case": True})
+
+
+def xlnet(d, **fields):
+    spm(d / "spiece.model", control_symbols=["<cls>", "<sep>", "<pad>", "<mask>", "<eod>"],
+        user_defined_symbols=["<eop>", ".", "(", ")"], **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "XLNetTokenizer"})
+
+
+def big_bird(d, **fields):
+    spm(d / "spiece.model", control_symbols=["[CLS]", "[SEP]", "[MASK]", "<pad>"], **fields)
+    write(d / "config.json", {"model_type": "big_bird"})
+
+
+def deberta_v2(d, **fields):
+    spm(d / "spm.model", pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]",
+        unk_piece="[UNK]", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": False})
+
+
+def llama(d, **fields):
+    spm(d / "tokenizer.model", **(dict(rules="identity", model_type="bpe", byte_fallback=True, vocab_size=520,
+                                       remove_extra_whitespaces=False) | fields))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer", "legacy": True})
+
+
+def bpe_symbols(d, **fields):
+    llama(d, byte_fallback=False, vocab_size=300, user_defined_symbols=["<sep>", "ing", "▁the", "12"], rules=RULES,
+          remove_extra_whitespaces=True, **fields)
+
+
+def m2m_100(d, **fields):
+    spm(d / "sentencepiece.bpe.model", model_type="bpe", **fields)
+    # Some pieces have no id, and the ids have another order.
+    own = pieces(d / "sentencepiece.bpe.model")[3:]
+    write(d / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + own[::-1][:-7])})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de"})
+
+
+def marian(d, **fields):
+    spm(d / "source.spm", **fields)
+    spm(d / "target.spm", **(fields | dict(vocab_size=230)))
+    both = sorted(set(pieces(d / "source.spm")[3:-9]) | set(pieces(d / "target.spm")[3:]))
+    write(d / "vocab.json", {token: i for i, token in enumerate(["</s>", "<unk>", ">>fr<<", ">>de<<"] + both + ["<pad>"])})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de"})
+
+
+def word_bpe(d, lower):
+    tokenizer = Tokenizer(M.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = N.BertNormalizer() if lower else None
+    tokenizer.pre_tokenizer = P.BertPreTokenizer() if lower else P.WhitespaceSplit()
+    tokenizer.train_from_iterator(CORPUS.splitlines()[:12], T.BpeTrainer(
+        vocab_size=380, special_tokens=["<unk>"], end_of_word_suffix="</w>", show_progress=False))
+    model = json.loads(tokenizer.to_str())["model"]
+    (d / "merges.txt").write_text("#version: 0.2\n" + "".join(" ".join(merge) + "\n" for merge in model["merges"]))
+    return model["vocab"]
+
+
+def gpt(d):
+    write(d / "vocab.json", word_bpe(d, True))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "OpenAIGPTTokenizer"})
+
+
+def ctrl(d):
+    tokens = ["<unk>"]
+    for token in word_bpe(d, False):
+        if token != "<unk>":
+            tokens.append(token[:-4] if token.endswith("</w>") else token + "@@")
+    tokens = [token for i, token in enumerate(dict.fromkeys(tokens)) if i % 37 != 36]
+    write(d / "vocab.json", {token: i for i, token in enumerate(tokens)})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "CTRLTokenizer"})
+
+
+def byte_level(d, specials, name):
+    tokenizer = Tokenizer(M.BPE())
+    tokenizer.pre_tokenizer = P.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(CORPUS.splitlines(), T.BpeTrainer(
+        vocab_size=400, special_tokens=specials, initial_alphabet=sorted(P.ByteLevel.alphabet()), show_progress=False))
+    model = json.loads(tokenizer.to_str())["model"]
+    (d / "merges.txt").write_text("#version: 0.2\n" + "".join(" ".join(merge) + "\n" for merge in model["merges"]))
+    write(d / "vocab.json", model["vocab"])
+    write(d / "tokenizer_config.json", {"tokenizer_class": name})
+
+
+def roberta(d):
+    byte_level(d, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], "RobertaTokenizer")
+
+
+def deberta(d):
+    byte_level(d, ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"], "DebertaTokenizer")
+
+
+def gpt2(d):
+    byte_level(d, ["<|endoftext|>"], "GPT2Tokenizer")
+
+
+BUILDERS = {f.__name__: f for f in (t5, t5_bytes, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama, bpe_symbols,
+                                    m2m_100, marian, gpt, ctrl, roberta, deberta, gpt2)}
+NAMES = list(BUILDERS)
+SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
+
+
+def build(name, directory, **fields):
+    directory.mkdir(parents=True, exist_ok=True)
+    BUILDERS[name](directory, **fields)
+    return load(directory)
+
+
+def load(directory):
+    config = directory / "tokenizer_config.json"
+    known = json.loads(config.read_text()).get("tokenizer_class") if config.exists() else None
+    if known is None:
+        kind = json.loads((directory / "config.json").read_text())["model_type"]
+        known = {"xlm-roberta": "XLMRobertaTokenizer", "big_bird": "BigBirdTokenizer"}[kind]
+    return getattr(transformers, known).from_pretrained(str(directory))
