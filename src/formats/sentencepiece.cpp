@@ -28,9 +28,20 @@ enum NormalizerField {
 
 constexpr std::size_t most_pieces = std::size_t{1} << 24;
 
+// protozero reads a field as whatever it is asked for; the file may have something else there.
+void expect(const protozero::pbf_reader& message, protozero::pbf_wire_type type, const std::string& source) {
+  if (message.wire_type() != type)
+    fail("{}: field {} has wire type {}, expected {}", source, message.tag(),
+         static_cast<int>(message.wire_type()), static_cast<int>(type));
+}
+
+constexpr auto varint = protozero::pbf_wire_type::varint, fixed32 = protozero::pbf_wire_type::fixed32,
+               bytes_type = protozero::pbf_wire_type::length_delimited;
+
 // An enumeration of the file: its values are 1 to `last`.
 template <class Enum>
 Enum read_enum(protozero::pbf_reader& message, Enum last, const std::string& source) {
+  expect(message, varint, source);
   const std::int32_t value = message.get_enum();
   if (value < 1 || value > static_cast<std::int32_t>(last))
     fail("{}: expected a number from 1 to {}, found {}", source, static_cast<std::int32_t>(last), value);
@@ -42,9 +53,11 @@ Piece read_piece(protozero::pbf_reader message, const std::string& source) {
   while (message.next()) {
     switch (message.tag()) {
       case text_field:
+        expect(message, bytes_type, source);
         piece.text = message.get_string();
         break;
       case score_field:
+        expect(message, fixed32, source);
         piece.score = message.get_float();
         break;
       case type_field:
@@ -67,9 +80,11 @@ void read_trainer(protozero::pbf_reader message, SentencePieceFile& file, const 
         file.kind = read_enum(message, SentencePieceFile::Kind::character, source + ".model_type");
         break;
       case whitespace_as_suffix_field:
+        expect(message, varint, source);
         file.whitespace_as_suffix = message.get_bool();
         break;
       case byte_fallback_field:
+        expect(message, varint, source);
         file.byte_fallback = message.get_bool();
         break;
       default:
@@ -78,19 +93,23 @@ void read_trainer(protozero::pbf_reader message, SentencePieceFile& file, const 
   }
 }
 
-void read_normalizer(protozero::pbf_reader message, SentencePieceFile& file) {
+void read_normalizer(protozero::pbf_reader message, SentencePieceFile& file, const std::string& source) {
   while (message.next()) {
     switch (message.tag()) {
       case charsmap_field:
+        expect(message, bytes_type, source);
         file.charsmap = message.get_string();
         break;
       case dummy_prefix_field:
+        expect(message, varint, source);
         file.add_dummy_prefix = message.get_bool();
         break;
       case extra_whitespaces_field:
+        expect(message, varint, source);
         file.remove_extra_whitespaces = message.get_bool();
         break;
       case escape_whitespaces_field:
+        expect(message, varint, source);
         file.escape_whitespaces = message.get_bool();
         break;
       default:
@@ -117,6 +136,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
   try {
     protozero::pbf_reader message(bytes.data(), bytes.size());
     while (message.next()) {
+      if (message.tag() <= normalizer_field) expect(message, bytes_type, source);
       switch (message.tag()) {
         case pieces_field:
           if (file.pieces.size() == most_pieces) fail("{}: more than {} pieces", source, most_pieces);
@@ -127,7 +147,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
           read_trainer(message.get_message(), file, source + ": trainer_spec");
           break;
         case normalizer_field:
-          read_normalizer(message.get_message(), file);
+          read_normalizer(message.get_message(), file, source + ": normalizer_spec");
           break;
         default:
           message.skip();

@@ -206,9 +206,9 @@ TokenizerJson read_ctrl(Files files) {
       {"decoder",
        {{"type", "Sequence"},
         {"decoders",
-         {{{"type", "Replace"}, {"pattern", {{"Regex", R"((?<!@@)\z)"}}}, {"content", " "}},
-          {{"type", "Replace"}, {"pattern", {{"Regex", R"(@@\z)"}}}, {"content", ""}},
+         {{{"type", "Replace"}, {"pattern", {{"Regex", R"(\z)"}}}, {"content", " "}},
           {{"type", "Fuse"}},
+          {{"type", "Replace"}, {"pattern", {{"String", "@@ "}}}, {"content", ""}},
           {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}}};
   add_special_tokens(files, outer, nullptr, result.fields);
   const Json model = {{"type", "BPE"}, {"unk_token", unknown_name}, {"end_of_word_suffix", end}};

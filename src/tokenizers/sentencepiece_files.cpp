@@ -149,7 +149,7 @@ Json clean_up(const Family& family, const Fields& config) {
   Json steps = Json::array();
   if (family.cleans) {
     if (config.flag({"remove_space"}, true)) {
-      steps.push_back(replace("Regex", R"(\s+)", " "));
+      steps.push_back(replace("Regex", R"([\s\x1C-\x1F]+)", " "));
       steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
     }
     steps.push_back(replace("String", "``", "\""));
@@ -243,9 +243,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model) {
   std::vector<std::unique_ptr<Normalizer>> normalizers;
   for (const Json& step : steps) {
     const std::string type = step.at("type").get<std::string>();
-    normalizers.push_back(type == "StripAccents" ? make_slow_strip_accents()
-                          : type == "Lowercase"  ? make_slow_lowercase()
-                                                 : make_normalizer(step, source));
+    normalizers.push_back(type == "StripAccents" ? make_slow_strip_accents() : make_normalizer(step, source));
   }
   normalizers.push_back(make_sentencepiece_normalizer(file, source));
 

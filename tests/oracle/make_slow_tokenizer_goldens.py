@@ -12,7 +12,7 @@ from slow_tokenizers import NAMES, build
 
 ROOT = pathlib.Path(__file__).parents[1] / "data/slow_tokenizers"
 MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <extra_id_0> b<extra_id_99>", "<s> x </s> y",
-        ">>fr<< The lamp", "x >>de<< y", "__de__ lamp", "-----!!!!!!aaaaaaaaaa", "e\u0301e\u0301\u0316e", "ﾊﾞAﾊ", "<mask> [MASK]y",
+        ">>fr<< The lamp", "__de__ lamp", "-----!!!!!!aaaaaaaaaa", "e\u0301e\u0301\u0316e", "ﾊﾞAﾊ", "<mask> [MASK]y",
         "``quoted''", "a@@ b</w> ▁c", "<0x41>ж中"]
 
 

@@ -12,6 +12,7 @@ from tokenizers import models as M
 from tokenizers import normalizers as N
 from tokenizers import pre_tokenizers as P
 from tokenizers import trainers as T
+from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
 
 from make_tokenizer_goldens import CORPUS
 from sentencepiece_models import RULES, train
@@ -84,6 +85,9 @@ def m2m_100(d, **fields):
     own = pieces(d / "sentencepiece.bpe.model")[3:]
     write(d / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + own[::-1][:-7])})
     write(d / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de"})
+    # As the checkpoints do; without it transformers does not find the languages in a text.
+    languages = FAIRSEQ_LANGUAGE_CODES["m2m100"]
+    write(d / "special_tokens_map.json", {"additional_special_tokens": [f"__{name}__" for name in languages]})
 
 
 def marian(d, **fields):

@@ -95,7 +95,8 @@ TEST_F(BadFile, Parts) {
   expect(with_part(R"("normalizer":{"type":"Sequence"})"), {"normalizers"});
   expect(with_part(R"("normalizer":{"type":"BertNormalizer","lowercase":"yes"})"), {"lowercase"});
   expect(with_part(R"("normalizer":{"type":"Replace","pattern":{"Regex":"("},"content":""})"), {"'('"});
-  expect(with_part(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":""})"), {"Precompiled"});
+  expect(with_part(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":""})"),
+         {"precompiled_charsmap"});
   expect(with_part(R"("pre_tokenizer":{"type":"Split","pattern":{"String":"x"},"behavior":"Lost"})"),
          {"Lost"});
   expect(with_part(R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Hum"}]})"),

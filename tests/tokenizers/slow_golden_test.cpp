@@ -35,7 +35,8 @@ void check(const Tokenizer& tokenizer, const Json& cases) {
     EXPECT_EQ(encoding.ids, test.at("ids").get<std::vector<TokenId>>()) << test.at("text").dump();
     for (const TextSpan& span : encoding.offsets) {
       EXPECT_LE(span.begin, span.end) << test.at("text").dump();
-      EXPECT_LE(span.end, text.size()) << test.at("text").dump();
+      EXPECT_LE(span.end, std::max(text.size(), test.value("pair", std::string()).size()))
+          << test.at("text").dump();
     }
   }
 }
@@ -51,7 +52,7 @@ TEST_P(SlowGolden, EncodesAsTransformersDoes) {
 
 TEST_P(SlowGolden, GivesPlainTextBack) {
   const Tokenizer tokenizer = Tokenizer::from_file(root / GetParam());
-  const std::string text = "the dark kitchen was off";  // in every corpus and vocabulary
+  const std::string text = "the kitchen was";  // in every corpus and vocabulary
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
 }
 
