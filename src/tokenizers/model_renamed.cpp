@@ -10,7 +10,9 @@ class Renamed : public Model {
   Renamed(std::unique_ptr<Model> model, Vocabulary vocabulary, std::vector<TokenId> ids)
       : Model(std::move(vocabulary), Json()), model_(std::move(model)), ids_(std::move(ids)) {}
 
-  bool depends_on_chance() const override { return model_->depends_on_chance(); }
+  bool depends_on_chance(const ModelScratch& scratch) const override {
+    return model_->depends_on_chance(scratch);
+  }
   bool reads_bytes() const override { return model_->reads_bytes(); }
   std::string tables() const override {
     fail(

@@ -117,6 +117,8 @@ class InputMaker:
             return {"labels": self.token_labels(mask, self.config.num_labels)}
         if kind == "ForQuestionAnswering":
             ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
+            for positions in ends.values():
+                positions[0] %= mask.shape[1]  # beyond the text a position does not count; one has to
             return ends
         if kind == "ForMultipleChoice":
             return {"labels": self.integers(0, rows, (1,))}

@@ -30,8 +30,8 @@ from forward import Original, expect, make_inputs
 from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
-LARGEST_FILE = 75_000  # bytes
-LARGEST_TOTAL = 1_500_000
+LARGEST_FILE = 90_000  # bytes
+LARGEST_TOTAL = 2_500_000
 
 FORWARD = {  # case: layout and seed
     "bert-masked-lm": ("right", 1),
@@ -47,6 +47,20 @@ FORWARD = {  # case: layout and seed
     "marian": ("right", 11),
     "marian-unequal": ("targets", 12),
     "marian-unscaled": ("left", 13),
+    "bert-pre-training": ("right", 14),
+    "bert-question-answering": ("left", 15),
+    "roberta-masked-lm": ("right", 16),
+    "roberta-sequence-classification": ("right", 17),
+    "distilbert-multiple-choice": ("right", 18),
+    "electra-pre-training": ("right", 19),
+    "albert-groups": ("left", 20),
+    "albert-token-classification": ("right", 21),
+    "openai-gpt": ("left", 22),
+    "ctrl": ("right", 23),
+    "gpt-neo": ("positions", 24),
+    "gptj": ("left", 25),
+    "bart": ("right", 26),
+    "m2m-100": ("left", 27),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
 BEAM_CASES = 12
