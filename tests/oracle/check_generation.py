@@ -44,6 +44,10 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["marian", "marian-unequal", "marian-unscaled", "marian-separate"],
         {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True},
     ),
+    "gpt_neo": (["gpt-neo"], {"embedding": 0.5, "gain": 2.0}),
+    "gptj": (["gptj", "gptj-all-rotated"], {"embedding": 0.5, "gain": 3.0}),
+    "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
+    "m2m_100": (["m2m-100"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
 }
 
 
@@ -171,12 +175,12 @@ def describe(original: Original, inputs: Tensors, wanted: Tensors, got: Tensors,
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attend", type=Path, help="the command to check")
-    parser.add_argument("--family", choices=["gpt2", "marian"])
+    parser.add_argument("--family", choices=sorted(GENERATORS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--beams", type=int, default=16, help="combinations of beam settings a seed, at most 48")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
-    families = [options.family] if options.family else ["gpt2", "marian"]
+    families = [options.family] if options.family else list(GENERATORS)
     if options.self_test:
         passing = [check_family(StandIn(), family, options.seeds, options.beams) for family in families]
         failing = [check_family(Spoiled(), family, 1, 8) for family in families]
