@@ -79,6 +79,16 @@ inline float largest(Vector v) {
   return lanes[0];
 }
 
+// Lane i of the result is lane lanes[i] of a and b, counted through both.
+template <int... lanes>
+inline Vector pick(Vector a, Vector b) {
+#if __has_builtin(__builtin_shufflevector)
+  return __builtin_shufflevector(a, b, lanes...);
+#else  // GCC before 12
+  return __builtin_shuffle(a, b, IntVector{lanes...});
+#endif
+}
+
 // Row r of the W x W tile at `to` becomes column r of that at `from`: log2(W) rounds, each of which swaps
 // blocks half as large as the one before between rows (Eklundh 1972).
 template <int block, int... lanes>
@@ -88,8 +98,8 @@ inline void swap_blocks(Vector (&row)[W], std::integer_sequence<int, lanes...>) 
     for (int r = 0; r < W; ++r) {
       if (r & block) continue;
       const Vector a = row[r], b = row[r + block];
-      row[r] = __builtin_shuffle(a, b, IntVector{(lanes & block ? W + lanes - block : lanes)...});
-      row[r + block] = __builtin_shuffle(a, b, IntVector{(lanes & block ? W + lanes : lanes + block)...});
+      row[r] = pick<(lanes & block ? W + lanes - block : lanes)...>(a, b);
+      row[r + block] = pick<(lanes & block ? W + lanes : lanes + block)...>(a, b);
     }
     swap_blocks<block / 2>(row, std::integer_sequence<int, lanes...>{});
   }

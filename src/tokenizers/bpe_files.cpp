@@ -227,7 +227,8 @@ TokenizerJson read_bpe_files(const fs::path& directory) {
       read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(vocabulary) + "}}", vocabulary.string())
           .tables,
       read_merges(merges), merges.string()};
-  return files.family.read(std::move(files));
+  const auto read = files.family.read;
+  return read(std::move(files));
 }
 
 }  // namespace attend::tokenizers
