@@ -20,7 +20,7 @@ namespace {
 constexpr int kVectors = 3;  // of a panel
 constexpr std::int64_t kPanel = kVectors * W;
 constexpr int kRows = W == 16 ? 8 : 4;
-constexpr std::int64_t kDepth = 256;  // a panel of this depth stays in the first-level cache
+constexpr std::int64_t kDepth = 512;  // a panel of this depth stays in the second-level cache
 
 std::int64_t panels(std::int64_t columns) {
   return (columns + kPanel - 1) / kPanel;
@@ -150,7 +150,7 @@ void multiply(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_e
     }
     return;
   }
-  constexpr std::int64_t kRowBlock = 64;  // rows of A that stay in the second-level cache
+  constexpr std::int64_t kRowBlock = 128;  // rows of A that stay in the second-level cache
   for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
     const std::int64_t rows = i + kRowBlock < row_end ? i + kRowBlock : row_end;
     for (std::int64_t k = 0; k < m.depth; k += kDepth) {
