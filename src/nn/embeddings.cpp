@@ -32,12 +32,14 @@ Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width)
   const std::int64_t count = spec.count + spec.offset;
   Tensor table = at::zeros({count, width});
   auto rows = table.accessor<float, 2>();
-  const std::int64_t sines = (width + 1) / 2;
+  // An odd width has a sine more than cosines, or, in M2M-100, a last column of zeros.
+  const std::int64_t sines = spec.ends_included ? width / 2 : (width + 1) / 2;
+  const std::int64_t columns = spec.ends_included ? 2 * sines : width;
   const double steps =
       spec.ends_included ? static_cast<double>(width / 2 - 1) : static_cast<double>(width) / 2;
   for (std::int64_t p = 0; p < count; ++p) {
     if (spec.skipped_id >= 0 && p == spec.offset - 1) continue;
-    for (std::int64_t j = 0; j < width; ++j) {
+    for (std::int64_t j = 0; j < columns; ++j) {
       const double angle = p / std::pow(10000.0, static_cast<double>(j / 2) / steps);
       if (j % 2 == 0)
         rows[p][j / 2] = static_cast<float>(std::sin(angle));

@@ -180,9 +180,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
 
 
 def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
-    width = size.width + size.width % 2 if case.family == "ctrl" else size.width
     fields: dict[str, Any] = dict(
-        vocab_size=size.vocabulary, n_embd=width, n_layer=size.layers, n_head=size.heads, n_positions=size.positions,
+        vocab_size=size.vocabulary, n_embd=size.width, n_layer=size.layers, n_head=size.heads, n_positions=size.positions,
     )  # fmt: skip
     if case.family == "gpt_neo":
         fields = dict(
