@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/verb.h"
-#include "models/fresh.h"
 #include "tasks/translate.h"
 #include "training/bleu.h"
 #include "training/trainer.h"
@@ -169,8 +168,7 @@ int train(int argc, char** argv) {
     held_out = make_objective(a, model, tokenizer, a.validation, 0);
     validate = make_validation(a, *held_out, tokenizer);
   }
-  std::filesystem::create_directories(o.output);
-  copy_tokenizer(a.model, o.output);
+  o.tokenizer = a.model;
   return attend::train(model, *objective, validate, o) == TrainingEnd::finished ? 0 : 130;
 }
 

@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "models/fresh.h"
 #include "training/batches.h"
 #include "training/metrics_log.h"
 
@@ -59,7 +60,7 @@ class Run {
         checkpoints_(options.output) {}
 
   TrainingEnd go() {
-    restore();
+    begin();
     BatchWalk walk(objective_, options_, at_);
     MetricsLog log(options_.output, at_.step);
     Progress progress("training", static_cast<std::uint64_t>(expected_steps()), "steps");
@@ -91,12 +92,17 @@ class Run {
     return all;
   }
 
-  void restore() {
+  // Anew, or where the newest checkpoint stands.
+  void begin() {
     const auto newest = checkpoints_.newest();
-    if (!newest) return;
-    if (!options_.resume)
+    if (newest && !options_.resume)
       fail("{}: a run has been here ({}); --resume goes on with it, another --output begins anew",
            options_.output.string(), newest->filename().string());
+    if (!newest && std::filesystem::exists(options_.output / "model.safetensors"))
+      fail("{}: there already is a model in it; expected an --output for a new one",
+           options_.output.string());
+    if (!options_.tokenizer.empty()) copy_tokenizer(options_.tokenizer, options_.output);
+    if (!newest) return;
     at_ = Checkpoints::restore(*newest, model_, optimizer_);
     inform("going on after step {}", at_.step);
   }

@@ -10,10 +10,11 @@
 namespace attend {
 
 struct TrainingOptions {
-  std::filesystem::path output;  // becomes a model directory; checkpoints lie in it
-  std::int64_t steps = 0;        // 0: as many as `epochs` or `minutes` allow
-  double epochs = 0;             // 0: no limit
-  double minutes = 0;            // of the whole run, over all resumptions; 0: no limit
+  std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
+  std::filesystem::path tokenizer;  // a directory whose tokenizer goes with the result; empty: none does
+  std::int64_t steps = 0;           // 0: as many as `epochs` or `minutes` allow
+  double epochs = 0;                // 0: no limit
+  double minutes = 0;               // of the whole run, over all resumptions; 0: no limit
   std::int64_t batch_tokens = 4096;
   std::int64_t accumulate = 1;  // batches to a step
   Schedule schedule;
@@ -39,7 +40,8 @@ enum class TrainingEnd { finished, interrupted };
 // Trains `model` on `objective` and leaves the result in options.output: the best checkpoint, or the mean of
 // the last ones. Writes metrics.jsonl and TensorBoard events, shows progress, saves on Ctrl-C. With `resume`,
 // a run that was stopped at any moment ends with exactly the weights of one that was not (same machine, same
-// number of threads).
+// number of threads). Error, and nothing in `output` is touched, if another run is writing there, if a run
+// has been there and `resume` is not set, or if a model is there that no run has left.
 TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
                   const TrainingOptions& options);
 

@@ -61,6 +61,22 @@ grep -q "stopped and saved at step [0-9]*; the same command with --resume" stopp
 if train stopped 60 2>again.log; then fail "it began anew where a run has been"; fi
 grep -q -- "--resume goes on with it" again.log || fail "$(cat again.log)"
 
+# A run that is refused leaves everything as it was: here the two would even have other tokenizers.
+attend tokenizer train --model bpe --preset translation --vocab-size 290 --output other train.source 2>>log
+attend init marian other --set preset=transformer-tiny --set encoder_layers=1 --set decoder_layers=1 2>>log
+listing() { find "$1" -type f -exec sha256sum {} + | sort -k2; }
+listing stopped >before
+if attend train --model other --train train.source train.target --output stopped --steps 1 2>refused.log; then
+  fail "it began anew where a run has been"
+fi
+listing stopped | cmp before - || fail "a refused run has changed what another left: $(listing stopped | diff before -)"
+listing other >before
+if attend train --model fresh --train train.source train.target --output other --steps 1 2>refused.log; then
+  fail "it trained over a model"
+fi
+grep -q "there already is a model in it" refused.log || fail "$(cat refused.log)"
+listing other | cmp before - || fail "a refused run has changed a model: $(listing other | diff before -)"
+
 # A disk that is full when a checkpoint is to be written (here: files may grow to 100 kB).
 status=0
 (trap '' XFSZ; ulimit -f 100; train full 60 2>full.log) || status=$?

@@ -1,5 +1,6 @@
 #include "training/trainer.h"
 
+#include "base/file.h"
 #include "models/tensors.h"
 #include "training/batches.h"
 #include "training/random.h"
@@ -105,7 +106,25 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
 
 TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
   run(options("run", 10));
-  EXPECT_THROW(run(options("run", 10)), Error);
+  const fs::path tokenizer = root_ / "other" / "tokenizer.json";
+  fs::create_directories(tokenizer.parent_path());
+  write_file_atomically(tokenizer, "{}");
+  TrainingOptions again = options("run", 10);
+  again.tokenizer = tokenizer.parent_path();
+  EXPECT_THROW(run(again), Error);
+  EXPECT_FALSE(fs::exists(root_ / "run" / "tokenizer.json")) << "another run's tokenizer";
+  tiny_model().save(root_ / "model");
+  EXPECT_THROW(run(options("model", 10)), Error);
+  EXPECT_EQ(fs::exists(root_ / "model" / "checkpoints"), false);
+}
+
+TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
+  fs::create_directories(root_ / "base");
+  write_file_atomically(root_ / "base" / "tokenizer.json", "{}");
+  TrainingOptions o = options("run", 10);
+  o.tokenizer = root_ / "base";
+  run(o);
+  EXPECT_TRUE(fs::exists(root_ / "run" / "tokenizer.json"));
 }
 
 TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
