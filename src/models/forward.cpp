@@ -21,6 +21,15 @@ void check_names(const Tensors& inputs, const std::set<std::string>& known) {
       fail("the input {} is not one of this model's: {}", name, fmt::join(known, ", "));
 }
 
+// The labels that this model's heads take.
+std::set<std::string> label_inputs(Transformer& net) {
+  std::set<std::string> names;
+  if (net->language_model_head) names.insert("labels");
+  if (net->scores)
+    for (const std::string& name : label_inputs(net->scores->spec())) names.insert(name);
+  return names;
+}
+
 // `capture` of one stack, under the names that begin with `prefix`.
 void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack& stack,
                   const Padded& queries) {
@@ -67,10 +76,12 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
 }
 
 Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& pass) {
-  check_names(inputs,
-              {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
   Result r;
   Transformer net = model.network();
+  std::set<std::string> known = {"input_ids", "attention_mask", "decoder_input_ids",
+                                 "decoder_attention_mask"};
+  known.merge(label_inputs(net));
+  check_names(inputs, known);
   const Padded source(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
@@ -127,10 +138,9 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   Result r;
   Transformer net = model.network();
   const bool decoder = static_cast<bool>(net->decoder);
-  std::set<std::string> known = {"input_ids", "attention_mask", "position_ids", "labels"};
+  std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
   if (!decoder && net->encoder->embeddings->types.defined()) known.insert("token_type_ids");
-  if (net->scores)
-    for (const std::string& name : label_inputs(net->scores->spec())) known.insert(name);
+  known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;
   if (net->scores && net->scores->spec().kind == ScoreKind::multiple_choice)
@@ -164,7 +174,6 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   if (!net->language_model_head && !net->scores) {
     r.out["last_hidden_state"] = layout.pad(hidden);
     if (pooled.defined()) r.out["pooler_output"] = pooled;
-    if (labels.defined()) fail("{} has no head to which labels could belong", model.architecture());
   }
   if (pass.capture) {
     Capture::Stack& stack = decoder ? pass.capture->decoder : pass.capture->encoder;
@@ -172,6 +181,15 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
     put_captured(r.out, "", stack, given);
   }
   return r;
+}
+
+[[noreturn]] void fail_without_labels(const Model& model) {
+  Transformer net = model.network();
+  const std::set<std::string> names = label_inputs(net);
+  if (names.empty())
+    fail("gradients are those of the loss, and {} has no head with one", model.architecture());
+  fail("gradients are those of the loss: expected the input{} {}", names.size() == 1 ? "" : "s",
+       fmt::join(names, " and "));
 }
 
 }  // namespace
@@ -191,7 +209,7 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
                                        : forward_single(model, inputs, pass);
   if (r.loss.defined()) r.out["loss"] = r.loss;
   if (options.gradients) {
-    if (!r.loss.defined()) fail("gradients are those of the loss: expected an input named labels");
+    if (!r.loss.defined()) fail_without_labels(model);
     r.loss.backward();
     const auto gradients = model.by_checkpoint_name(
         [](const std::string&, const Tensor& weight) { return weight.grad(); }, false);

@@ -37,13 +37,16 @@ Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::opti
     problem = scores.size(1) == 1                         ? ProblemType::regression
               : !at::isFloatingType(labels.scalar_type()) ? ProblemType::single_label
                                                           : ProblemType::multi_label;
+  if (*problem != ProblemType::single_label && labels.numel() != scores.numel())
+    fail("labels: expected {} x {} numbers, one for each text and score, found the shape [{}]",
+         scores.size(0), scores.size(1), fmt::join(labels.sizes(), ", "));
   switch (*problem) {
     case ProblemType::regression:
-      return at::mse_loss(scores.squeeze(), labels.to(scores.scalar_type()).squeeze());
+      return at::mse_loss(scores.flatten(), labels.to(scores.scalar_type()).flatten());
     case ProblemType::single_label:
       return label_loss(scores, labels, "labels");
     case ProblemType::multi_label:
-      return at::binary_cross_entropy_with_logits(scores, labels.to(scores.scalar_type()));
+      return at::binary_cross_entropy_with_logits(scores, labels.to(scores.scalar_type()).view_as(scores));
   }
   fail("unknown problem type");
 }
@@ -75,12 +78,12 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
     case ScoreKind::token_classification:
       out[name] = rows.layout.pad(scores);
       if (!labels.defined()) return {};
-      rows.layout.check(labels, name);
+      rows.layout.check(labels, std::string(spec.label_input));
       return label_loss(scores, rows.layout.unpad(labels), spec.label_input);
     case ScoreKind::replaced_tokens:
       out[name] = rows.layout.pad(scores.squeeze(1));
       if (!labels.defined()) return {};
-      rows.layout.check(labels, name);
+      rows.layout.check(labels, std::string(spec.label_input));
       return at::binary_cross_entropy_with_logits(scores.squeeze(1),
                                                   rows.layout.unpad(labels).to(scores.scalar_type()));
     case ScoreKind::question_answering: {

@@ -2,6 +2,7 @@
 // models, made by tests/oracle/make_goldens.py.
 #include "models/forward.h"
 
+#include "models/score_outputs.h"
 #include "models/tensors.h"
 
 #include <gtest/gtest.h>
@@ -124,6 +125,50 @@ TEST(Forward, InputsThatDoNotFitAreErrors) {
   EXPECT_THROW(run_forward(model, with("labels", ids + 100000), {}), Error);
   EXPECT_THROW(run_forward(model, with("position_ids", ids + 100000), {}), Error);
   EXPECT_THROW(run_forward(model, with("no_such_input", ids), {}), Error);
+}
+
+// The message of the Error that running `inputs` through a golden's model ends with; "" if there is none.
+std::string complaint(const std::string& golden, const std::map<std::string, Tensor>& changes,
+                      const std::vector<std::string>& without = {}, bool gradients = true) {
+  const fs::path directory = fs::path(ATTEND_TEST_DATA) / "models" / golden;
+  auto inputs = read_tensors(directory / "inputs.safetensors");
+  for (const auto& [name, tensor] : changes) inputs[name] = tensor;
+  for (const std::string& name : without) inputs.erase(name);
+  try {
+    run_forward(Model::load(ModelDirectory(directory), Purpose::training), inputs,
+                {.hidden_states = false, .attentions = false, .gradients = gradients});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Forward, LabelsThatDoNotFitAreErrorsThatNameThem) {
+  const auto expect = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos)
+        << '"' << message << "\" does not hold \"" << part << '"';
+  };
+  const Tensor few = at::zeros({1, 2}, at::kLong);
+  expect(complaint("bert-question-answering", {{"labels", few}}),
+         "the input labels is not one of this model's");
+  expect(complaint("bert-question-answering", {}, {"start_positions", "end_positions"}),
+         "expected the inputs end_positions and start_positions");
+  expect(complaint("bert-masked-lm", {}, {"labels"}), "expected the input labels");
+  expect(complaint("bert-model", {{"labels", few}}), "the input labels is not one of this model's");
+  expect(complaint("bert-model", {}), "has no head with one");
+  expect(complaint("albert-token-classification", {{"labels", few}}), "labels: expected");
+  expect(complaint("electra-pre-training", {{"labels", few}}), "labels: expected");
+}
+
+TEST(Forward, ClassificationLabelsAreOneToAScore) {
+  const Tensor scores = at::rand({3, 1}), many = at::rand({3, 4});
+  EXPECT_NO_THROW(classification_loss(scores, at::rand({3}), {}));
+  EXPECT_NO_THROW(classification_loss(many, at::rand({3, 4}), {}));
+  for (const Tensor& labels : {at::rand({1}), at::rand({2}), at::rand({3, 3})}) {
+    EXPECT_THROW(classification_loss(scores, labels, {}), Error);
+    EXPECT_THROW(classification_loss(many, labels, ProblemType::multi_label), Error);
+    EXPECT_THROW(classification_loss(many, labels.to(at::kLong), ProblemType::single_label), Error);
+  }
 }
 
 }  // namespace
