@@ -133,7 +133,8 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     scores[j] = sum(product) * a.scale;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
-  const float log_sum_exp = softmax_row(scores, first, head.Lk, head.Lkp);
+  const std::int64_t least = first / W * W;  // nothing before it is touched
+  const float log_sum_exp = softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
   if (a.log_sum_exp) a.log_sum_exp[head.first_query * a.heads + head.head] = log_sum_exp;
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 

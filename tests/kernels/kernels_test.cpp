@@ -155,11 +155,11 @@ TEST_P(KernelsTest, FindsTheFirstAbove) {
       }
 }
 
-// Attention over three sequences, one of a single query, with gradients by finite differences of the
-// definition's own loss sum(out * direction).
+// Attention over four sequences, two of them of a single query and the last longer than any window and block,
+// with gradients by finite differences of the definition's own loss sum(out * direction).
 struct AttentionCase {
-  std::vector<std::int64_t> query_offsets{0, 1, 6, 43}, key_begin{0, 4, 9}, key_length{4, 5, 37};
-  std::int64_t heads = 2, size = 12;
+  std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
+  std::int64_t heads = 2, size = 12, window = 0;
   bool causal = true;
   std::vector<double> q, k, v;
   double scale = 0.3;
@@ -175,6 +175,7 @@ struct AttentionCase {
           double total = 0;
           for (std::int64_t j = 0; j < Lk; ++j) {
             if (causal && j > i + Lk - Lq) continue;
+            if (window > 0 && j <= i + Lk - Lq - window) continue;
             double score = 0;
             for (std::int64_t d = 0; d < size; ++d)
               score += q[(query_offsets[b] + i) * width() + h * size + d] *
@@ -183,7 +184,7 @@ struct AttentionCase {
           }
           for (std::int64_t j = 0; j < Lk; ++j) {
             p[j] /= total;
-            if (weights && b == 2) weights->push_back(p[j]);
+            if (weights && b == 3) weights->push_back(p[j]);
             for (std::int64_t d = 0; d < size; ++d)
               result[(query_offsets[b] + i) * width() + h * size + d] +=
                   p[j] * v[(key_begin[b] + j) * width() + h * size + d];
@@ -195,26 +196,31 @@ struct AttentionCase {
 };
 
 TEST_P(KernelsTest, AttentionForwardAndBackward) {
-  for (const bool causal : {false, true}) {
+  struct {
+    bool causal;
+    std::int64_t window;
+  } const patterns[] = {{false, 0}, {true, 0}, {true, 1}, {true, 20}, {true, 77}};
+  for (const auto [causal, window] : patterns) {
+    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window));
     AttentionCase c;
-    c.causal = causal;
-    const std::int64_t Tq = 43, Tk = 46, w = c.width();
+    c.causal = causal, c.window = window;
+    const std::int64_t Tq = 107, Tk = 164, w = c.width();
     const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
                direction = random_numbers(Tq * w, 4);
     c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
 
-    std::vector<float> out(Tq * w), sums(Tq * c.heads), weights(c.heads * 37 * 37);
-    std::vector<float> unused(c.heads * 5 * 5);
-    float* const probabilities[] = {unused.data(), unused.data(), weights.data()};
+    std::vector<float> out(Tq * w), sums(Tq * c.heads), weights(c.heads * 100 * 100);
+    std::vector<float> unused(c.heads * 55);
+    float* const probabilities[] = {unused.data(), unused.data(), unused.data(), weights.data()};
     Attention a;
-    a.sequences = 3, a.heads = c.heads, a.head_size = c.size;
+    a.sequences = 4, a.heads = c.heads, a.head_size = c.size;
     a.query = q.data(), a.query_stride = w, a.query_offsets = c.query_offsets.data();
     a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
     a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
-    a.causal = causal, a.scale = static_cast<float>(c.scale);
+    a.causal = causal, a.window = window, a.scale = static_cast<float>(c.scale);
     a.out = out.data(), a.out_stride = w, a.log_sum_exp = sums.data(), a.probabilities = probabilities;
     std::vector<float> scratch(kernels_->attention_scratch(a));
-    kernels_->attention_forward(a, 0, 3 * c.heads, scratch.data());
+    kernels_->attention_forward(a, 0, 4 * c.heads, scratch.data());
     std::vector<double> expected_weights;
     EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
     EXPECT_LT(difference(weights, expected_weights), 2e-6);
@@ -224,7 +230,7 @@ TEST_P(KernelsTest, AttentionForwardAndBackward) {
     g.out_gradient = direction.data(), g.out_gradient_stride = w;
     g.query_gradient = dq.data(), g.query_gradient_stride = w;
     g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = w;
-    kernels_->attention_backward(a, g, 0, 3 * c.heads, scratch.data());
+    kernels_->attention_backward(a, g, 0, 4 * c.heads, scratch.data());
     const auto loss = [&] {
       const std::vector<double> y = c.out();
       double sum = 0;
