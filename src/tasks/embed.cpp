@@ -1,10 +1,10 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
 #include <attend/attend.h>
 
+#include "base/python_text.h"
 #include "base/utf8.h"
 #include "models/model.h"
 #include "tasks/text_batches.h"
-#include "tokenizers/unicode.h"
 
 #include <numeric>
 
@@ -28,18 +28,6 @@ std::string base_architecture(const ModelDirectory& directory) {
   for (std::string_view name : family.architectures)
     if (name.ends_with("Model") && !name.ends_with("HeadModel")) return std::string(name);
   return std::string(family.architectures.front());
-}
-
-std::string lowercase(std::string_view text) {
-  std::vector<unicode::Step> steps;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode_utf8(text, at);
-    unicode::append_lowercase(c.value, steps);
-    at += c.size;
-  }
-  std::string lower;
-  for (const unicode::Step& step : steps) append_utf8(lower, step.value);
-  return lower;
 }
 
 }  // namespace
@@ -68,7 +56,8 @@ struct Embedder::State {
     std::vector<std::string> prepared;
     for (const std::string& text : texts) {
       const std::string whole = pooling.prompt + text;
-      prepared.push_back(pooling.lowercase ? lowercase(whole) : whole);
+      // The tokenizer will say what is wrong with text that is no UTF-8.
+      prepared.push_back(pooling.lowercase && !find_invalid_utf8(whole) ? lowercase(whole) : whole);
     }
     return encode_texts(tokenizer, prepared);
   }

@@ -1,8 +1,9 @@
 #include "training/bleu.h"
 
 #include "base/error.h"
+#include "base/python_text.h"
 #include "base/utf8.h"
-#include "training/metric_text.h"
+#include "training/ngrams.h"
 
 #include <cmath>
 #include <string_view>

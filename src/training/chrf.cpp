@@ -1,7 +1,8 @@
 #include "training/chrf.h"
 
+#include "base/python_text.h"
 #include "base/utf8.h"
-#include "training/metric_text.h"
+#include "training/ngrams.h"
 
 #include <cstdint>
 #include <string_view>

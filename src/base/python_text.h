@@ -1,0 +1,20 @@
+// What Python's strings do, exactly: sacrebleu and sentence-transformers are written in it, and their numbers
+// follow from it. Text must be valid UTF-8.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+// str.split(): maximal runs without white space, Unicode's included. The views are into `text`.
+std::vector<std::string_view> split_words(std::string_view text);
+
+// str.rstrip().
+std::string_view strip_end(std::string_view text);
+
+// str.lower(), with its two cases that are not letter by letter: capital sigma at a word's end, dotted I.
+std::string lowercase(std::string_view text);
+
+}  // namespace attend
