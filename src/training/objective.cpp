@@ -72,8 +72,12 @@ void SequenceToSequence::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
   Random random(seed, epoch);
   const auto cut_anew = [&](const std::vector<std::string>& texts, std::vector<TokenIds>& ids) {
     std::vector<TokenIds> cut = encode(tokenizer_, texts, {.dropout = bpe_dropout_, .seed = random.next()});
-    for (std::size_t i = 0; i < ids.size(); ++i)  // smaller pieces are more of them, perhaps too many
-      if (static_cast<std::int64_t>(cut[i].size()) <= max_length_) ids[i] = std::move(cut[i]);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      // Smaller pieces are more of them, perhaps too many: then the usual ones, and not those of the last
+      // epoch, of which a resumed run knows nothing.
+      const bool fits = static_cast<std::int64_t>(cut[i].size()) <= max_length_;
+      ids[i] = fits ? std::move(cut[i]) : std::move(encode(tokenizer_, {&texts[i], 1}, {}).front());
+    }
   };
   cut_anew(source_texts_, sources_);
   cut_anew(target_texts_, targets_);

@@ -1,0 +1,62 @@
+#include "training/objective.h"
+
+#include "base/file.h"
+#include "formats/json.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// Words of a, b and c, of which "ab" and "abc" are tokens of their own.
+Tokenizer letters() {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attend-letters.json";
+  const Json json = {{"model",
+                      {{"type", "BPE"},
+                       {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"abc", 4}}},
+                       {"merges", {"a b", "ab c"}}}}};
+  write_file_atomically(path, json.dump());
+  Tokenizer tokenizer = Tokenizer::from_file(path);
+  std::filesystem::remove(path);
+  return tokenizer;
+}
+
+std::vector<std::int64_t> lengths(const Objective& objective) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < objective.examples(); ++i) all.push_back(objective.tokens(i));
+  return all;
+}
+
+// Whole, the texts are 4 and 8 tokens of the 12 that are allowed; cut into letters, the longer ones are too
+// many.
+TEST(SequenceToSequence, CutsTheWordsOfAnEpochBySeedAndNumberAlone) {
+  const Tokenizer tokenizer = letters();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) texts.push_back(i % 2 == 0 ? "abcabcabcabc" : "abcabcabcabcabcabcabcabc");
+  const auto make = [&](double dropout) {
+    return SequenceToSequence(tokenizer, texts, texts, 0, 12, dropout);
+  };
+
+  SequenceToSequence plain = make(0);
+  const std::vector<std::int64_t> whole = lengths(plain);
+  plain.begin_epoch(7, 1);
+  EXPECT_EQ(lengths(plain), whole);
+
+  SequenceToSequence run = make(0.3), resumed = make(0.3), other = make(0.3);
+  for (std::int64_t epoch : {0, 1, 2}) run.begin_epoch(7, epoch);
+  const std::vector<std::int64_t> third = lengths(run);
+  resumed.begin_epoch(7, 2);
+  EXPECT_EQ(lengths(resumed), third) << "a resumed run has not seen the epochs before";
+  EXPECT_NE(third, whole);
+  for (std::size_t i = 0; i < third.size(); ++i) {
+    EXPECT_GE(third[i], whole[i]);
+    EXPECT_LE(third[i], 12);
+  }
+  run.begin_epoch(7, 3);
+  EXPECT_NE(lengths(run), third);
+  other.begin_epoch(8, 2);
+  EXPECT_NE(lengths(other), third);
+}
+
+}  // namespace
+}  // namespace attend
