@@ -1,6 +1,5 @@
 // ALBERT: Lan et al. 2019, arXiv:1909.11942: BERT whose layers share their weights, over narrow embeddings.
 // Checkpoints: albert/albert-*-v{1,2}.
-#include "base/error.h"
 #include "models/bert_encoder.h"
 
 #include <fmt/format.h>
@@ -38,10 +37,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const bool pretraining = architecture == "AlbertForPreTraining";
   const double dropout = read_dropout(config, {"classifier_dropout_prob"}, 0.1);
   if (pretraining || architecture == "AlbertForMaskedLM")
-    model.language_model = LanguageModelHeadSpec{
-        .transform = LanguageModelHeadSpec::Transform{layer.feed_forward.activation, layer.norm},
-        .bias = true,
-        .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   if (pretraining)
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
@@ -88,8 +84,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "base") fail("albert has no preset \"{}\"; it has: base", preset);
+Json fresh_config(std::string_view) {
   BertRelative base = relative;
   base.width = 768, base.heads = 12, base.inner = 3072;
   Json config = fresh_bert_config("albert", "AlbertForMaskedLM", base);
@@ -115,6 +110,7 @@ const Family albert = {
                 "sop_classifier.classifier.{weight|bias}", "predictions.{dense|LayerNorm}.{weight|bias}",
                 "predictions.{bias|decoder.weight|decoder.bias}"},
     .optional_fields = bert_optional_fields(),
+    .presets = {"base"},
     .fresh_config = fresh_config,
 };
 

@@ -1,5 +1,4 @@
 // BART: Lewis et al. 2019, arXiv:1910.13461. Checkpoints: facebook/bart-*.
-#include "base/error.h"
 #include "models/encoder_decoder.h"
 
 namespace attend {
@@ -30,8 +29,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "base") fail("bart has no preset \"{}\"; it has: base", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "bart"},
           {"architectures", {"BartForConditionalGeneration"}},
           {"is_encoder_decoder", true},
@@ -64,6 +62,7 @@ const Family bart = {
     .spec = spec,
     .weights = weights,
     .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout"},
+    .presets = {"base"},
     .fresh_config = fresh_config,
 };
 

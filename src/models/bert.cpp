@@ -1,6 +1,5 @@
 // BERT: Devlin et al. 2018, arXiv:1810.04805.
 // Checkpoints: google-bert/*, sentence-transformers/all-MiniLM-L6-v2 (Wang et al. 2020, arXiv:2002.10957).
-#include "base/error.h"
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -15,10 +14,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const LayerSpec& layer = model.encoder->layers.front();
   const bool pretraining = architecture == "BertForPreTraining";
   if (pretraining || architecture == "BertForMaskedLM")
-    model.language_model = LanguageModelHeadSpec{
-        .transform = LanguageModelHeadSpec::Transform{layer.feed_forward.activation, layer.norm},
-        .bias = true,
-        .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   if (pretraining)
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
@@ -57,8 +53,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "base") fail("bert has no preset \"{}\"; it has: base", preset);
+Json fresh_config(std::string_view) {
   return fresh_bert_config("bert", "BertForMaskedLM", relative);
 }
 
@@ -78,6 +73,7 @@ const Family bert = {
                 "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
                 "bert.pooler.dense.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
+    .presets = {"base"},
     .fresh_config = fresh_config,
 };
 

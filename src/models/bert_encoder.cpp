@@ -40,7 +40,8 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .feed_forward = {.width = config.integer({"intermediate_size", "hidden_dim"}, relative.inner),
                        .activation =
                            read_activation(config, {"hidden_act", "activation"}, relative.activation)},
-      .dropout = dropout,
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
   };
   const std::int64_t narrow = relative.embedding_size ? config.integer({"embedding_size"}, 128) : width;
   return {
@@ -57,6 +58,13 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .final_norm = {},
       .weights_of = {},
   };
+}
+
+LanguageModelHeadSpec masked_language_model(const Fields& config, Activation activation,
+                                            const NormSpec& norm) {
+  return {.transform = LanguageModelHeadSpec::Transform{activation, norm},
+          .bias = true,
+          .untied = !config.flag({"tie_word_embeddings"}, true)};
 }
 
 std::vector<WeightName> bert_embedding_weights(const std::string& prefix) {

@@ -20,6 +20,11 @@ struct BertRelative {
 // Post-norm layers over token, position and type embeddings. Fields go by BERT's names or by DistilBERT's.
 StackSpec bert_encoder(const Fields& config, const BertRelative& relative);
 
+// BERT's scores over the vocabulary: a transform of each hidden state, then the embedding matrix, then a
+// bias.
+LanguageModelHeadSpec masked_language_model(const Fields& config, Activation activation,
+                                            const NormSpec& norm);
+
 // "bert.embeddings...", "bert.encoder.layer.N...", "bert.pooler..." under another prefix.
 std::vector<WeightName> bert_embedding_weights(const std::string& prefix);
 std::vector<WeightName> bert_layer_weights(const std::string& prefix);

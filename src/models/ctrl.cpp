@@ -1,5 +1,4 @@
 // CTRL: Keskar et al. 2019, arXiv:1909.05858. Checkpoints: Salesforce/ctrl.
-#include "base/error.h"
 #include "models/gpt_decoder.h"
 
 #include <cmath>
@@ -45,8 +44,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   };
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "large") fail("ctrl has no preset \"{}\"; it has: large", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "ctrl"},
           {"architectures", {"CTRLLMHeadModel"}},
           {"vocab_size", 246534},
@@ -72,6 +70,7 @@ const Family ctrl = {
     .weights = weights,
     .ignored = {"transformer.pos_encoding"},
     .optional_fields = {"tie_word_embeddings"},
+    .presets = {"large"},
     .fresh_config = fresh_config,
 };
 

@@ -1,6 +1,5 @@
 // DistilBERT: Sanh et al. 2019, arXiv:1910.01108: BERT of half the depth, without token types and pooler.
 // Checkpoints: distilbert/*.
-#include "base/error.h"
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -14,10 +13,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture == "DistilBertForMaskedLM")
-    model.language_model = LanguageModelHeadSpec{
-        .transform = LanguageModelHeadSpec::Transform{layer.feed_forward.activation, layer.norm},
-        .bias = true,
-        .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   model.scores = read_score_head(config, architecture,
                                  {.input = HeadInput::first_token,
                                   .dense = Activation::relu,
@@ -47,8 +43,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "base") fail("distilbert has no preset \"{}\"; it has: base", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "distilbert"},
           {"architectures", {"DistilBertForMaskedLM"}},
           {"vocab_size", 30522},
@@ -79,6 +74,7 @@ const Family distilbert = {
     .ignored = {"distilbert.embeddings.position_ids",
                 "{vocab_transform|vocab_layer_norm|vocab_projector}.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
+    .presets = {"base"},
     .fresh_config = fresh_config,
 };
 

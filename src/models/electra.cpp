@@ -1,6 +1,5 @@
 // ELECTRA: Clark et al. 2020, arXiv:2003.10555: BERT's encoder trained to tell which tokens a small generator
 // has replaced. Checkpoints: google/electra-*-{discriminator,generator}.
-#include "base/error.h"
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -16,10 +15,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
   if (architecture == "ElectraForMaskedLM") {
-    model.language_model =
-        LanguageModelHeadSpec{.transform = LanguageModelHeadSpec::Transform{Activation::gelu, layer.norm},
-                              .bias = true,
-                              .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.language_model = masked_language_model(config, Activation::gelu, layer.norm);
   } else if (architecture == "ElectraForPreTraining") {
     model.scores = ScoreHeadSpec{.kind = ScoreKind::replaced_tokens,
                                  .input = HeadInput::every_token,
@@ -68,8 +64,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "small") fail("electra has no preset \"{}\"; it has: small", preset);
+Json fresh_config(std::string_view) {
   Json config = fresh_bert_config("electra", "ElectraForPreTraining", relative);
   config["embedding_size"] = 128;
   return config;
@@ -90,6 +85,7 @@ const Family electra = {
                 "discriminator_predictions.{dense|dense_prediction}.{weight|bias}",
                 "generator_predictions.{dense|LayerNorm}.{weight|bias}", "generator_lm_head.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
+    .presets = {"small"},
     .fresh_config = fresh_config,
 };
 

@@ -24,7 +24,8 @@ struct Family {
 
   // Fields of config.json that it knows beyond those of a fresh one (for `attend init --set`).
   std::vector<std::string_view> optional_fields = {};
-  // config.json of a fresh model ("" or a preset's name); Error for a preset it does not have.
+  // Sizes of a fresh model by name, the usual one first, and the config.json of one of them.
+  std::vector<std::string_view> presets = {};
   Json (*fresh_config)(std::string_view preset) = nullptr;
 };
 

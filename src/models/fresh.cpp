@@ -52,7 +52,7 @@ void copy_tokenizer(const fs::path& from, const fs::path& to) {
 
 std::int64_t make_fresh_model(const FreshModel& fresh) {
   const Family& family = find_family(fresh.family);
-  std::string preset;
+  std::string preset(family.presets.front());
   std::vector<std::pair<std::string, Json>> fields;
   for (const std::string& setting : fresh.settings) {
     const std::size_t equals = setting.find('=');
@@ -63,6 +63,8 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
     else
       fields.emplace_back(field, parse_value(value));
   }
+  if (std::find(family.presets.begin(), family.presets.end(), preset) == family.presets.end())
+    fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));
   if (fs::exists(fresh.directory / "model.safetensors"))
     fail("{}: there already is a model in it", fresh.directory.string());
   Json config = family.fresh_config(preset);

@@ -58,7 +58,7 @@ Json fresh_config(std::string_view preset) {
                                    {"xl", 1600, 48, 25, 1024, 0.1},
                                    {"character", 128, 4, 4, 64, 0.0}};
   for (const Size& size : sizes) {
-    if (size.name != (preset.empty() ? "small" : preset)) continue;
+    if (size.name != preset) continue;
     return {{"model_type", "gpt2"},        {"architectures", {"GPT2LMHeadModel"}},
             {"vocab_size", 50257},         {"n_positions", size.positions},
             {"n_embd", size.width},        {"n_layer", size.layers},
@@ -68,7 +68,7 @@ Json fresh_config(std::string_view preset) {
             {"initializer_range", 0.02},   {"bos_token_id", 50256},
             {"eos_token_id", 50256}};
   }
-  fail("gpt2 has no preset \"{}\"; it has: small, medium, large, xl, character", preset);
+  fail("gpt2 has no preset {}", preset);
 }
 
 }  // namespace
@@ -83,6 +83,7 @@ const Family gpt2 = {
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
                         "tie_word_embeddings"},
+    .presets = {"small", "medium", "large", "xl", "character"},
     .fresh_config = fresh_config,
 };
 

@@ -70,8 +70,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   };
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "125M") fail("gpt_neo has no preset \"{}\"; it has: 125M", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "gpt_neo"},   {"architectures", {"GPTNeoForCausalLM"}},
           {"vocab_size", 50257},       {"max_position_embeddings", 2048},
           {"hidden_size", 768},        {"num_layers", 12},
@@ -94,6 +93,7 @@ const Family gpt_neo = {
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.attention.{bias|masked_bias}"},
     .optional_fields = {"intermediate_size", "tie_word_embeddings"},
+    .presets = {"125M"},
     .fresh_config = fresh_config,
 };
 

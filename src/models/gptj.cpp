@@ -51,8 +51,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   };
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "6b") fail("gptj has no preset \"{}\"; it has: 6b", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "gptj"},
           {"architectures", {"GPTJForCausalLM"}},
           {"vocab_size", 50400},
@@ -83,6 +82,7 @@ const Family gptj = {
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias|embed_positions}"},
     .optional_fields = {"n_inner"},
+    .presets = {"6b"},
     .fresh_config = fresh_config,
 };
 

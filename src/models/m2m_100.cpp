@@ -41,8 +41,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   return sequence_to_sequence_weights(/*share_embeddings=*/true);
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "418M") fail("m2m_100 has no preset \"{}\"; it has: 418M", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "m2m_100"},
           {"architectures", {"M2M100ForConditionalGeneration"}},
           {"is_encoder_decoder", true},
@@ -77,6 +76,7 @@ const Family m2m_100 = {
     .weights = weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weights"},
     .optional_fields = {"tie_word_embeddings", "activation_dropout"},
+    .presets = {"418M"},
     .fresh_config = fresh_config,
 };
 

@@ -39,7 +39,7 @@ Json fresh_config(std::string_view preset) {
                                    {"transformer-base", 512, 2048, 8, 6, 0.1},
                                    {"transformer-big", 1024, 4096, 16, 6, 0.3}};
   for (const Size& size : sizes) {
-    if (size.name != (preset.empty() ? "transformer-base" : preset)) continue;
+    if (size.name != preset) continue;
     return {{"model_type", "marian"},
             {"architectures", {"MarianMTModel"}},
             {"is_encoder_decoder", true},
@@ -68,7 +68,7 @@ Json fresh_config(std::string_view preset) {
             {"length_penalty", 1.0},
             {"max_length", 512}};
   }
-  fail("marian has no preset \"{}\"; it has: transformer-tiny, transformer-base, transformer-big", preset);
+  fail("marian has no preset {}", preset);
 }
 
 }  // namespace
@@ -82,6 +82,7 @@ const Family marian = {
     .weights = weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weight"},
     .optional_fields = {"decoder_vocab_size", "init_std"},
+    .presets = {"transformer-base", "transformer-tiny", "transformer-big"},
     .fresh_config = fresh_config,
 };
 

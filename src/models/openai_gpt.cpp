@@ -1,6 +1,5 @@
 // GPT: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training".
 // Checkpoints: openai-community/openai-gpt.
-#include "base/error.h"
 #include "models/gpt_decoder.h"
 
 namespace attend {
@@ -41,8 +40,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
   };
 }
 
-Json fresh_config(std::string_view preset) {
-  if (!preset.empty() && preset != "base") fail("openai-gpt has no preset \"{}\"; it has: base", preset);
+Json fresh_config(std::string_view) {
   return {{"model_type", "openai-gpt"},
           {"architectures", {"OpenAIGPTLMHeadModel"}},
           {"vocab_size", 40478},
@@ -69,6 +67,7 @@ const Family openai_gpt = {
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.bias", "transformer.position_ids"},
     .optional_fields = {"tie_word_embeddings"},
+    .presets = {"base"},
     .fresh_config = fresh_config,
 };
 

@@ -1,16 +1,31 @@
-// Every family there is. A new one is a file beside this one and a line in each list here.
+// Every family there is. A new one is a file beside this one and a line here.
 #include "base/error.h"
 #include "models/family.h"
 
 namespace attend {
 
-extern const Family albert, bart, bert, ctrl, distilbert, electra, gpt2, gpt_neo, gptj, m2m_100, marian,
-    openai_gpt, roberta, xlm_roberta;
+#define ATTEND_FAMILIES(FAMILY) \
+  FAMILY(albert)                \
+  FAMILY(bart)                  \
+  FAMILY(bert)                  \
+  FAMILY(ctrl)                  \
+  FAMILY(distilbert)            \
+  FAMILY(electra)               \
+  FAMILY(gpt2)                  \
+  FAMILY(gpt_neo)               \
+  FAMILY(gptj)                  \
+  FAMILY(m2m_100)               \
+  FAMILY(marian)                \
+  FAMILY(openai_gpt)            \
+  FAMILY(roberta)               \
+  FAMILY(xlm_roberta)
+
+#define DECLARE(name) extern const Family name;
+#define ADDRESS(name) &name,
+ATTEND_FAMILIES(DECLARE)
 
 std::span<const Family* const> families() {
-  static constexpr const Family* all[] = {&albert,  &bart,       &bert,    &ctrl,       &distilbert,
-                                          &electra, &gpt2,       &gpt_neo, &gptj,       &m2m_100,
-                                          &marian,  &openai_gpt, &roberta, &xlm_roberta};
+  static constexpr const Family* all[] = {ATTEND_FAMILIES(ADDRESS)};
   return all;
 }
 

@@ -1,6 +1,5 @@
 // RoBERTa: Liu et al. 2019, arXiv:1907.11692. XLM-R: Conneau et al. 2019, arXiv:1911.02116: the same model
 // over a hundred languages. Checkpoints: FacebookAI/roberta-*, FacebookAI/xlm-roberta-*.
-#include "base/error.h"
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -14,10 +13,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.encoder = bert_encoder(config, relative);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   if (architecture.ends_with("ForMaskedLM"))
-    model.language_model = LanguageModelHeadSpec{
-        .transform = LanguageModelHeadSpec::Transform{Activation::gelu, model.encoder->layers.front().norm},
-        .bias = true,
-        .untied = !config.flag({"tie_word_embeddings"}, true)};
+    model.language_model =
+        masked_language_model(config, Activation::gelu, model.encoder->layers.front().norm);
   // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
@@ -59,27 +56,23 @@ Family make_family(std::string_view model_type, const std::vector<std::string_vi
       .ignored = {"roberta.embeddings.position_ids", "roberta.pooler.dense.{weight|bias}",
                   "lm_head.{bias|decoder.weight|decoder.bias}", "lm_head.{dense|layer_norm}.{weight|bias}"},
       .optional_fields = bert_optional_fields(),
+      .presets = {"base"},
       .fresh_config = fresh_config};
 }
 
 }  // namespace
 
 extern const Family roberta, xlm_roberta;
-const Family roberta =
-    make_family("roberta",
-                {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
-                 "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
-                [](std::string_view preset) -> Json {
-                  if (!preset.empty() && preset != "base")
-                    fail("roberta has no preset \"{}\"; it has: base", preset);
-                  return fresh_bert_config("roberta", "RobertaForMaskedLM", relative);
-                });
+const Family roberta = make_family(
+    "roberta",
+    {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
+     "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
+    [](std::string_view) -> Json { return fresh_bert_config("roberta", "RobertaForMaskedLM", relative); });
 const Family xlm_roberta = make_family(
     "xlm-roberta",
     {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
      "XLMRobertaForTokenClassification", "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
-    [](std::string_view preset) -> Json {
-      if (!preset.empty() && preset != "base") fail("xlm-roberta has no preset \"{}\"; it has: base", preset);
+    [](std::string_view) -> Json {
       return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", relative);
     });
 
