@@ -29,6 +29,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.encoder = bert_encoder(config, relative);
   // Its embeddings always go through a matrix, even to the same width.
   model.encoder->embeddings.projected_width = model.encoder->width();
+  for (LayerSpec& each : model.encoder->layers) each.feed_forward_result_dropout = 0;
   const auto layers = static_cast<std::int64_t>(model.encoder->layers.size());
   share_layers(*model.encoder, config.integer({"num_hidden_groups"}, 1, 1, layers),
                config.integer({"inner_group_num"}, 1, 1, 1000));

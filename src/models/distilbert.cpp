@@ -11,6 +11,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   model.encoder = bert_encoder(config, relative);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  for (LayerSpec& each : model.encoder->layers) each.attention_result_dropout = 0;
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture == "DistilBertForMaskedLM")
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
@@ -19,6 +20,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                   .dense = Activation::relu,
                                   .problem = {},
                                   .dropout = read_dropout(config, {"seq_classif_dropout"}, 0.2)});
+  if (model.scores && model.scores->kind == ScoreKind::token_classification)
+    model.scores->dropout = layer.feed_forward_result_dropout;
+  if (model.scores && model.scores->kind == ScoreKind::question_answering)
+    model.scores->dropout = read_dropout(config, {"qa_dropout"}, 0.1);
   return model;
 }
 

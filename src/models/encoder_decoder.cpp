@@ -29,7 +29,8 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
                                         : config.integer({"encoder_ffn_dim"}, relative.inner),
                        .activation = read_activation(config, {"activation_function"}, relative.activation),
                        .dropout = read_dropout(config, {"activation_dropout"}, 0)},
-      .dropout = dropout,
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
   };
   const std::int64_t vocabulary = config.integer({"vocab_size"}, relative.vocabulary);
   return {

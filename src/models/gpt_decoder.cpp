@@ -10,6 +10,7 @@ StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
   const std::int64_t width = config.integer({"n_embd", "hidden_size"}, relative.width);
   const std::int64_t heads = config.integer({"n_head", "num_attention_heads", "num_heads"}, relative.heads);
   const std::int64_t head_size = read_head_size(config, width, heads);
+  const double dropout = read_dropout(config, {"resid_pdrop", "resid_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, relative.norm_epsilon, 0, 1)};
   const LayerSpec layer = {
       .order = relative.order,
@@ -24,7 +25,8 @@ StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
       .feed_forward =
           {.width = config.maybe_integer({"n_inner", "intermediate_size", "dff"}, 1).value_or(4 * width),
            .activation = read_activation(config, {"activation_function"}, "gelu_new")},
-      .dropout = read_dropout(config, {"resid_pdrop", "resid_dropout"}, relative.dropout),
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
   };
   return {
       .embeddings = {.vocabulary = config.integer({"vocab_size"}, relative.vocabulary),

@@ -83,7 +83,8 @@ struct LayerSpec {
   AttentionSpec self_attention;
   std::optional<AttentionSpec> cross_attention;
   FeedForwardSpec feed_forward;
-  double dropout = 0;  // of each sublayer's result, before it is added
+  // Of a sublayer's result, before it is added.
+  double attention_result_dropout = 0, feed_forward_result_dropout = 0;
 };
 
 // Embeddings and layers: an encoder, or a decoder (causal, with or without cross-attention).

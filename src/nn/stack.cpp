@@ -22,24 +22,25 @@ Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& subla
 
 Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c) {
   const Tensor in = self_attention_norm_(x);
-  const Tensor mixed =
-      self_attention_->forward(in, c.rows(), x, spec_.dropout, c.pass, c.cache, c.layer, c.self_weights);
-  return feed_forward_->forward(in, mixed, spec_.dropout, c.pass);
+  const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, c.pass,
+                                                c.cache, c.layer, c.self_weights);
+  return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, c.pass);
 }
 
 Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
   if (spec_.order == NormOrder::parallel) return forward_parallel(input, c);
   Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
-    return self_attention_->forward(in, c.rows(), residual, spec_.dropout, c.pass, c.cache, c.layer,
-                                    c.self_weights);
+    return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, c.pass, c.cache,
+                                    c.layer, c.self_weights);
   });
   if (cross_attention_)
     x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
       return cross_attention_->forward(in, c.offsets, c.memory->key_values[c.layer], c.memory->offsets,
-                                       c.memory->source, residual, spec_.dropout, c.pass, c.cross_weights);
+                                       c.memory->source, residual, spec_.attention_result_dropout, c.pass,
+                                       c.cross_weights);
     });
   return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
-    return feed_forward_->forward(in, residual, spec_.dropout, c.pass);
+    return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, c.pass);
   });
 }
 

@@ -67,7 +67,8 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
 TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
   for (LayerSpec& layer : spec.encoder->layers)
-    layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+    layer.attention_result_dropout = layer.feed_forward_result_dropout = layer.self_attention.dropout =
+        layer.feed_forward.dropout = 0.3;
   Transformer network(spec);
   network->initialize(1);
   const auto encode = [&](Pass pass) { return network->encode(TokenBatch::from(kSources), pass); };
@@ -81,7 +82,8 @@ TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
 TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
   for (LayerSpec& layer : spec.encoder->layers)
-    layer.dropout = layer.self_attention.dropout = layer.feed_forward.dropout = 0.3;
+    layer.attention_result_dropout = layer.feed_forward_result_dropout = layer.self_attention.dropout =
+        layer.feed_forward.dropout = 0.3;
   Transformer network(spec);
   network->initialize(1);
   Tensor weight = network->named_parameters()["encoder.layers.0.self_attention.query_key_value.weight"];
