@@ -3,7 +3,7 @@
 
 #include "training/bleu.h"
 #include "training/chrf.h"
-#include "training/metric_text.h"
+#include "base/python_text.h"
 
 #include <fstream>
 #include <string>
