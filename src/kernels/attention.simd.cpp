@@ -8,6 +8,8 @@
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
 #include "kernels/attention.h"
 
+#include "kernels/distance.h"
+
 #include <cmath>
 
 namespace attend::kernels::ATTEND_ISA {
@@ -49,6 +51,10 @@ struct Head {
   std::int64_t first_seen(const Attention& a, std::int64_t i) const {
     const std::int64_t first = a.window > 0 ? seen(a, i) - a.window : 0;
     return first > 0 ? first : 0;
+  }
+  DistanceRow distances(const Attention& a, std::int64_t i) const {
+    const std::int64_t key_begin = a.keys.pages == nullptr ? a.keys.key_begin[sequence] : 0;
+    return {a, head, first_query + i, key_begin, i + Lk - Lq};
   }
   // Where the dropout numbers of query i begin.
   std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
@@ -133,6 +139,7 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     scores[j] = sum(product) * a.scale;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
+  if (a.distance.count > 0) head.distances(a, 0).add(a.distance, scores, first, head.Lk);
   const std::int64_t least = first / W * W;  // nothing before it is touched
   const float log_sum_exp = softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
   if (a.log_sum_exp) a.log_sum_exp[head.first_query * a.heads + head.head] = log_sum_exp;
@@ -173,6 +180,9 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
+      if (a.distance.count > 0)
+        head.distances(a, begin + r)
+            .add(a.distance, row, head.first_seen(a, begin + r), head.seen(a, begin + r));
       const float log_sum_exp = softmax_row(row + least, head.first_seen(a, begin + r) - least,
                                             head.seen(a, begin + r) - least, columns - least);
       if (a.log_sum_exp) a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head] = log_sum_exp;
@@ -226,6 +236,7 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
+      if (a.distance.count > 0) head.distances(a, begin + r).add(a.distance, weight, first, seen);
       // delta = sum_j P_j dP_j / sum_j P_j, from the very numbers it is subtracted from: then the gradients
       // of a row sum to zero as they should. (The output times its gradient would be the same in exact
       // arithmetic.)
@@ -246,10 +257,16 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
         store(gradient + j, dp);
         if (a.dropout > 0) store(plain + j, p);
       }
-      const float delta = sum(deltas) / sum(totals);
+      // The probabilities must sum to one as they did in the forward pass: the rounding of log_sum_exp is the
+      // same for a whole row, and does not cancel where a gradient sums over rows.
+      const float inverse = 1 / sum(totals), delta = sum(deltas) * inverse;
       const float* p = a.dropout > 0 ? plain : weight;
-      for (std::int64_t j = least; j < columns; j += W)
-        store(gradient + j, load(p + j) * (load(gradient + j) - delta));
+      for (std::int64_t j = least; j < columns; j += W) {
+        store(gradient + j, load(p + j) * inverse * (load(gradient + j) - delta));
+        store(weight + j, load(weight + j) * inverse);
+      }
+      if (a.distance.count > 0)
+        head.distances(a, begin + r).collect(a, g, head.sequence, gradient, first, seen);
     }
     const std::int64_t span = most - least;
     gemm<true>(span, Dp, rows, weights + least, 1, Lkp, out_gradient, Dp, value_gradient + least * Dp, Dp);

@@ -41,8 +41,10 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
     const float* row = x + t * d;
     float* to = out + t * d;
     Vector total{};
-    for (std::int64_t i = 0; i < whole; i += W) total += load(row + i);
-    if (whole < d) total += load_part(row + whole, d - whole);
+    if (bias) {  // else nothing is subtracted
+      for (std::int64_t i = 0; i < whole; i += W) total += load(row + i);
+      if (whole < d) total += load_part(row + whole, d - whole);
+    }
     const float m = sum(total) / static_cast<float>(d);
     // Two passes: the variance of the differences does not cancel.
     Vector squares{};
@@ -54,8 +56,9 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
     for (std::int64_t i = whole; i < d; ++i) variance += (row[i] - m) * (row[i] - m);
     const float inverse = 1 / std::sqrt(variance / static_cast<float>(d) + epsilon);
     for (std::int64_t i = 0; i < whole; i += W)
-      store(to + i, (load(row + i) - m) * inverse * load(weight + i) + load(bias + i));
-    for (std::int64_t i = whole; i < d; ++i) to[i] = (row[i] - m) * inverse * weight[i] + bias[i];
+      store(to + i, (load(row + i) - m) * inverse * load(weight + i) + (bias ? load(bias + i) : Vector{}));
+    for (std::int64_t i = whole; i < d; ++i)
+      to[i] = (row[i] - m) * inverse * weight[i] + (bias ? bias[i] : 0);
     if (mean) mean[t] = m;
     if (inverse_deviation) inverse_deviation[t] = inverse;
   }
@@ -79,9 +82,11 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
       sum_g += g;
       sum_gn += g * n;
       store_part(weight_gradient + i, load_part(weight_gradient + i, lanes) + gradient * n, lanes);
-      store_part(bias_gradient + i, load_part(bias_gradient + i, lanes) + gradient, lanes);
+      if (bias_gradient) store_part(bias_gradient + i, load_part(bias_gradient + i, lanes) + gradient, lanes);
     }
-    const float mean_g = sum(sum_g) / static_cast<float>(d), mean_gn = sum(sum_gn) / static_cast<float>(d);
+    // Where no mean was subtracted, none comes back.
+    const float mean_g = bias_gradient ? sum(sum_g) / static_cast<float>(d) : 0,
+                mean_gn = sum(sum_gn) / static_cast<float>(d);
     float* to = x_gradient + t * d;
     for (std::int64_t i = 0; i < d; i += W) {
       const std::int64_t lanes = d - i < W ? d - i : W;

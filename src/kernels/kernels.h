@@ -24,6 +24,22 @@ struct KeyValueView {
   std::int64_t page_rows = 0, width = 0;
 };
 
+// What the distance between a query and a key adds to their score (relative positions): the number that
+// stands for this distance under R, of the query, of the key or of the head alone. Tables may be null.
+struct DistanceScores {
+  std::int64_t count = 0;  // R: distances, or buckets of them
+  // row[key - query] with places counted over the whole sequence, from -(longest - 1) to longest - 1: points
+  // at 0.
+  const std::int32_t* row = nullptr;
+  const float* of_query = nullptr;  // [heads, Tq, R]
+  const float* of_key = nullptr;    // [heads, key_rows, R]
+  std::int64_t key_rows = 0;
+  const float* of_head = nullptr;  // [heads, R]
+  // XLNet's: of the query alone, one number for keys of its segment and one for others.
+  const float* of_segment = nullptr;      // [heads, Tq, 2]
+  const std::int64_t* segment = nullptr;  // [T], of queries and keys
+};
+
 // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2) over a ragged batch:
 // B sequences of queries laid end to end, each with its own keys and values. Nothing is padded.
 struct Attention {
@@ -36,9 +52,10 @@ struct Attention {
   bool causal = false;
   std::int64_t window = 0;  // causal: only the last so many of those; 0: all
   float scale = 1;
-  float dropout = 0;       // probability of dropping an attention weight
-  std::uint64_t seed = 0;  // of the dropped weights; the same in forward and backward
-  float* out = nullptr;    // [Tq, heads * head_size], rows out_stride apart
+  DistanceScores distance;  // added behind the scale
+  float dropout = 0;        // probability of dropping an attention weight
+  std::uint64_t seed = 0;   // of the dropped weights; the same in forward and backward
+  float* out = nullptr;     // [Tq, heads * head_size], rows out_stride apart
   std::int64_t out_stride = 0;
   float* log_sum_exp = nullptr;           // [Tq, heads], for the backward pass; may be null
   float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
@@ -52,6 +69,11 @@ struct AttentionGradient {
   float* key_gradient = nullptr;
   float* value_gradient = nullptr;
   std::int64_t key_gradient_stride = 0;
+  // Of DistanceScores' tables, where these are not null; zero before the call.
+  float* of_query = nullptr;
+  float* of_key = nullptr;
+  float* of_segment = nullptr;
+  float* of_head = nullptr;  // [B, heads, R]: each sequence has its own, since they are computed side by side
 };
 
 struct Adam {
@@ -122,10 +144,12 @@ struct Kernels {
                       float p, std::uint64_t seed);
 
   // Layer normalization (Ba et al. 2016, arXiv:1607.06450) of rows [begin, end) of x [T, d]. mean and
-  // inverse_deviation [T] are kept for the backward pass; may be null.
+  // inverse_deviation [T] are kept for the backward pass; may be null. bias null: root mean square
+  // normalization (Zhang & Sennrich 2019, arXiv:1910.07467), which subtracts no mean.
   void (*layer_norm)(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                      std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
-  // Adds to weight_gradient and bias_gradient [d] (one pair per thread) and writes x_gradient.
+  // Adds to weight_gradient and bias_gradient [d] (one pair per thread; the latter null as bias was) and
+  // writes x_gradient.
   void (*layer_norm_backward)(float* x_gradient, float* weight_gradient, float* bias_gradient,
                               const float* out_gradient, const float* x, const float* weight,
                               const float* mean, const float* inverse_deviation, std::int64_t begin,

@@ -64,6 +64,17 @@ Tensor shift_right(const Tensor& labels, const Fields& config) {
   return ids.masked_fill(ids == kIgnoredLabel, pad);
 }
 
+bool takes_types(const StackImpl& stack) {
+  const auto& distance = stack.spec().layers.front().self_attention.distance;
+  return stack.spec().embeddings.types > 0 || (distance && distance->segments);
+}
+
+// Distances are counted from token to token, the original's from column to column: the same, unless padding
+// stands between tokens.
+void check_distances(const Stack& stack, const Padded& layout) {
+  if (!std::holds_alternative<std::monostate>(stack->spec().distances)) layout.spans();
+}
+
 struct Result {
   Tensors out;
   Tensor loss;
@@ -95,6 +106,8 @@ Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& 
   if (source_batch.offsets.count() != target_batch.offsets.count())
     fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_batch.offsets.count(),
          target_batch.offsets.count());
+  check_distances(net->encoder, source);
+  check_distances(net->decoder, target);
   const Tensor encoded = net->encode(source_batch, pass);
   const Memory memory = net->remember(encoded, source_batch.offsets);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
@@ -139,7 +152,7 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   Transformer net = model.network();
   const bool decoder = static_cast<bool>(net->decoder);
   std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
-  if (!decoder && net->encoder->embeddings->types.defined()) known.insert("token_type_ids");
+  if (!decoder && takes_types(*net->encoder)) known.insert("token_type_ids");
   known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;
@@ -148,6 +161,7 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
 
   const Padded given(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
   // The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
+  check_distances(decoder ? net->decoder : net->encoder, given);
   const bool whole = inputs.count("start_positions") > 0;
   const Padded layout = whole ? given.whole() : given;
   TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));

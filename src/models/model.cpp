@@ -65,10 +65,15 @@ std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout la
 }
 
 // The same memory in our layout, and in the checkpoint's: each the inverse of the other.
-Tensor to_ours(const Tensor& t, WeightLayout layout) {
+Tensor to_ours(const Tensor& t, const WeightSource& source) {
+  if (source.heads > 0)  // [heads, 3, size, d] -> [3, heads, size, d]
+    return t.view({source.heads, 3, -1, t.size(1)}).transpose(0, 1).reshape(t.sizes());
+  const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
 }
-Tensor to_checkpoint(const Tensor& t, WeightLayout layout) {
+Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
+  if (source.heads > 0) return t.reshape({3, source.heads, -1, t.size(1)}).transpose(0, 1).reshape(t.sizes());
+  const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }
 
@@ -131,14 +136,16 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
              checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string(),
              name);
       const std::string file = checkpoint.file_of(found.name).string();
-      const auto expected = checkpoint_shape(weight, source.layout, source.names.size());
+      const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
+      const auto& expected = source.shape.empty() ? plain : source.shape;
       if (found.view->shape != expected)
         fail("{}: {}: expected the shape {} (from config.json), found {}", file, found.name,
              shape_text(expected), shape_text(found.view->shape));
       const DType type = found.view->type;
       if (type != DType::f32 && type != DType::f16 && type != DType::bf16 && type != DType::f64)
         fail("{}: {}: expected floating-point numbers, found {}", file, found.name, attend::name(type));
-      parts.push_back(to_ours(map_tensor(*found.view, checkpoint.mapping_of(found.name)), source.layout));
+      const Tensor mapped = map_tensor(*found.view, checkpoint.mapping_of(found.name));
+      parts.push_back(to_ours(mapped.view(plain), source));
     }
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
@@ -170,9 +177,10 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
     const Tensor tensor = pick(item.key(), item.value());
     if (!tensor.defined()) continue;
     const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
-    for (std::size_t i = 0; i < source.names.size(); ++i)
-      tensors[saved_name(source.names[i])] =
-          to_checkpoint(tensor.narrow(0, static_cast<std::int64_t>(i) * rows, rows), source.layout);
+    for (std::size_t i = 0; i < source.names.size(); ++i) {
+      const Tensor part = to_checkpoint(tensor.narrow(0, static_cast<std::int64_t>(i) * rows, rows), source);
+      tensors[saved_name(source.names[i])] = source.shape.empty() ? part : part.reshape(source.shape);
+    }
   }
   return tensors;
 }

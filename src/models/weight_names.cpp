@@ -69,7 +69,7 @@ WeightSource find_source(const std::vector<WeightName>& table, std::string_view 
   for (const WeightName& row : table) {
     Groups groups;
     if (!match(row.ours, parameter, groups)) continue;
-    WeightSource source{fill(row.checkpoint, groups), {}, row.layout, row.frozen};
+    WeightSource source{fill(row.checkpoint, groups), {}, row.layout, row.frozen, row.shape, row.heads};
     for (const std::string& alias : row.aliases) source.aliases.push_back(fill(alias, groups).front());
     return source;
   }

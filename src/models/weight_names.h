@@ -2,6 +2,7 @@
 // both directions (loading, saving, gradients by checkpoint name).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ struct WeightName {
   bool frozen = false;  // a buffer of the original: stored, but never trained and without gradient
   // Other names under which a checkpoint may hold the same tensor (tied weights).
   std::vector<std::string> aliases = {};
+  // The checkpoint's shape of each tensor, where it is another one of as many numbers (XLNet's heads are a
+  // dimension of their own); empty: what `layout` makes of ours.
+  std::vector<std::int64_t> shape = {};
+  // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa).
+  std::int64_t heads = 0;
 };
 
 // Where one of our parameters lies in a checkpoint.
@@ -34,6 +40,8 @@ struct WeightSource {
   std::vector<std::string> aliases;
   WeightLayout layout = WeightLayout::same;
   bool frozen = false;
+  std::vector<std::int64_t> shape;
+  std::int64_t heads = 0;
 };
 
 // The row that covers `parameter`; Error if none does (a hole in the family's table).

@@ -1,12 +1,13 @@
 #include "nn/attention.h"
 
+#include "nn/head_products.h"
 #include "nn/sublayer.h"
 
 namespace attend {
 namespace {
 
 AttentionCall make_call(const AttentionSpec& spec, Pass& pass, std::vector<Tensor>* weights) {
-  AttentionCall call{spec, pass.rate(spec.dropout), 0, weights};
+  AttentionCall call{spec, pass.rate(spec.dropout), 0, weights, {}};
   if (call.dropout > 0) call.seed = pass.next_seed();
   return call;
 }
@@ -31,16 +32,75 @@ Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec
 
 SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
   const std::int64_t inner = spec.heads * spec.head_size;
-  query_key_value_ = register_module("query_key_value", Linear(width, 3 * inner, spec.input_bias));
+  query_key_value_ =
+      register_module("query_key_value", Linear(width, 3 * inner, spec.input_bias && spec.key_bias));
+  if (spec.input_bias && !spec.key_bias) {
+    query_bias_ = register_parameter("query_bias", at::zeros({inner}));
+    value_bias_ = register_parameter("value_bias", at::zeros({inner}));
+  }
   output_ = register_module("output", Linear(inner, width, spec.output_bias));
+  if (!spec.distance) return;
+  const DistanceTerms& terms = *spec.distance;
+  if (terms.own_matrices && terms.with_query)
+    distance_key_ = register_module("distance_key", Linear(width, inner, terms.key_bias));
+  if (terms.own_matrices && terms.with_key)
+    distance_query_ = register_module("distance_query", Linear(width, inner, terms.query_bias));
+  if (terms.biases) {
+    content_bias_ = register_parameter("content_bias", at::zeros({inner}));
+    distance_bias_ = register_parameter("distance_bias", at::zeros({inner}));
+  }
+  if (terms.segments) {
+    segment_bias_ = register_parameter("segment_bias", at::zeros({inner}));
+    segments_ = register_parameter("segments", at::empty({2, inner}));
+  }
+}
+
+// [R, d] -> [R, w], through a matrix of its own or that of the queries (part 0) or keys (part 1).
+Tensor SelfAttentionImpl::project_distances(Linear& own, const Tensor& vectors, std::int64_t part) {
+  if (own) return own(vectors);
+  const std::int64_t w = spec_.heads * spec_.head_size;
+  const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, part * w, w) : all; };
+  return linear(vectors, rows(query_key_value_->weight), rows(query_key_value_->bias), nullptr);
+}
+
+DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& rows, Pass& pass) {
+  const DistanceTable& table = *rows.distances;
+  DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}};
+  if (!spec_.distance) return d;
+  const std::int64_t w = spec_.heads * spec_.head_size;
+  const Tensor vectors = dropout(table.vectors, spec_.distance->dropout, pass);  // [R, d]
+  if (spec_.distance->with_query) {
+    Tensor query = packed.narrow(1, 0, w);
+    if (distance_bias_.defined()) query = query + distance_bias_;
+    d.of_query =
+        head_products(query * spec_.scale, project_distances(distance_key_, vectors, 1), spec_.heads);
+  }
+  if (spec_.distance->with_key)
+    d.of_key = head_products(packed.narrow(1, w, w) * spec_.scale,
+                             project_distances(distance_query_, vectors, 0), spec_.heads);
+  if (spec_.distance->segments && rows.types.defined()) {
+    d.of_segment =
+        head_products((packed.narrow(1, 0, w) + segment_bias_) * spec_.scale, segments_, spec_.heads);
+    d.segment = rows.types;
+  }
+  return d;
 }
 
 Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout,
                                   Pass& pass, const CacheUse* cache, std::int64_t layer,
                                   std::vector<Tensor>* weights) {
-  Tensor packed = query_key_value_(x);  // [T, 3 w]
+  Tensor packed;  // [T, 3 w]
+  if (query_bias_.defined())
+    packed = query_key_value_->with_bias(x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}));
+  else
+    packed = query_key_value_(x);
   if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
-  const AttentionCall call = make_call(spec_, pass, weights);
+  AttentionCall call = make_call(spec_, pass, weights);
+  if (rows.distances) call.distance = distances(packed, rows, pass);
+  if (content_bias_.defined()) {
+    const std::int64_t w = content_bias_.size(0);
+    packed = at::cat({packed.narrow(1, 0, w) + content_bias_, packed.narrow(1, w, 2 * w)}, 1);
+  }
   Tensor mixed;  // [T, w]
   if (cache == nullptr) {
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
@@ -55,9 +115,9 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
 
 CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
   const std::int64_t inner = spec.heads * spec.head_size;
-  query_ = register_module("query", Linear(width, inner));
-  key_value_ = register_module("key_value", Linear(width, 2 * inner));
-  output_ = register_module("output", Linear(inner, width));
+  query_ = register_module("query", Linear(width, inner, spec.input_bias));
+  key_value_ = register_module("key_value", Linear(width, 2 * inner, spec.input_bias));
+  output_ = register_module("output", Linear(inner, width, spec.output_bias));
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value,

@@ -3,6 +3,7 @@
 
 #include "nn/attention_function.h"
 #include "nn/cache.h"
+#include "nn/distances.h"
 #include "nn/linear.h"
 
 namespace attend {
@@ -13,12 +14,15 @@ struct CacheUse {
   std::vector<PagedCache::Sequence> sequences;
 };
 
-// Where the sequences of x lie, which of their rows may be attended to (null: all), and the place of each row
-// in its sequence [T] (for rotary positions).
+// Where the sequences of x lie, which of their rows may be attended to (null: all), the place of each row in
+// its sequence [T] (for rotary positions), what the stack knows about distances (null: nothing), and the
+// token types [T] (undefined: not given).
 struct Rows {
   const Offsets& offsets;
   const VisibleRows* visible = nullptr;
   Tensor positions = {};
+  const DistanceTable* distances = nullptr;
+  Tensor types = {};
 };
 
 // f(x) + residual for x [T, d]; queries, keys and values come from one projection.
@@ -31,8 +35,15 @@ class SelfAttentionImpl : public torch::nn::Module {
                  const CacheUse* cache, std::int64_t layer, std::vector<Tensor>* weights);
 
  private:
+  DistanceTensors distances(const Tensor& packed, const Rows& rows, Pass& pass);
+  Tensor project_distances(Linear& own, const Tensor& vectors, std::int64_t part);
+
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};
+  Tensor query_bias_, value_bias_;  // [w], where keys have none
+  Linear distance_key_{nullptr}, distance_query_{nullptr};
+  Tensor content_bias_, distance_bias_;  // [w], Transformer-XL's u and v
+  Tensor segment_bias_, segments_;       // [w], [2, w]: XLNet's s and e
 };
 TORCH_MODULE(SelfAttention);
 

@@ -41,8 +41,8 @@ std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call
 }
 
 // Everything of a kernel call but the pointers to queries, keys and values.
-kernels::Attention describe(const Layout& layout, const AttentionSpec& spec, double dropout,
-                            std::uint64_t seed) {
+kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
+  const AttentionSpec& spec = call.spec;
   kernels::Attention a;
   a.sequences = layout.count();
   a.heads = spec.heads;
@@ -53,8 +53,22 @@ kernels::Attention describe(const Layout& layout, const AttentionSpec& spec, dou
   a.causal = spec.causal;
   a.window = spec.window;
   a.scale = static_cast<float>(spec.scale);
-  a.dropout = static_cast<float>(dropout);
-  a.seed = seed;
+  a.dropout = static_cast<float>(call.dropout);
+  a.seed = call.seed;
+  if (const DistanceTensors& d = call.distance; d.rows.defined()) {
+    const auto point = [](const Tensor& table) {
+      return table.defined() ? table.const_data_ptr<float>() : nullptr;
+    };
+    for (const Tensor& table : {d.of_query, d.of_key, d.of_head})
+      if (table.defined()) a.distance.count = table.size(-1);
+    a.distance.of_segment = point(d.of_segment);
+    if (d.segment.defined()) a.distance.segment = d.segment.const_data_ptr<std::int64_t>();
+    a.distance.row = d.rows.const_data_ptr<std::int32_t>() + d.zero;
+    a.distance.of_query = point(d.of_query);
+    a.distance.of_key = point(d.of_key);
+    a.distance.of_head = point(d.of_head);
+    if (d.of_key.defined()) a.distance.key_rows = d.of_key.size(1);
+  }
   return a;
 }
 
@@ -100,7 +114,7 @@ Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout
                       const AttentionCall& call, Tensor* log_sum_exp) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Tensor out = at::empty({layout.queries.total(), w}, first.options());
-  kernels::Attention a = describe(layout, call.spec, call.dropout, call.seed);
+  kernels::Attention a = describe(layout, call);
   Views(first, key_value, w).point(a);
   a.out = out.data_ptr<float>();
   a.out_stride = w;
@@ -120,10 +134,13 @@ struct Saved : torch::CustomClassHolder {
   AttentionCall call;
 };
 
+// The tables of call.distance are arguments of their own only so that autograd sees them.
 struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& first,
-                        const std::optional<Tensor>& maybe_key_value,
-                        const std::shared_ptr<const Layout>& layout, const AttentionCall& call) {
+                        const std::optional<Tensor>& maybe_key_value, const std::optional<Tensor>&,
+                        const std::optional<Tensor>&, const std::optional<Tensor>&,
+                        const std::optional<Tensor>&, const std::shared_ptr<const Layout>& layout,
+                        const AttentionCall& call) {
     const Tensor key_value = maybe_key_value.value_or(Tensor());
     Tensor log_sum_exp;
     Tensor out = forward_kernel(first, key_value, *layout, call, &log_sum_exp);
@@ -147,7 +164,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     const Tensor dfirst = s.layout.all_keys ? at::empty_like(first) : at::zeros_like(first);
     const Tensor dkey_value = key_value.defined() ? at::empty_like(key_value) : Tensor();
 
-    kernels::Attention a = describe(s.layout, s.call.spec, s.call.dropout, s.call.seed);
+    kernels::Attention a = describe(s.layout, s.call);
     Views(first, key_value, w).point(a);
     a.out = out.data_ptr<float>();
     a.out_stride = w;
@@ -161,21 +178,65 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     g.key_gradient = d.key.data_ptr<float>();
     g.value_gradient = d.value.data_ptr<float>();
     g.key_gradient_stride = d.key.stride(0);
+    // Sums over rows that lie in several sequences, or were never met, begin at zero.
+    const auto zeros = [](const Tensor& table) { return table.defined() ? at::zeros_like(table) : Tensor(); };
+    const auto point = [](const Tensor& table) {
+      return table.defined() ? table.data_ptr<float>() : nullptr;
+    };
+    const DistanceTensors& distance = s.call.distance;
+    const Tensor dof_query = zeros(distance.of_query), dof_key = zeros(distance.of_key),
+                 dof_segment = zeros(distance.of_segment);
+    const Tensor dof_head =
+        distance.of_head.defined()
+            ? at::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.options())
+            : Tensor();
+    g.of_query = point(dof_query);
+    g.of_key = point(dof_key);
+    g.of_segment = point(dof_segment);
+    g.of_head = point(dof_head);
     run(a, s.layout, [&](std::int64_t begin, std::int64_t end, float* scratch) {
       kernels::kernels().attention_backward(a, g, begin, end, scratch);
     });
-    return {dfirst, dkey_value, Tensor(), Tensor()};
+    return {dfirst,      dkey_value, dof_query, dof_key, dof_head.defined() ? dof_head.sum(0) : dof_head,
+            dof_segment, Tensor(),   Tensor()};
   }
 };
 
-// One sequence in torch's operations: q [Lq, w], k and v [Lk, w] -> [Lq, w].
-Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call) {
+// What distances add to the scores of one sequence: [heads, Lq, Lk], or a scalar 0. Its queries begin at row
+// `query` of the tables, its keys at row `key`.
+Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_t Lq, std::int64_t key,
+                       std::int64_t Lk) {
+  const Tensor places = at::arange(Lk, d.rows.options().dtype(at::kLong)).unsqueeze(0) -
+                        at::arange(Lk - Lq, Lk, d.rows.options().dtype(at::kLong)).unsqueeze(1);
+  const Tensor rows = d.rows.index({places + d.zero}).to(at::kLong);  // [Lq, Lk]
+  Tensor sum;
+  const auto add = [&](const Tensor& scores) { sum = sum.defined() ? sum + scores : scores; };
+  const auto expand = [](const Tensor& index, const Tensor& table) {
+    return index.unsqueeze(0).expand({table.size(0), index.size(0), index.size(1)});
+  };
+  if (d.of_query.defined()) add(d.of_query.narrow(1, query, Lq).gather(2, expand(rows, d.of_query)));
+  if (d.of_key.defined())
+    add(d.of_key.narrow(1, key, Lk).gather(2, expand(rows.t(), d.of_key)).transpose(1, 2));
+  if (d.of_head.defined()) add(d.of_head.index_select(1, rows.flatten()).reshape({-1, Lq, Lk}));
+  if (d.of_segment.defined()) {
+    const Tensor others =
+        d.segment.narrow(0, query, Lq).unsqueeze(1).ne(d.segment.narrow(0, key, Lk).unsqueeze(0));
+    add(d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(at::kLong), d.of_segment)));
+  }
+  return sum;
+}
+
+// One sequence in torch's operations: q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows
+// at which it begins.
+Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                       std::int64_t query, std::int64_t key) {
   const auto& spec = call.spec;
   const std::int64_t Lq = q.size(0), Lk = k.size(0);
   const auto heads = [&](const Tensor& x) {
     return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
+  if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, Lq, key, Lk);
   if (spec.causal) {
     const Tensor all = at::ones({Lq, Lk}, scores.options().dtype(at::kBool));
     Tensor hidden = all.triu(Lk - Lq + 1);
@@ -194,7 +255,8 @@ Tensor torch_attention(const Views& views, const Layout& layout, const Attention
   for (std::int64_t b = 0; b < layout.count(); ++b)
     parts.push_back(torch_attention(layout.queries.part(views.query, b),
                                     views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
-                                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call));
+                                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
+                                    layout.queries.begin(b), layout.key_begin[b]));
   return at::cat(parts);
 }
 
@@ -202,7 +264,9 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
   if (!on_kernels(first))
     return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
   if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call, nullptr);
-  return AttentionFunction::apply(first, if_defined(key_value),
+  const DistanceTensors& d = call.distance;
+  return AttentionFunction::apply(first, if_defined(key_value), if_defined(d.of_query), if_defined(d.of_key),
+                                  if_defined(d.of_head), if_defined(d.of_segment),
                                   std::make_shared<const Layout>(std::move(layout)), call);
 }
 
@@ -237,14 +301,14 @@ Tensor cached_attention(const Tensor& query, const Offsets& offsets, const Paged
     if (call.weights) call.weights->clear();
     for (std::int64_t b = 0; b < layout.count(); ++b) {
       const auto [key, value] = cache.gather(sequences[b], layer);
-      parts.push_back(torch_attention(offsets.part(query, b), key, value, call));
+      parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
     }
     return at::cat(parts);
   }
   std::vector<const std::int32_t*> tables;
   for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
   const Tensor out = at::empty({query.size(0), call.spec.heads * call.spec.head_size}, query.options());
-  kernels::Attention a = describe(layout, call.spec, 0, 0);
+  kernels::Attention a = describe(layout, call);
   a.query = query.const_data_ptr<float>();
   a.query_stride = query.stride(0);
   a.keys.pages = cache.pages(layer).const_data_ptr<float>();

@@ -7,6 +7,17 @@
 
 namespace attend {
 
+// What distances add to the scores, behind the scale (kernels.h, DistanceScores): row rows[zero + key -
+// query] of each table that is defined.
+struct DistanceTensors {
+  Tensor rows;  // [2 longest - 1] int32; undefined: distances add nothing
+  std::int64_t zero = 0;
+  Tensor of_query, of_key;  // [heads, Tq, R], [heads, Tk, R]
+  Tensor of_head;           // [heads, R]
+  Tensor of_segment;        // [heads, Tq, 2]: for keys of the query's segment and for others
+  Tensor segment;           // [T] int64, if of_segment is defined
+};
+
 // How one call attends, beyond its tensors.
 struct AttentionCall {
   AttentionSpec spec;
@@ -14,6 +25,7 @@ struct AttentionCall {
   std::uint64_t seed = 0;
   // Not null: receives the weights of each sequence, [heads, Lq, Lk], before dropout.
   std::vector<Tensor>* weights = nullptr;
+  DistanceTensors distance = {};
 };
 
 // Queries, keys and values of the same sequences, side by side: packed [T, 3 w], w = heads * head_size.

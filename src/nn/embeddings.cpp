@@ -57,6 +57,7 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
+  if (spec.mask_vector) mask = register_parameter("mask", at::zeros({spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
   if (spec.projected_width > 0)
     projection_ = register_module("projection", Linear(spec.width, spec.projected_width));

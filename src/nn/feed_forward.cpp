@@ -5,13 +5,19 @@
 namespace attend {
 
 FeedForwardImpl::FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec) : spec_(spec) {
-  in_ = register_module("in", Linear(width, spec.width));
-  out_ = register_module("out", Linear(spec.width, width));
+  in_ = register_module("in", Linear(width, spec.gated ? 2 * spec.width : spec.width, spec.bias));
+  out_ = register_module("out", Linear(spec.width, width, spec.bias));
 }
 
 Tensor FeedForwardImpl::forward(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {
-  const Tensor inner = dropout(in_(x, spec_.activation), spec_.dropout, pass);  // [T, d_ff]
-  return project_add(out_, inner, residual, rate, pass);
+  Tensor inner;  // [T, d_ff]
+  if (spec_.gated) {
+    const std::vector<Tensor> halves = in_(x).chunk(2, 1);
+    inner = activate(halves[0].contiguous(), spec_.activation) * halves[1];
+  } else {
+    inner = in_(x, spec_.activation);
+  }
+  return project_add(out_, dropout(inner, spec_.dropout, pass), residual, rate, pass);
 }
 
 }  // namespace attend

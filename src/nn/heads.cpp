@@ -17,7 +17,8 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, 
 }
 
 Tensor LanguageModelHeadImpl::transform(const Tensor& hidden) {
-  return spec_.transform ? norm_(dense_(hidden, spec_.transform->activation)) : hidden;
+  if (spec_.transform) return norm_(dense_(hidden, spec_.transform->activation));
+  return spec_.scale == 1 ? hidden : hidden * spec_.scale;
 }
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {

@@ -27,11 +27,18 @@ class PackedWeight {
   std::uint32_t version_ = 0;
 };
 
+// activation(x W^T + b) + residual for a weight that somebody owns. packed null: for a single use, the weight
+// is packed block by block on the way.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
+              Activation activation = Activation::none, const Tensor& residual = {});
+
 // x [T, in] -> [T, out].
 class LinearImpl : public torch::nn::Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias = true);
   Tensor forward(const Tensor& x, Activation activation = Activation::none, const Tensor& residual = {});
+  // The same with a bias that somebody else owns.
+  Tensor with_bias(const Tensor& x, const Tensor& other) { return linear(x, weight, other, &packed_); }
   void pack() { packed_.prepare(weight); }
 
   Tensor weight;  // [out, in]
@@ -41,10 +48,5 @@ class LinearImpl : public torch::nn::Module {
   PackedWeight packed_;
 };
 TORCH_MODULE(Linear);
-
-// The same with a weight that somebody else owns (a tied head). packed null: for a single use, the weight is
-// packed block by block on the way.
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
-              Activation activation = Activation::none, const Tensor& residual = {});
 
 }  // namespace attend

@@ -11,13 +11,14 @@ Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, doub
                  Tensor* inverse) {
   const std::int64_t rows = x.size(0), d = x.size(1);
   const Tensor out = at::empty_like(x);
+  const float* b = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
   if (mean) {
     *mean = at::empty({rows}, x.options());
     *inverse = at::empty({rows}, x.options());
   }
   parallel_ranges(rows, 2 * d, [&](std::int64_t begin, std::int64_t end) {
     kernels::kernels().layer_norm(out.data_ptr<float>(), x.const_data_ptr<float>(),
-                                  weight.const_data_ptr<float>(), bias.const_data_ptr<float>(), begin, end, d,
+                                  weight.const_data_ptr<float>(), b, begin, end, d,
                                   static_cast<float>(epsilon), mean ? mean->data_ptr<float>() : nullptr,
                                   inverse ? inverse->data_ptr<float>() : nullptr);
   });
@@ -26,9 +27,10 @@ Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, doub
 
 struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
-                        const Tensor& bias, double epsilon) {
+                        const std::optional<Tensor>& maybe_bias, double epsilon) {
     Tensor mean, inverse;
-    Tensor out = normalize(x, weight, bias, epsilon, &mean, &inverse);
+    Tensor out = normalize(x, weight, maybe_bias.value_or(Tensor()), epsilon, &mean, &inverse);
+    ctx->saved_data["biased"] = maybe_bias.has_value();
     ctx->save_for_backward({x, weight, mean, inverse});
     return out;
   }
@@ -41,17 +43,18 @@ struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
     const Tensor dx = at::empty_like(x);
     // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
     constexpr std::int64_t kParts = 16;
-    const Tensor sums = at::zeros({2, kParts, d}, x.options());
+    const bool biased = ctx->saved_data["biased"].toBool();
+    const Tensor sums = at::zeros({biased ? 2 : 1, kParts, d}, x.options());
     parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
         kernels::kernels().layer_norm_backward(
             dx.data_ptr<float>(), sums.data_ptr<float>() + part * d,
-            sums.data_ptr<float>() + (kParts + part) * d, dy.const_data_ptr<float>(),
+            biased ? sums.data_ptr<float>() + (kParts + part) * d : nullptr, dy.const_data_ptr<float>(),
             x.const_data_ptr<float>(), weight.const_data_ptr<float>(), saved[2].const_data_ptr<float>(),
             saved[3].const_data_ptr<float>(), rows * part / kParts, rows * (part + 1) / kParts, d);
     });
-    const Tensor total = sums.sum(1);  // [2, d]
-    return {dx, total[0], total[1], Tensor()};
+    const Tensor total = sums.sum(1);  // [2, d], or [1, d] without a bias
+    return {dx, total[0], biased ? total[1] : Tensor(), Tensor()};
   }
 };
 
@@ -59,14 +62,16 @@ struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
 
 LayerNormImpl::LayerNormImpl(std::int64_t width, const NormSpec& spec) : epsilon_(spec.epsilon) {
   weight = register_parameter("weight", at::ones({width}));
-  bias = register_parameter("bias", at::zeros({width}));
+  if (!spec.root_mean_square) bias = register_parameter("bias", at::zeros({width}));
 }
 
 Tensor LayerNormImpl::forward(const Tensor& x) {
-  if (!on_kernels(x)) return at::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_);
+  if (!on_kernels(x))
+    return bias.defined() ? at::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_)
+                          : x * at::rsqrt(x.square().mean(-1, true) + epsilon_) * weight;
   const Tensor rows = x.contiguous();
   if (!at::GradMode::is_enabled()) return normalize(rows, weight, bias, epsilon_, nullptr, nullptr);
-  return LayerNormFunction::apply(rows, weight, bias, epsilon_);
+  return LayerNormFunction::apply(rows, weight, if_defined(bias), epsilon_);
 }
 
 }  // namespace attend

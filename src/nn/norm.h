@@ -1,4 +1,5 @@
-// Layer normalization (Ba et al. 2016, arXiv:1607.06450).
+// Layer normalization (Ba et al. 2016, arXiv:1607.06450), or that by the root mean square alone (Zhang &
+// Sennrich 2019, arXiv:1910.07467), which subtracts no mean and has no bias.
 #pragma once
 
 #include "nn/spec.h"
@@ -12,7 +13,7 @@ class LayerNormImpl : public torch::nn::Module {
   LayerNormImpl(std::int64_t width, const NormSpec& spec);
   Tensor forward(const Tensor& x);
 
-  Tensor weight, bias;  // [d]
+  Tensor weight, bias;  // [d]; no bias with the root mean square
 
  private:
   double epsilon_;

@@ -16,6 +16,7 @@ using kernels::Activation;
 
 struct NormSpec {
   double epsilon = 1e-5;
+  bool root_mean_square = false;  // no mean is subtracted, no bias added (T5)
 };
 
 // A trained vector per position (Devlin et al. 2018). BART's table begins with `offset` unused rows.
@@ -50,9 +51,45 @@ struct EmbeddingSpec {
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
   double dropout = 0;
+  // XLNet: one more vector, which stands for a token that is to be predicted.
+  bool mask_vector = false;
   // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
   // arXiv:1909.11942, section 3.1). 0: `width`.
   std::int64_t projected_width = 0;
+};
+
+// Relative positions: the layers of a stack know how far a key is from a query (distance = the query's place
+// minus the key's).
+//
+// T5 (Raffel et al. 2019, arXiv:1910.10683, section 2.1): a trained number per head and bucket of distances.
+// Near ones have buckets of their own, farther ones share, and so do all from max_distance on. A decoder,
+// which looks only back, has all buckets for that side.
+struct BucketedBias {
+  std::int64_t buckets = 32, max_distance = 128;
+};
+// Transformer-XL (Dai et al. 2019, arXiv:1901.02860, section 3.3): sines and cosines of the distance, which
+// is taken to be at most `clamp` either way (0: any).
+struct SinusoidalDistances {
+  std::int64_t clamp = 0;
+};
+// DeBERTa (He et al. 2020, arXiv:2006.03654, section 3.1): a trained vector for each of 2 * span distances.
+// With max_distance, the outer half of them are buckets that grow with the distance (He et al. 2021,
+// arXiv:2111.09543).
+struct LearnedDistances {
+  std::int64_t span = 512, max_distance = 0;
+  std::optional<NormSpec> norm;
+};
+using DistanceSpec = std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances>;
+
+// What an attention makes of the stack's vectors for distances. The scores gain (query + bias) . K r and
+// key . Q r, with matrices K and Q of its own or those of keys and queries.
+struct DistanceTerms {
+  bool with_query = true, with_key = false;
+  bool own_matrices = true;
+  bool key_bias = false, query_bias = true;  // of K and of Q
+  bool biases = false;                       // Transformer-XL's u and v, added to the query before the scores
+  bool segments = false;  // XLNet: (query + s) . e as well, where e tells the query's token type from others
+  double dropout = 0;     // of the vectors
 };
 
 struct AttentionSpec {
@@ -63,13 +100,19 @@ struct AttentionSpec {
   // The first so many numbers of a head's queries and keys are turned by their position, in neighbouring
   // pairs (RoPE: Su et al. 2021, arXiv:2104.09864).
   std::int64_t rotary = 0;
+  std::optional<DistanceTerms> distance;
   bool input_bias = true, output_bias = true;  // of the projections
+  bool key_bias = true;                        // with input_bias: of the keys too (DeBERTa: not)
   double dropout = 0;                          // of the attention weights
 };
 
 struct FeedForwardSpec {
   std::int64_t width = 0;
   Activation activation = Activation::relu;
+  // A second matrix beside the first, whose result is multiplied with the activation (Shazeer 2020,
+  // arXiv:2002.05202).
+  bool gated = false;
+  bool bias = true;
   double dropout = 0;  // after the activation
 };
 
@@ -87,11 +130,23 @@ struct LayerSpec {
   double attention_result_dropout = 0, feed_forward_result_dropout = 0;
 };
 
+// Beside a stack's first layer: x = norm(layer(x) + activation(conv(x))), a convolution over the tokens of a
+// sequence, with zeros around it (He et al. 2020, DeBERTa v2).
+struct ConvolutionSpec {
+  std::int64_t kernel = 3, groups = 1;
+  Activation activation = Activation::tanh;
+  NormSpec norm;
+  double dropout = 0;
+};
+
 // Embeddings and layers: an encoder, or a decoder (causal, with or without cross-attention).
 struct StackSpec {
   EmbeddingSpec embeddings;
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm;
+  double final_dropout = 0;
+  DistanceSpec distances;
+  std::optional<ConvolutionSpec> convolution;
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
   std::vector<std::int64_t> weights_of;
   // A hidden state is reported behind every so many layers.
@@ -110,6 +165,7 @@ struct LanguageModelHeadSpec {
   };
   std::optional<Transform> transform;
   bool bias = false, untied = false;
+  double scale = 1;  // of the hidden states (T5's tied head)
 };
 
 // What the labels of a classification are: decides the loss.
@@ -141,8 +197,9 @@ struct ScoreHeadSpec {
 };
 
 // How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's
-// uniform for the matrices and width^-1/2 for the embeddings, as the original Transformer.
-enum class Initialization { normal, xavier };
+// uniform for the matrices and width^-1/2 for the embeddings, as the original Transformer; or in^-1/2 for
+// matrices and 1 for embeddings, with queries so much smaller that scores need no scale, as T5.
+enum class Initialization { normal, xavier, fan_in };
 
 struct ModelSpec {
   std::optional<StackSpec> encoder, decoder;  // one of them or both
@@ -153,6 +210,7 @@ struct ModelSpec {
   std::optional<ScoreHeadSpec> scores;
   Initialization initialization = Initialization::normal;
   double initializer_range = 0.02;  // standard deviation of the normal distribution
+  bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
 };
 
 }  // namespace attend

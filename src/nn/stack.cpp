@@ -1,6 +1,20 @@
 #include "nn/stack.h"
 
+#include "nn/dropout.h"
+
 namespace attend {
+namespace {
+
+// The most keys that a query of this pass can see.
+std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
+  if (!cache) return offsets.longest();
+  std::int64_t longest = 0;
+  for (PagedCache::Sequence sequence : cache->sequences)
+    longest = std::max(longest, cache->cache->length(sequence));
+  return longest;
+}
+
+}  // namespace
 
 LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
   self_attention_ = register_module("self_attention", SelfAttention(width, spec.self_attention));
@@ -46,6 +60,13 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
 
 StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
   embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
+  if (!std::holds_alternative<std::monostate>(spec.distances)) {
+    const AttentionSpec& attention = spec.layers.front().self_attention;
+    distances_ = register_module("distances",
+                                 Distances(spec.distances, spec.width(), attention.heads, attention.causal));
+  }
+  if (spec.convolution)
+    convolution_ = register_module("convolution", Convolution(spec.width(), *spec.convolution));
   register_module("layers", layers_);
   // With shared weights the layers that own some are built, and the others point to them.
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
@@ -65,8 +86,19 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
   const bool keep_hidden = capture && pass.capture->hidden_states;
   const bool keep_weights = capture && pass.capture->attentions;
   Tensor x = embeddings(batch, pass);  // [T, d]
-  LayerContext context{batch.offsets,   pass, memory,  cache,  batch.visible.get(),
-                       batch.positions, 0,    nullptr, nullptr};
+  DistanceTable distances;
+  if (distances_) distances = distances_(longest_keys(batch.offsets, cache), x);
+  LayerContext context{batch.offsets,
+                       pass,
+                       memory,
+                       cache,
+                       batch.visible.get(),
+                       batch.positions,
+                       distances_ ? &distances : nullptr,
+                       batch.types,
+                       0,
+                       nullptr,
+                       nullptr};
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
       capture->hidden.push_back(x);
@@ -75,9 +107,11 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
       context.self_weights = &capture->self_attentions.emplace_back();
       if (memory) context.cross_weights = &capture->cross_attentions.emplace_back();
     }
-    x = layer(i).forward(x, context);
+    const Tensor in = x;
+    x = layer(i).forward(in, context);
+    if (i == 0 && convolution_) x = convolution_(in, x, batch.offsets, pass);
   }
-  if (final_norm_) x = final_norm_(x);
+  if (final_norm_) x = dropout(final_norm_(x), spec_.final_dropout, pass);
   if (keep_hidden) capture->hidden.push_back(x);
   return x;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/attention.h"
+#include "nn/convolution.h"
 #include "nn/embeddings.h"
 #include "nn/feed_forward.h"
 
@@ -21,9 +22,11 @@ struct LayerContext {
   Pass& pass;
   const Memory* memory = nullptr;
   const CacheUse* cache = nullptr;
-  Rows rows() const { return {offsets, visible, positions}; }
+  Rows rows() const { return {offsets, visible, positions, distances, types}; }
   const VisibleRows* visible = nullptr;
   Tensor positions = {};
+  const DistanceTable* distances = nullptr;
+  Tensor types = {};
   std::int64_t layer = 0;
   std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
 };
@@ -66,6 +69,8 @@ class StackImpl : public torch::nn::Module {
   LayerImpl& layer(std::size_t i);
 
   StackSpec spec_;
+  Distances distances_{nullptr};
+  Convolution convolution_{nullptr};
   torch::nn::ModuleList layers_;
   LayerNorm final_norm_{nullptr};
 };

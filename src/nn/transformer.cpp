@@ -40,6 +40,10 @@ void TransformerImpl::pack(const std::function<void()>& after_each) {
     }
 }
 
+std::int64_t TransformerImpl::head_size() const {
+  return (spec_.encoder ? spec_.encoder : spec_.decoder)->layers.front().self_attention.head_size;
+}
+
 void TransformerImpl::initialize(std::uint64_t seed) {
   at::NoGradGuard no_grad;
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
@@ -53,6 +57,11 @@ void TransformerImpl::initialize(std::uint64_t seed) {
     const bool embedding = item.key().find("embeddings.") != std::string::npos;
     if (spec_.initialization == Initialization::normal) {
       p.normal_(0, spec_.initializer_range, generator);
+    } else if (spec_.initialization == Initialization::fan_in) {
+      p.normal_(0, embedding ? 1 : 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
+      if (item.key().ends_with("query_key_value.weight"))
+        p.narrow(0, 0, p.size(0) / 3).div_(std::sqrt(static_cast<double>(head_size())));
+      if (item.key().ends_with(".query.weight")) p.div_(std::sqrt(static_cast<double>(head_size())));
     } else if (embedding) {
       p.normal_(0, 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
     } else {

@@ -39,6 +39,8 @@ class TransformerImpl : public torch::nn::Module {
   ScoreHead scores{nullptr};
 
  private:
+  std::int64_t head_size() const;
+
   ModelSpec spec_;
 };
 TORCH_MODULE(Transformer);

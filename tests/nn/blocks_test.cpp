@@ -31,12 +31,49 @@ ModelSpec encoder_decoder(NormOrder order) {
   return spec;
 }
 
+// The encoder and the decoder with relative positions of two kinds each.
+std::vector<ModelSpec> with_distances() {
+  std::vector<ModelSpec> specs(3, encoder_decoder(NormOrder::pre));
+  for (ModelSpec& spec : specs) {
+    spec.initializer_range = 0.3;
+    for (StackSpec* stack : {&*spec.encoder, &*spec.decoder}) stack->embeddings.positions = {};
+  }
+  const auto each = [](ModelSpec& spec, const auto& change) {
+    for (StackSpec* stack : {&*spec.encoder, &*spec.decoder})
+      for (LayerSpec& layer : stack->layers) change(*stack, layer);
+  };
+  each(specs[0], [](StackSpec& stack, LayerSpec& layer) {  // T5
+    stack.distances = BucketedBias{.buckets = 8, .max_distance = 6};
+    stack.final_norm->root_mean_square = layer.norm.root_mean_square = true;
+    layer.self_attention.input_bias = layer.self_attention.output_bias = false;
+    layer.feed_forward.gated = true;
+    layer.feed_forward.bias = false;
+  });
+  each(specs[1], [](StackSpec& stack, LayerSpec& layer) {  // Transformer-XL and XLNet
+    stack.distances = SinusoidalDistances{.clamp = 4};
+    layer.self_attention.distance = DistanceTerms{.biases = true, .segments = !layer.self_attention.causal};
+  });
+  for (LayerSpec& layer : specs[2].encoder->layers) {  // DeBERTa
+    layer.self_attention.distance = DistanceTerms{.with_key = true, .key_bias = true};
+    layer.self_attention.key_bias = false;
+  }
+  specs[2].encoder->distances = LearnedDistances{.span = 4, .max_distance = 9, .norm = NormSpec{1e-5}};
+  specs[2].encoder->convolution = ConvolutionSpec{.norm = {1e-5}};
+  for (LayerSpec& layer : specs[2].decoder->layers)
+    layer.self_attention.distance = DistanceTerms{.own_matrices = false};
+  specs[2].decoder->distances = LearnedDistances{.span = 3, .norm = {}};
+  return specs;
+}
+
 const std::vector<std::vector<std::int64_t>> kSources{{1, 2, 3}, {4}, {5, 6, 7, 8, 9, 10, 11}};
 const std::vector<std::vector<std::int64_t>> kTargets{{12}, {13, 14, 15, 16}, {17, 18}};
 
 Tensor loss_of(Transformer& network) {
   Pass pass = Pass::inference();
-  const TokenBatch source = TokenBatch::from(kSources), target = TokenBatch::from(kTargets);
+  TokenBatch source = TokenBatch::from(kSources);
+  const TokenBatch target = TokenBatch::from(kTargets);
+  source.types =
+      at::arange(source.ids.numel(), at::kLong) % 3;  // as segments only: there is no table of types
   const Memory memory = network->remember(network->encode(source, pass), source.offsets);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), 0.1)
@@ -44,8 +81,11 @@ Tensor loss_of(Transformer& network) {
 }
 
 TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
-  for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
-    Transformer fast(encoder_decoder(order)), exact(encoder_decoder(order));
+  std::vector<ModelSpec> specs = with_distances();
+  for (const NormOrder order : {NormOrder::post, NormOrder::pre}) specs.push_back(encoder_decoder(order));
+  for (const ModelSpec& spec : specs) {
+    SCOPED_TRACE(&spec - specs.data());
+    Transformer fast(spec), exact(spec);
     fast->initialize(5);
     exact->initialize(5);
     exact->to(at::kDouble);
@@ -104,9 +144,10 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   EXPECT_NEAR((above - below) / (2 * h), slope, 0.02 * std::abs(slope) + 0.02);
 }
 
-TEST(Blocks, DecodingStepByStepOverTheCacheIsTheWholePass) {
+class Decoding : public testing::TestWithParam<ModelSpec> {};
+TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
   c10::InferenceMode inference;
-  Transformer network(encoder_decoder(NormOrder::pre));
+  Transformer network(GetParam());
   network->initialize(2);
   Pass pass = Pass::inference();
   const TokenBatch source = TokenBatch::from(kSources);
@@ -132,6 +173,27 @@ TEST(Blocks, DecodingStepByStepOverTheCacheIsTheWholePass) {
       EXPECT_TRUE(at::allclose(batch.offsets.part(found, b),
                                whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(Absolute, Decoding, testing::Values(encoder_decoder(NormOrder::pre)));
+INSTANTIATE_TEST_SUITE_P(Relative, Decoding, testing::ValuesIn(with_distances()));
+
+// Far and near in both directions, against the formulas of the papers' own code, evaluated by hand.
+TEST(Distances, FallIntoTheBucketsOfThePapers) {
+  const Tensor ahead = torch::tensor({-300, -40, -9, -8, -7, -1, 0, 1, 7, 8, 9, 40, 300}, at::kLong);
+  // T5: 32 buckets, half of them for either side, 8 of these exact; 8 * ln(40 / 8) / ln(16) = 4.6.
+  EXPECT_TRUE(at::equal(rows_of(BucketedBias{32, 128}, ahead, false),
+                        torch::tensor({15, 12, 8, 8, 7, 1, 0, 17, 23, 24, 24, 28, 31}, at::kLong)));
+  // Looking only back, 16 are exact; 16 * ln(40 / 16) / ln(8) = 7.05.
+  EXPECT_TRUE(at::equal(rows_of(BucketedBias{32, 128}, ahead, true),
+                        torch::tensor({31, 23, 9, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0}, at::kLong)));
+  // DeBERTa v3: 256 buckets a side of which 128 are exact; 127 * ln(300 / 128) / ln(511 / 128) = 78.2.
+  EXPECT_TRUE(at::equal(
+      rows_of(LearnedDistances{.span = 256, .max_distance = 512, .norm = {}}, ahead),
+      torch::tensor({256 + 128 + 79, 296, 265, 264, 263, 257, 256, 255, 249, 248, 247, 216, 256 - 128 - 79},
+                    at::kLong)));
+  EXPECT_TRUE(at::equal(rows_of(LearnedDistances{.span = 8, .norm = {}}, ahead),
+                        torch::tensor({15, 15, 15, 15, 15, 9, 8, 7, 1, 0, 0, 0, 0}, at::kLong)));
 }
 
 TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {

@@ -1,0 +1,23 @@
+// A convolution over the tokens of each sequence, beside a stack's first layer (spec.h, ConvolutionSpec).
+#pragma once
+
+#include "nn/norm.h"
+#include "nn/pass.h"
+#include "nn/ragged.h"
+
+namespace attend {
+
+class ConvolutionImpl : public torch::nn::Module {
+ public:
+  ConvolutionImpl(std::int64_t width, const ConvolutionSpec& spec);
+  // norm(residual + activation(conv(x))) for x and residual [T, d].
+  Tensor forward(const Tensor& x, const Tensor& residual, const Offsets& offsets, Pass& pass);
+
+ private:
+  ConvolutionSpec spec_;
+  Tensor weight_, bias_;  // [d, d / groups, kernel], [d]
+  LayerNorm norm_{nullptr};
+};
+TORCH_MODULE(Convolution);
+
+}  // namespace attend

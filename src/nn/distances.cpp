@@ -1,0 +1,81 @@
+#include "nn/distances.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+// Row r: sines, then cosines, of the distance first - r. [count, width]
+Tensor sinusoids(const SinusoidalDistances& spec, std::int64_t first, std::int64_t count, std::int64_t width,
+                 const Tensor& like) {
+  Tensor distance = first - at::arange(count, at::kFloat);
+  if (spec.clamp > 0) distance = distance.clamp(-spec.clamp, spec.clamp);
+  const Tensor frequency =
+      1 / at::pow(10000.0, at::arange(0, width, 2, at::kFloat) / static_cast<double>(width));
+  const Tensor angles = distance.unsqueeze(1) * frequency;  // [count, width / 2]
+  return at::cat({at::sin(angles), at::cos(angles)}, 1).to(like.options());
+}
+
+}  // namespace
+
+// Logarithms in float32, as the originals take them: a distance at the border of two buckets depends on it.
+Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool causal) {
+  const std::int64_t buckets = causal ? spec.buckets : spec.buckets / 2, exact = buckets / 2;
+  const Tensor distance = causal ? key_minus_query.neg().clamp_min(0) : key_minus_query.abs();
+  const double width = std::log(static_cast<double>(spec.max_distance) / static_cast<double>(exact));
+  const Tensor far =
+      (at::log(distance.to(at::kFloat) / exact) / width * (buckets - exact)).to(at::kLong) + exact;
+  const Tensor row = at::where(distance < exact, distance, far.clamp_max(buckets - 1));
+  return causal ? row : row + key_minus_query.gt(0).to(at::kLong) * buckets;
+}
+
+Tensor rows_of(const LearnedDistances& spec, const Tensor& key_minus_query) {
+  Tensor distance = key_minus_query.neg();
+  if (spec.max_distance > 0) {
+    const std::int64_t half = spec.span / 2;
+    const Tensor far = distance.abs().clamp_min(half).to(at::kFloat);
+    const Tensor width =
+        at::log(at::scalar_tensor((spec.max_distance - 1) / static_cast<double>(half), at::kFloat));
+    const Tensor bucket = at::ceil(at::log(far / half) / width * (half - 1)).to(at::kLong) + half;
+    distance = at::where(distance.abs() <= half, distance, bucket * distance.sign());
+  }
+  return (distance + spec.span).clamp(0, 2 * spec.span - 1);
+}
+
+DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, std::int64_t heads, bool causal)
+    : spec_(spec), width_(width), causal_(causal) {
+  if (const auto* bias = std::get_if<BucketedBias>(&spec))
+    table_ = register_parameter("table", at::empty({bias->buckets, heads}));
+  if (const auto* learned = std::get_if<LearnedDistances>(&spec)) {
+    table_ = register_parameter("table", at::empty({2 * learned->span, width}));
+    if (learned->norm) norm_ = register_module("norm", LayerNorm(width, *learned->norm));
+  }
+}
+
+DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like) {
+  DistanceTable table;
+  table.zero = longest - 1;
+  const std::int64_t ahead = causal_ ? 0 : longest - 1;  // how far a key may lie before its query
+  // What a causal attention does not see gets some row all the same.
+  const Tensor key_minus_query = at::arange(1 - longest, longest, at::kLong).clamp_max(ahead);
+  Tensor rows;
+  if (const auto* bias = std::get_if<BucketedBias>(&spec_)) {
+    rows = rows_of(*bias, key_minus_query, causal_);
+    table.of_head = table_.t().contiguous();
+  }
+  if (const auto* fixed = std::get_if<SinusoidalDistances>(&spec_)) {
+    rows = key_minus_query + (longest - 1);  // from the farthest key behind to the farthest ahead
+    table.vectors = sinusoids(*fixed, longest - 1, longest + ahead, width_, like);
+  }
+  if (const auto* learned = std::get_if<LearnedDistances>(&spec_)) {
+    // Only the rows that can occur, so that short texts are cheap.
+    rows = rows_of(*learned, key_minus_query);
+    const auto first = rows.min().item<std::int64_t>(), last = rows.max().item<std::int64_t>();
+    rows = rows - first;
+    table.vectors = (norm_ ? norm_(table_) : table_).narrow(0, first, last - first + 1);
+  }
+  table.rows = rows.to(at::kInt).to(like.device());
+  return table;
+}
+
+}  // namespace attend

@@ -1,0 +1,55 @@
+#include "nn/head_products.h"
+
+#include "nn/linear.h"
+#include "nn/parallel.h"
+
+namespace attend {
+namespace {
+
+Tensor part(const Tensor& x, std::int64_t heads, std::int64_t head) {
+  const std::int64_t D = x.size(1) / heads;
+  return x.narrow(1, head * D, D);
+}
+
+Tensor multiply(const Tensor& a, const Tensor& b, std::int64_t heads) {
+  const Tensor out = at::empty({heads, a.size(0), b.size(0)}, a.options());
+  for (std::int64_t h = 0; h < heads; ++h)
+    matrix_product(out[h], part(a, heads, h), part(b, heads, h).t(), /*add=*/false);
+  return out;
+}
+
+struct HeadProducts : torch::autograd::Function<HeadProducts> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& a, const Tensor& b,
+                        std::int64_t heads) {
+    ctx->save_for_backward({a, b});
+    return multiply(a, b, heads);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &a = saved[0], &b = saved[1];
+    const Tensor dout = gradients[0].contiguous();  // [heads, T, R]
+    const std::int64_t heads = dout.size(0);
+    const Tensor da = at::empty(a.sizes(), a.options()), db = at::empty(b.sizes(), b.options());
+    for (std::int64_t h = 0; h < heads; ++h) {
+      matrix_product(part(da, heads, h), dout[h], part(b, heads, h), /*add=*/false);
+      matrix_product(part(db, heads, h), dout[h].t(), part(a, heads, h), /*add=*/false);
+    }
+    return {da, db, Tensor()};
+  }
+};
+
+}  // namespace
+
+Tensor head_products(const Tensor& a, const Tensor& b, std::int64_t heads) {
+  if (!on_kernels(a)) {
+    const auto split = [&](const Tensor& x) {
+      return x.reshape({x.size(0), heads, x.size(1) / heads}).transpose(0, 1);  // [heads, n, D]
+    };
+    return at::matmul(split(a), split(b).transpose(1, 2));
+  }
+  if (!at::GradMode::is_enabled()) return multiply(a, b, heads);
+  return HeadProducts::apply(a, b, heads);
+}
+
+}  // namespace attend
