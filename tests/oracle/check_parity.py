@@ -18,7 +18,7 @@ import torch
 from transformers import AutoConfig
 
 from common import Attend, AttendFailed, Finding, Runner, Table, Tensors, compare, relative_error
-from forward import LAYOUTS, InputMaker, Original, has_loss, layouts_of, make_inputs
+from forward import LAYOUTS, InputMaker, Original, has_loss, is_paired, layouts_of, make_inputs
 from models import CASES, make_model
 from stand_in import Exact, Spoiled, StandIn
 
@@ -66,7 +66,7 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
         ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
-    return part("") | (part("decoder_") if config.is_encoder_decoder else {})
+    return part("") | (part("decoder_") if is_paired(config) else {})
 
 
 def alone(inputs: Tensors, row: int) -> Tensors:
@@ -97,8 +97,7 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
                 make_model(name, seed, directory)
                 config = AutoConfig.from_pretrained(directory)
                 maker = InputMaker(config, torch.Generator().manual_seed(seed), "right")
-                first = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta") else 0
-                inputs = batch_inputs(maker, rows, min(config.max_position_embeddings - first, 64))
+                inputs = batch_inputs(maker, rows, min(maker.positions(), 64))
                 output = batch_output(CASES[name].head)
                 error, same = 0.0, 0
                 chosen = torch.randperm(rows, generator=maker.generator)[:singles].tolist()

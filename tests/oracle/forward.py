@@ -32,14 +32,23 @@ LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     "gpt2": ["right", "left", "positions", "plain", "single"],
     **{family: ["right", "left", "positions", "plain", "single"] for family in ("gpt_neo", "gptj", "openai-gpt", "ctrl")},
-    **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100")},
+    **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100", "t5")},
+    "xlnet": ENCODER_LAYOUTS,
 }
 
 
 def layouts_of(family: str, head: str) -> list[str]:
-    """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not."""
+    """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not, and
+    without a head there are no labels to make targets of."""
+    if head == "T5Model":
+        return [layout for layout in LAYOUTS[family] if layout != "targets"]
     pooled = family in BERT_LIKE and not head.endswith(("ForMaskedLM", "ForTokenClassification", "ForQuestionAnswering"))
     return [layout for layout in LAYOUTS[family] if not (pooled and layout == "left")]
+
+
+def is_paired(config: Any) -> bool:
+    """Does the model take a source and a target? (T5's encoder alone has the config of both.)"""
+    return bool(config.is_encoder_decoder) and not config.architectures[0].endswith("EncoderModel")
 
 
 @dataclass
@@ -49,6 +58,13 @@ class InputMaker:
     config: Any  # PretrainedConfig of one of the families
     generator: torch.Generator
     layout: str
+
+    def positions(self) -> int:
+        """How long a text may be; families with relative positions say nothing, or -1."""
+        config = self.config
+        count = int(getattr(config, "max_position_embeddings", -1))
+        first = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta") else 0
+        return count - first if count > 0 else 1000
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
         return torch.randint(low, high, shape, generator=self.generator)
@@ -88,7 +104,7 @@ class InputMaker:
     def make(self) -> Tensors:
         config, layout = self.config, self.layout
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
-        longest = int(self.integers(5, min(18, config.max_position_embeddings) + 1, (1,)))
+        longest = int(self.integers(5, min(18, self.positions()) + 1, (1,)))
         pad = config.pad_token_id or 0
         mask = self.mask(rows, longest, layout)
         ids = self.integers(0, config.vocab_size, tuple(mask.shape))  # the padding id too may be a real token
@@ -97,10 +113,12 @@ class InputMaker:
             inputs["attention_mask"] = mask
         if layout == "positions":
             inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
-        if config.is_encoder_decoder:
+        if is_paired(config):
             return inputs | self.make_targets(rows)
-        if config.model_type in BERT_LIKE and config.model_type != "distilbert" and layout != "plain":
-            inputs["token_type_ids"] = self.integers(0, config.type_vocab_size, tuple(mask.shape)) * mask
+        types = 3 if config.model_type == "xlnet" else getattr(config, "type_vocab_size", 0)
+        # Without them transformers 4.57 makes zeros on a device that is none, for DeBERTa with types.
+        if types > 0 and (layout != "plain" or config.model_type.startswith("deberta")):
+            inputs["token_type_ids"] = self.integers(0, types, tuple(mask.shape)) * mask
         if layout != "single":
             inputs |= self.labels(config.architectures[0], mask)
         if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
@@ -133,7 +151,7 @@ class InputMaker:
 
     def make_targets(self, rows: int) -> Tensors:
         config, layout = self.config, self.layout
-        longest = int(self.integers(3, min(15, config.max_position_embeddings) + 1, (1,)))
+        longest = int(self.integers(3, min(15, self.positions()) + 1, (1,)))
         mask = self.mask(rows, longest, layout)
         labels = self.token_labels(mask, config.vocab_size)
         if layout == "targets":
@@ -141,6 +159,8 @@ class InputMaker:
         ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
         if layout == "single":
             return {"decoder_input_ids": ids}
+        if config.architectures[0].endswith("Model"):
+            return {"decoder_input_ids": ids, "decoder_attention_mask": mask}
         return {"decoder_input_ids": ids, "decoder_attention_mask": mask, "labels": labels}
 
 
@@ -163,6 +183,7 @@ class Original:
                 names += file.keys()
         model: Any = load_model(directory, dtype)
         model.config.use_cache = False
+        model.config.use_mems_eval = False  # XLNet
         if dtype == torch.float64 and model.config.model_type == "gpt2":
             model.loss_function = causal_loss  # the original's own rounds to float32
             for block in getattr(model, "transformer", model).h:
@@ -175,7 +196,7 @@ class Original:
         self.model.zero_grad()
         with torch.set_grad_enabled(gradients):
             made = self.model(**given, output_hidden_states=True, output_attentions=True, return_dict=True)
-        paired = self.model.config.is_encoder_decoder
+        paired = is_paired(self.model.config)
         outputs: Tensors = {}
         for name, value in made.items():
             if isinstance(value, tuple):
@@ -189,7 +210,7 @@ class Original:
             for name in self.names:
                 if name in parameters and parameters[name].grad is not None:
                     outputs[f"grad.{name}"] = parameters[name].grad.clone()
-        return {name: value.contiguous() for name, value in outputs.items()}
+        return {name: value.clone().contiguous() for name, value in outputs.items()}  # some are views of others
 
 
 def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torch.Tensor:

@@ -19,6 +19,7 @@ import torch
 import transformers
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
@@ -114,6 +115,32 @@ CASES: dict[str, Case] = {
     "gpt-neo-model": Case("gpt_neo", "GPTNeoModel"),
     "gptj": Case("gptj", "GPTJForCausalLM"),
     "gptj-all-rotated": Case("gptj", "GPTJForCausalLM", {"rotary_dim": None}),
+    "t5": Case("t5", "T5ForConditionalGeneration"),
+    "t5-gated": Case(
+        "t5", "T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    ),
+    "t5-unequal": Case("t5", "T5Model", {"d_kv": 5, "num_decoder_layers": 1, "relative_attention_num_buckets": 6}),
+    "t5-encoder": Case("t5", "T5EncoderModel", {"feed_forward_proj": "gated-silu"}),
+    **heads("deberta-v2", "DebertaV2", "Model ForMaskedLM ForSequenceClassification ForTokenClassification "
+            "ForMultipleChoice"),
+    "deberta-v2-xl": Case(
+        "deberta-v2", "DebertaV2ForMaskedLM",
+        {"share_att_key": False, "conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2},
+    ),
+    "deberta-v2-linear": Case(
+        "deberta-v2", "DebertaV2Model",
+        {"position_buckets": -1, "pos_att_type": ["c2p"], "position_biased_input": True, "norm_rel_ebd": "none"},
+    ),
+    "deberta-v2-absolute": Case(
+        "deberta-v2", "DebertaV2Model",
+        {"relative_attention": False, "pos_att_type": [], "position_biased_input": True},
+    ),
+    **heads("deberta", "Deberta", "Model ForMaskedLM ForSequenceClassification ForTokenClassification"),
+    "deberta-content-to-position": Case("deberta", "DebertaModel", {"pos_att_type": ["c2p"], "type_vocab_size": 2,
+                                                                    "position_biased_input": True}),
+    "xlnet": Case("xlnet", "XLNetLMHeadModel"),
+    "xlnet-model": Case("xlnet", "XLNetModel", {"clamp_len": 3, "ff_activation": "relu"}),
+    "xlnet-token-classification": Case("xlnet", "XLNetForTokenClassification", {"num_labels": 3}),
     "bart": Case("bart", "BartForConditionalGeneration"),
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
     "m2m-100": Case("m2m_100", "M2M100ForConditionalGeneration", {"scale_embedding": True}),
@@ -136,6 +163,8 @@ BERT_LIKE = {
     "distilbert": transformers.DistilBertConfig,
     "electra": transformers.ElectraConfig,
     "albert": transformers.AlbertConfig,
+    "deberta": transformers.DebertaConfig,
+    "deberta-v2": transformers.DebertaV2Config,
 }
 
 
@@ -152,6 +181,16 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
                 vocab_size=size.vocabulary, dim=size.width, n_layers=size.layers, n_heads=size.heads,
                 hidden_dim=size.feed_forward, max_position_embeddings=size.positions,
             )  # fmt: skip
+        if case.family == "deberta-v2":
+            fields |= dict(
+                relative_attention=True, position_buckets=4, max_relative_positions=11, share_att_key=True,
+                norm_rel_ebd="layer_norm", pos_att_type=["p2c", "c2p"], position_biased_input=False, type_vocab_size=0,
+            )  # fmt: skip
+        if case.family == "deberta":
+            fields |= dict(
+                relative_attention=True, max_relative_positions=9, pos_att_type=["p2c", "c2p"],
+                position_biased_input=False, type_vocab_size=0,
+            )  # fmt: skip
         if case.family in ("electra", "albert"):
             fields["embedding_size"] = size.width - 2
         settings = {name: size.width if value is None else value for name, value in settings.items()}
@@ -164,6 +203,19 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             n_positions=size.positions, bos_token_id=1, eos_token_id=1,
         )  # fmt: skip
         return transformers.GPT2Config(**(fields | settings))
+    if case.family == "t5":
+        fields = dict(
+            vocab_size=size.vocabulary, d_model=size.width, d_kv=size.head_width, d_ff=size.feed_forward,
+            num_layers=size.layers, num_heads=size.heads, relative_attention_num_buckets=8,
+            relative_attention_max_distance=13, decoder_start_token_id=0,
+        )  # fmt: skip
+        return transformers.T5Config(**(fields | settings))
+    if case.family == "xlnet":
+        fields = dict(
+            vocab_size=size.vocabulary, d_model=size.width, n_layer=size.layers, n_head=size.heads,
+            d_inner=size.feed_forward,
+        )  # fmt: skip
+        return transformers.XLNetConfig(**(fields | settings))
     unequal = settings.pop("unequal", False)
     fields = dict(
         vocab_size=size.vocabulary, d_model=size.width, max_position_embeddings=size.positions,
@@ -228,7 +280,7 @@ def randomize(
                 if id(parameter) in done or not parameter.requires_grad:  # tied; Marian's sinusoids
                     continue
                 done.add(id(parameter))
-                if isinstance(module, nn.LayerNorm):
+                if isinstance(module, (nn.LayerNorm, T5LayerNorm)):
                     centre = normal(parameter.shape, 1.0).sign() if mixing else 1.0
                     parameter.copy_(normal(parameter.shape, bias) + (centre if name == "weight" else 0.0))
                 elif isinstance(module, nn.Embedding):
@@ -236,7 +288,8 @@ def randomize(
                 elif parameter.ndim == 1:
                     parameter.copy_(normal(parameter.shape, bias))
                 else:
-                    conv1d = isinstance(module, transformers.pytorch_utils.Conv1D)  # [in, out]
+                    # [in, out], or [in, heads, out]
+                    conv1d = isinstance(module, transformers.pytorch_utils.Conv1D) or parameter.ndim == 3
                     fan_in = parameter.shape[0] if conv1d else parameter.shape[1]
                     parameter.copy_(normal(parameter.shape, gain * fan_in**-0.5))
         if hasattr(model, "final_logits_bias"):

@@ -1,0 +1,174 @@
+// T5: Raffel et al. 2019, arXiv:1910.10683; v1.1 and Flan with a gated feed-forward layer and a head of their
+// own. Checkpoints: google-t5/t5-*, google/t5-v1_1-*, google/flan-t5-*.
+#include "base/error.h"
+#include "models/family.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+struct FeedForwardKind {
+  bool gated;
+  Activation activation;
+};
+
+// "relu", "gated-gelu"... By the latter the authors mean GELU's approximation.
+FeedForwardKind read_feed_forward(const Fields& config) {
+  const std::string kind = config.text({"feed_forward_proj"}, "relu");
+  if (kind == "relu") return {false, Activation::relu};
+  if (kind == "gelu") return {false, Activation::gelu};
+  if (kind == "gelu_new") return {false, Activation::gelu_tanh};
+  if (kind == "gated-gelu") return {true, Activation::gelu_tanh};
+  if (kind == "gated-relu") return {true, Activation::relu};
+  if (kind == "gated-silu") return {true, Activation::silu};
+  fail(
+      "{}: feed_forward_proj: expected relu, gelu, gelu_new, gated-gelu, gated-relu or gated-silu, found "
+      "\"{}\"",
+      config.source(), kind);
+}
+
+StackSpec read_stack(const Fields& config, bool decoder) {
+  const std::int64_t width = config.integer({"d_model", "hidden_size"}, 512);
+  const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-6, 0, 1), /*root_mean_square=*/true};
+  const double dropout = read_dropout(config, {"dropout_rate"}, 0.1);
+  const FeedForwardKind feed_forward = read_feed_forward(config);
+  // Scores are not divided by anything: the initialization takes care of that.
+  const AttentionSpec attention = {.heads = config.integer({"num_heads"}, 8),
+                                   .head_size = config.integer({"d_kv"}, 64),
+                                   .scale = 1,
+                                   .causal = decoder,
+                                   .distance = {},
+                                   .input_bias = false,
+                                   .output_bias = false,
+                                   .dropout = dropout};
+  AttentionSpec cross = attention;
+  cross.causal = false;
+  const LayerSpec layer = {
+      .order = NormOrder::pre,
+      .norm = norm,
+      .self_attention = attention,
+      .cross_attention = decoder ? std::optional(cross) : std::nullopt,
+      .feed_forward = {.width = config.integer({"d_ff"}, 2048),
+                       .activation = feed_forward.activation,
+                       .gated = feed_forward.gated,
+                       .bias = false,
+                       .dropout = dropout},
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
+  };
+  const std::int64_t layers = config.integer({"num_layers"}, 6, 1, 10000);
+  const std::int64_t buckets = config.integer({"relative_attention_num_buckets"}, 32, 4, 1 << 20);
+  return {
+      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 32128),
+                     .width = width,
+                     .positions = {},
+                     .norm = {},
+                     .dropout = dropout},
+      .layers = std::vector<LayerSpec>(
+          decoder ? config.integer({"num_decoder_layers"}, layers, 1, 10000) : layers, layer),
+      .final_norm = norm,
+      .final_dropout = dropout,
+      .distances = BucketedBias{.buckets = buckets,
+                                .max_distance = config.integer({"relative_attention_max_distance"}, 128,
+                                                               buckets / 2 + 1, 1 << 30)},
+      .weights_of = {},
+  };
+}
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = read_stack(config, /*decoder=*/false);
+  if (architecture != "T5EncoderModel") model.decoder = read_stack(config, /*decoder=*/true);
+  if (architecture == "T5ForConditionalGeneration") {
+    const bool tied = config.flag({"tie_word_embeddings"}, true);
+    const auto width = static_cast<double>(model.encoder->width());
+    model.language_model =
+        LanguageModelHeadSpec{.transform = {}, .untied = !tied, .scale = tied ? 1 / std::sqrt(width) : 1};
+  }
+  model.initialization = Initialization::fan_in;
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  const std::string encoder = "encoder.block.{i}.layer.", decoder = "decoder.block.{i}.layer.";
+  const bool gated = model.encoder->layers.front().feed_forward.gated;
+  std::vector<WeightName> table = {
+      // checkpoint, ours
+      {.checkpoint = "shared.weight",
+       .ours = "encoder.embeddings.tokens",
+       .aliases = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}},
+      {decoder + "1.EncDecAttention.q.weight", "decoder.layers.{i}.cross_attention.query.weight"},
+      {decoder + "1.EncDecAttention.{k|v}.weight", "decoder.layers.{i}.cross_attention.key_value.weight"},
+      {decoder + "1.EncDecAttention.o.weight", "decoder.layers.{i}.cross_attention.output.weight"},
+      {decoder + "1.layer_norm.weight", "decoder.layers.{i}.cross_attention_norm.weight"},
+      {"lm_head.weight", "head.weight"},
+  };
+  for (const auto& [theirs, ours, last] :
+       {std::tuple{encoder, std::string("encoder"), "1"}, std::tuple{decoder, std::string("decoder"), "2"}}) {
+    const std::string layer = ours + ".layers.{i}.";
+    table.push_back(
+        {ours + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight", ours + ".distances.table"});
+    table.push_back(
+        {theirs + "0.SelfAttention.{q|k|v}.weight", layer + "self_attention.query_key_value.weight"});
+    table.push_back({theirs + "0.SelfAttention.o.weight", layer + "self_attention.output.weight"});
+    table.push_back({theirs + "0.layer_norm.weight", layer + "self_attention_norm.weight"});
+    table.push_back(
+        {theirs + last + (gated ? ".DenseReluDense.{wi_0|wi_1}.weight" : ".DenseReluDense.wi.weight"),
+         layer + "feed_forward.in.weight"});
+    table.push_back({theirs + last + ".DenseReluDense.wo.weight", layer + "feed_forward.out.weight"});
+    table.push_back({theirs + last + ".layer_norm.weight", layer + "feed_forward_norm.weight"});
+    table.push_back({ours + ".final_layer_norm.weight", ours + ".final_norm.weight"});
+  }
+  return table;
+}
+
+Json fresh_config(std::string_view preset) {
+  struct Size {
+    std::string_view name;
+    int width, inner, heads, layers;
+  };
+  static constexpr Size sizes[] = {{"small", 512, 2048, 8, 6}, {"base", 768, 3072, 12, 12}};
+  const Size& size = preset == "small" ? sizes[0] : sizes[1];
+  return {{"model_type", "t5"},
+          {"architectures", {"T5ForConditionalGeneration"}},
+          {"is_encoder_decoder", true},
+          {"vocab_size", 32128},
+          {"d_model", size.width},
+          {"d_kv", 64},
+          {"d_ff", size.inner},
+          {"num_layers", size.layers},
+          {"num_decoder_layers", size.layers},
+          {"num_heads", size.heads},
+          {"relative_attention_num_buckets", 32},
+          {"relative_attention_max_distance", 128},
+          {"dropout_rate", 0.1},
+          {"layer_norm_epsilon", 1e-6},
+          {"feed_forward_proj", "relu"},
+          {"tie_word_embeddings", true},
+          {"pad_token_id", 0},
+          {"eos_token_id", 1},
+          {"decoder_start_token_id", 0}};
+}
+
+}  // namespace
+
+extern const Family t5;
+const Family t5 = {
+    .model_type = "t5",
+    .prefix = "transformer",
+    .architectures = {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel"},
+    .spec = spec,
+    .weights = weights,
+    // Old checkpoints hold a bias of cross-attention that is never used.
+    .ignored = {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+                "decoder.block.{i}.layer.{0|1|2}.{SelfAttention|EncDecAttention|DenseReluDense}.{q|k|v|o|wi|"
+                "wi_0|wi_1|wo}.weight",
+                "decoder.block.{i}.layer.{0|1|2}.layer_norm.weight", "decoder.final_layer_norm.weight",
+                "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "lm_head.weight"},
+    .optional_fields = {},
+    .presets = {"small", "base"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend
