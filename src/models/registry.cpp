@@ -9,6 +9,8 @@ namespace attend {
   FAMILY(bart)                  \
   FAMILY(bert)                  \
   FAMILY(ctrl)                  \
+  FAMILY(deberta)               \
+  FAMILY(deberta_v2)            \
   FAMILY(distilbert)            \
   FAMILY(electra)               \
   FAMILY(gpt2)                  \

@@ -1,0 +1,108 @@
+#include "models/deberta_attention.h"
+
+#include "base/error.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+// pos_att_type: ["c2p", "p2c"] or "c2p|p2c".
+bool looks(const Fields& config, const std::string& way) {
+  const auto field = config.json().find("pos_att_type");
+  if (field == config.json().end() || field->is_null()) return false;
+  if (field->is_string()) return field->get<std::string>().find(way) != std::string::npos;
+  for (const std::string& each : config.texts({"pos_att_type"}))
+    if (each == way) return true;
+  return false;
+}
+
+}  // namespace
+
+void disentangle(const Fields& config, StackSpec& encoder) {
+  if (config.integer({"embedding_size"}, encoder.width()) != encoder.width())
+    fail("{}: embedding_size: only hidden_size is supported", config.source());
+  encoder.embeddings.types = config.integer({"type_vocab_size"}, 0, 0);
+  if (!config.flag({"position_biased_input"}, true)) encoder.embeddings.positions = {};
+  const bool content_to_position = looks(config, "c2p"), position_to_content = looks(config, "p2c");
+  const bool relative = config.flag({"relative_attention"}, false);
+  // Every way of looking adds to the scores, and is taken out of them again by the scale.
+  const double ways = 1.0 + (content_to_position ? 1 : 0) + (position_to_content ? 1 : 0);
+  for (LayerSpec& layer : encoder.layers) {
+    AttentionSpec& attention = layer.self_attention;
+    attention.scale = 1 / std::sqrt(static_cast<double>(attention.head_size) * ways);
+    if (relative)
+      attention.distance = DistanceTerms{.with_query = content_to_position,
+                                         .with_key = position_to_content,
+                                         .key_bias = true,
+                                         .dropout = layer.feed_forward_result_dropout};
+  }
+  if (!relative) return;
+  std::int64_t span = config.integer({"max_relative_positions"}, -1, -1, 1 << 20);
+  if (span < 1) span = config.integer({"max_position_embeddings"}, 512);
+  LearnedDistances distances{.span = span, .norm = {}};
+  if (config.text({"norm_rel_ebd"}, "none").find("layer_norm") != std::string::npos)
+    distances.norm = encoder.layers.front().norm;
+  encoder.distances = distances;
+}
+
+void add_deberta_head(const Fields& config, std::string_view architecture, ModelSpec& model) {
+  model.other_names = !config.flag({"legacy"}, true);
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  const LayerSpec& layer = model.encoder->layers.front();
+  if (architecture.ends_with("ForMaskedLM"))
+    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+  model.scores =
+      read_score_head(config, architecture,
+                      {.input = HeadInput::first_token,
+                       .dense = read_activation(config, {"pooler_hidden_act"}, "gelu"),
+                       .problem = {},
+                       .dense_dropout = read_dropout(config, {"pooler_dropout"}, 0),
+                       .dropout = read_dropout(config, {"cls_dropout", "hidden_dropout_prob"}, 0.1)});
+}
+
+std::vector<WeightName> deberta_weights(const ModelSpec& model) {
+  // One head under two sets of names. Files that hold the second often come with a config that asks for the
+  // first, which transformers then fills with random numbers.
+  const std::string legacy = "cls.predictions.", now = "lm_predictions.lm_head.";
+  const std::string legacy_transform = legacy + "transform.";
+  const auto either = [&](const std::string& first, const std::string& second, const std::string& ours) {
+    return model.other_names ? WeightName{.checkpoint = second, .ours = ours}
+                             : WeightName{.checkpoint = first, .ours = ours, .aliases = {second}};
+  };
+  std::vector<WeightName> table = bert_embedding_weights("deberta");
+  const std::string layer = "deberta.encoder.layer.{i}.", ours = "encoder.layers.{i}.";
+  table.insert(
+      table.end(),
+      {
+          {"deberta.encoder.rel_embeddings.weight", "encoder.distances.table"},
+          {"deberta.encoder.LayerNorm.{weight|bias}", "encoder.distances.norm.{weight|bias}"},
+          {layer + "attention.output.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
+          {layer + "attention.output.LayerNorm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+          {layer + "intermediate.dense.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+          {layer + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+          {layer + "output.LayerNorm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+          either(legacy_transform + "dense.{weight|bias}", now + "dense.{weight|bias}",
+                 "head.dense.{weight|bias}"),
+          either(legacy_transform + "LayerNorm.{weight|bias}", now + "LayerNorm.{weight|bias}",
+                 "head.norm.{weight|bias}"),
+          either(legacy + "bias", now + "bias", "head.bias"),
+          {legacy + "decoder.weight", "head.weight"},
+          {"pooler.dense.{weight|bias}", "scores.dense.{weight|bias}"},
+          score_weights(model),
+      });
+  return table;
+}
+
+std::vector<std::string_view> deberta_ignored() {
+  return {"deberta.embeddings.position_ids",
+          "deberta.embeddings.position_embeddings.weight",
+          "pooler.dense.{weight|bias}",
+          "mask_predictions.{dense|LayerNorm|classifier}.{weight|bias}",
+          "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
+          "cls.predictions.{bias|decoder.weight|decoder.bias}",
+          "lm_predictions.lm_head.bias",
+          "lm_predictions.lm_head.{dense|LayerNorm}.{weight|bias}"};
+}
+
+}  // namespace attend

@@ -1,0 +1,17 @@
+// What the two versions of DeBERTa share beside BERT's encoder: disentangled attention and the heads.
+#pragma once
+
+#include "models/bert_encoder.h"
+
+namespace attend {
+
+// Adds what the config says of relative positions (c2p, p2c) to the layers, and takes absolute ones away
+// where it says so. Spans are linear.
+void disentangle(const Fields& config, StackSpec& encoder);
+// The head of the architecture, if it has one.
+void add_deberta_head(const Fields& config, std::string_view architecture, ModelSpec& model);
+// All names but those of the projections inside attention.
+std::vector<WeightName> deberta_weights(const ModelSpec& model);
+std::vector<std::string_view> deberta_ignored();
+
+}  // namespace attend
