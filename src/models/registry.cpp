@@ -21,7 +21,8 @@ namespace attend {
   FAMILY(openai_gpt)            \
   FAMILY(roberta)               \
   FAMILY(t5)                    \
-  FAMILY(xlm_roberta)
+  FAMILY(xlm_roberta)           \
+  FAMILY(xlnet)
 
 #define DECLARE(name) extern const Family name;
 #define ADDRESS(name) &name,

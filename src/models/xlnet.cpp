@@ -1,0 +1,135 @@
+// XLNet: Yang et al. 2019, arXiv:1906.08237: Transformer-XL's relative positions in both directions.
+// Checkpoints: xlnet/xlnet-base-cased, xlnet/xlnet-large-cased.
+#include "base/error.h"
+#include "models/family.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+StackSpec read_stack(const Fields& config) {
+  const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
+  const std::int64_t heads = config.integer({"n_head", "num_attention_heads"}, 16);
+  const std::int64_t head_size = read_head_size(config, width, heads);
+  const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
+  const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  const LayerSpec layer = {
+      .order = NormOrder::post,
+      .norm = norm,
+      .self_attention = {.heads = heads,
+                         .head_size = head_size,
+                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                         .distance = DistanceTerms{.biases = true, .segments = true, .dropout = dropout},
+                         .input_bias = false,
+                         .output_bias = false,
+                         .dropout = dropout},
+      .cross_attention = {},
+      .feed_forward = {.width = config.integer({"d_inner"}, 4096),
+                       .activation = read_activation(config, {"ff_activation"}, "gelu"),
+                       .dropout = dropout},
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
+  };
+  return {
+      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 32000),
+                     .width = width,
+                     .positions = {},
+                     .norm = {},
+                     .dropout = dropout,
+                     .mask_vector = true},
+      .layers = std::vector<LayerSpec>(config.integer({"n_layer", "num_hidden_layers"}, 24, 1, 10000), layer),
+      .final_norm = {},
+      .final_dropout = dropout,
+      .distances = SinusoidalDistances{.clamp = std::max<std::int64_t>(
+                                           0, config.integer({"clamp_len"}, -1, -1, 1 << 30))},
+      .convolution = {},
+      .weights_of = {},
+  };
+}
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  if (config.text({"attn_type"}, "bi") != "bi")
+    fail("{}: attn_type: only \"bi\" is supported", config.source());
+  if (config.flag({"bi_data"}, false)) fail("{}: bi_data: only false is supported", config.source());
+  ModelSpec model;
+  model.encoder = read_stack(config);
+  if (architecture == "XLNetLMHeadModel")
+    model.language_model = LanguageModelHeadSpec{
+        .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  if (architecture == "XLNetForTokenClassification")
+    model.scores = read_score_head(config, architecture, {.dense = {}, .problem = {}});
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  const AttentionSpec& attention = model.encoder->layers.front().self_attention;
+  const std::int64_t width = model.encoder->width(), heads = attention.heads, size = attention.head_size;
+  const std::string layer = "transformer.layer.{i}.", ours = "encoder.layers.{i}.";
+  const std::string theirs = layer + "rel_attn.", self = ours + "self_attention.";
+  const std::vector<std::int64_t> matrix{width, heads, size}, bias{heads, size};
+  const auto projection = [&](const std::string& name, const std::string& our) {
+    return WeightName{
+        .checkpoint = theirs + name, .ours = self + our, .layout = WeightLayout::transposed, .shape = matrix};
+  };
+  const auto vector = [&](const std::string& name, const std::string& our) {
+    return WeightName{.checkpoint = theirs + name, .ours = self + our, .shape = bias};
+  };
+  return {
+      // checkpoint, ours
+      {"transformer.word_embedding.weight", "encoder.embeddings.tokens"},
+      {.checkpoint = "transformer.mask_emb", .ours = "encoder.embeddings.mask", .shape = {1, 1, width}},
+      projection("{q|k|v}", "query_key_value.weight"),
+      projection("r", "distance_key.weight"),
+      {.checkpoint = theirs + "o", .ours = self + "output.weight", .shape = matrix},
+      vector("r_w_bias", "content_bias"),
+      vector("r_r_bias", "distance_bias"),
+      vector("r_s_bias", "segment_bias"),
+      {.checkpoint = theirs + "seg_embed", .ours = self + "segments", .shape = {2, heads, size}},
+      {theirs + "layer_norm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {layer + "ff.layer_1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {layer + "ff.layer_2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {layer + "ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {"lm_loss.{weight|bias}", "head.{weight|bias}"},
+      {"classifier.{weight|bias}", "scores.out.{weight|bias}"},
+  };
+}
+
+Json fresh_config(std::string_view preset) {
+  const bool large = preset == "large";
+  return {{"model_type", "xlnet"},
+          {"architectures", {"XLNetLMHeadModel"}},
+          {"vocab_size", 32000},
+          {"d_model", large ? 1024 : 768},
+          {"n_layer", large ? 24 : 12},
+          {"n_head", large ? 16 : 12},
+          {"d_inner", large ? 4096 : 3072},
+          {"ff_activation", "gelu"},
+          {"untie_r", true},
+          {"attn_type", "bi"},
+          {"clamp_len", -1},
+          {"initializer_range", 0.02},
+          {"layer_norm_eps", 1e-12},
+          {"dropout", 0.1},
+          {"pad_token_id", 5},
+          {"bos_token_id", 1},
+          {"eos_token_id", 2}};
+}
+
+}  // namespace
+
+extern const Family xlnet;
+const Family xlnet = {
+    .model_type = "xlnet",
+    .prefix = "transformer",
+    .architectures = {"XLNetModel", "XLNetLMHeadModel", "XLNetForTokenClassification"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"lm_loss.{weight|bias}", "{sequence_summary.summary|logits_proj}.{weight|bias}"},
+    .optional_fields = {"num_labels", "id2label", "label2id"},
+    .presets = {"base", "large"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend
