@@ -3,6 +3,7 @@
 #include <attend/tokenizer.h>
 
 #include "models/model.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
 
@@ -44,10 +45,9 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
 }  // namespace
 
 void copy_tokenizer(const fs::path& from, const fs::path& to) {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
-                           "vocab.json", "merges.txt", "added_tokens.json"})
-    if (fs::exists(from / name) && !fs::equivalent(from, to))
-      write_file_atomically(to / name, read_file(from / name));
+  if (fs::equivalent(from, to)) return;
+  for (const std::string& name : tokenizers::tokenizer_files(from))
+    write_file_atomically(to / name, read_file(from / name));
 }
 
 std::int64_t make_fresh_model(const FreshModel& fresh) {

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "tokenizers/model_renamed.h"
 #include "tokenizers/tokenizer_config.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
 #include <array>
@@ -221,7 +222,7 @@ TokenizerJson read_ctrl(Files files) {
 
 TokenizerJson read_bpe_files(const fs::path& directory) {
   const TokenizerConfig config(directory);
-  const fs::path vocabulary = directory / "vocab.json", merges = directory / "merges.txt";
+  const fs::path vocabulary = directory / file_names::vocab_json, merges = directory / file_names::merges_txt;
   Files files{
       family_of(config, directory), config,
       read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(vocabulary) + "}}", vocabulary.string())

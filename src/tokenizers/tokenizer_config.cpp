@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
 #include <sstream>
@@ -43,12 +44,12 @@ Json entry(const std::string& text, const Json& flags, bool special) {
 }  // namespace
 
 TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
-    : fields_(read_if_there(directory / "tokenizer_config.json"),
-              (directory / "tokenizer_config.json").string()),
-      map_(read_if_there(directory / "special_tokens_map.json")),
-      added_(read_if_there(directory / "added_tokens.json")) {
-  for (const auto& [json, name] :
-       {std::pair{&map_, "special_tokens_map.json"}, std::pair{&added_, "added_tokens.json"}})
+    : fields_(read_if_there(directory / file_names::tokenizer_config_json),
+              (directory / file_names::tokenizer_config_json).string()),
+      map_(read_if_there(directory / file_names::special_tokens_map_json)),
+      added_(read_if_there(directory / file_names::added_tokens_json)) {
+  for (const auto& [json, name] : {std::pair{&map_, file_names::special_tokens_map_json},
+                                   std::pair{&added_, file_names::added_tokens_json}})
     if (!json->is_object()) fail("{}: expected a JSON object", (directory / name).string());
   family_ = without_suffix(fields_.text({"tokenizer_class"}, ""));
   if (!family_.empty() && family_ != "PreTrained") return;
