@@ -56,14 +56,16 @@ struct EncodeOptions {
   std::uint64_t seed = 0;
 };
 
+// A translation goes from source to target text, and some models have a tokenizer for each.
+enum class TextSide { source, target };
+
 // Thread-safe: any number of threads may call the const functions of one tokenizer.
 class Tokenizer {
  public:
   // A tokenizer.json; a directory that holds one or else the files that transformers' slow tokenizers read
-  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory:
-  // Marian's target.spm, for source.spm is what the directory stands for. Error with the file and the field
-  // if it is not valid.
-  static Tokenizer from_file(const std::filesystem::path& path);
+  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory.
+  // The side makes a difference as TokenizerPair says. Error with the file and the field if it is not valid.
+  static Tokenizer from_file(const std::filesystem::path& path, TextSide side = TextSide::source);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
@@ -92,6 +94,16 @@ class Tokenizer {
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+// The tokenizers of both sides of a translation. As transformers has it, inputs are encoded by `source`;
+// labels are encoded, and outputs decoded, by `target`.
+struct TokenizerPair {
+  std::shared_ptr<const Tokenizer> source, target;
+
+  // Two tokenizers for Marian's source.spm and target.spm (with separate_vocabs also vocab.json and
+  // target_vocab.json), and for M2M-100's src_lang and tgt_lang; else one, which both point to.
+  static TokenizerPair from_file(const std::filesystem::path& path);
 };
 
 }  // namespace attend

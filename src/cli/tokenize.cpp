@@ -221,9 +221,8 @@ int tokenize(int argc, char** argv) {
                "Only count the tokens of a file's lines (in place of a text), and time it");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  std::filesystem::path model = options.model;
-  if (options.target && file_exists(model / "target.spm")) model /= "target.spm";
-  Tokenizer tokenizer = Tokenizer::from_file(model);
+  Tokenizer tokenizer =
+      Tokenizer::from_file(options.model, options.target ? TextSide::target : TextSide::source);
   apply(options, tokenizer, app);
   if (options.count)
     count_tokens(options, tokenizer);

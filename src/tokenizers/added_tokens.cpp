@@ -37,6 +37,12 @@ std::size_t end_of_space(std::string_view text, std::size_t at) {
   return at;
 }
 
+// The ">>fr<<" that the text begins with; empty: none.
+std::string_view leading_language_code(std::string_view text) {
+  const std::size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
+  return end == text.npos ? std::string_view() : text.substr(0, end + 2);
+}
+
 }  // namespace
 
 void AddedTokens::Matcher::add(std::string_view text, TokenId id) {
@@ -89,6 +95,11 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
   }
 }
 
+void AddedTokens::take_language_codes(const Vocabulary& vocabulary, TokenId unknown) {
+  language_codes_ = &vocabulary;
+  unknown_language_code_ = unknown;
+}
+
 const AddedToken* AddedTokens::find(TokenId id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : &found->second;
@@ -138,16 +149,25 @@ void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Em
 }
 
 void AddedTokens::split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const {
-  const auto span = [](std::size_t begin, std::size_t end) {
-    return TextSpan{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return NormalizedText(text.substr(begin, end - begin),
+                          TextSpan{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)},
+                          pieces.aligned);
   };
   find_matches(text, raw_, [&](std::size_t begin, std::size_t end, TokenId id) {
     if (begin >= end) return;
-    NormalizedText part(text.substr(begin, end - begin), span(begin, end), pieces.aligned);
-    if (id >= 0)
-      pieces.append(part, id);
-    else
-      split_normalized(std::move(part), normalizer, pieces);
+    if (id >= 0) {
+      pieces.append(part(begin, end), id);
+      return;
+    }
+    if (language_codes_ != nullptr) {
+      const std::string_view code = leading_language_code(text.substr(begin, end - begin));
+      const TokenId found = language_codes_->find(code);
+      if (!code.empty())
+        pieces.append(part(begin, begin + code.size()), found < 0 ? unknown_language_code_ : found);
+      begin += code.size();
+    }
+    if (begin < end) split_normalized(part(begin, end), normalizer, pieces);
   });
 }
 

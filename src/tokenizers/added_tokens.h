@@ -33,6 +33,10 @@ class AddedTokens {
   // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says.
   void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source);
 
+  // Marian's codes of languages, ">>fr<<": what begins a text, or what follows an added token, and ends at
+  // the next "<<", is one token of the vocabulary, or else `unknown`.
+  void take_language_codes(const Vocabulary& vocabulary, TokenId unknown);
+
   // The text as pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
@@ -67,6 +71,8 @@ class AddedTokens {
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
   std::unordered_map<std::string, bool, Hash, std::equal_to<>> special_;
   Matcher raw_, normalized_;
+  const Vocabulary* language_codes_ = nullptr;  // null: there are none
+  TokenId unknown_language_code_ = -1;
 };
 
 }  // namespace attend::tokenizers

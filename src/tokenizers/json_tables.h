@@ -7,6 +7,7 @@
 #include "tokenizers/normalizer.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ struct TokenizerJson {
   // normalizer instead of the fields normalizer and pre_tokenizer, which are the nearest that can be written.
   std::unique_ptr<Model> model;
   std::unique_ptr<Normalizer> normalizer;
+  std::optional<TokenId> unknown_language_code;  // of AddedTokens::take_language_codes
 };
 
 // `source` names the file in errors.

@@ -80,16 +80,18 @@ const std::vector<Family> families = {
                {"unk_token", "<unk>"},
                {"sep_token", "</s>"},
                {"pad_token", "<pad>"}},
-     .single = "src_lang $A eos_token",
-     .pair = "src_lang $A $B eos_token",
+     .single = "language $A eos_token",
+     .pair = "language $A $B eos_token",
      .ids = Ids::vocab_json,
-     .has_languages = true},
+     .has_languages = true,
+     .spaces = Family::Spaces::stripped},
     {.names = {"Marian", "marian"},
      .roles = {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}},
      .single = "$A eos_token",
      .pair = "$A $B eos_token",
      .ids = Ids::vocab_json,
-     .has_language_codes = true},
+     .has_language_codes = true,
+     .spaces = Family::Spaces::set},
 };
 
 // Fan et al. 2020, "Beyond English-centric multilingual machine translation", arXiv:2010.11125.

@@ -30,6 +30,9 @@ struct SentencePieceFamily {
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
+  // Decoded text: has spaces at its ends as they come, has none there, or has moreover one space behind each
+  // special token.
+  enum class Spaces { kept, stripped, set } spaces = Spaces::kept;
 };
 
 std::span<const SentencePieceFamily> sentencepiece_families();

@@ -7,8 +7,10 @@
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/sentencepiece_families.h"
 #include "tokenizers/tokenizer_config.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace attend::tokenizers {
@@ -34,11 +36,10 @@ class Chain : public Normalizer {
 
 const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
   // What transformers' own names of the files say.
-  static const std::map<std::string, const char*> usual = {{"source.spm", "Marian"},
-                                                           {"target.spm", "Marian"}};
   std::string name = config.family();
-  if (const auto file = usual.find(model.filename().string()); name.empty() && file != usual.end())
-    name = file->second;
+  if (name.empty() &&
+      (model.filename() == file_names::source_spm || model.filename() == file_names::target_spm))
+    name = "Marian";
   if (const Family* found = find_sentencepiece_family(name)) return *found;
   std::string known;
   for (const Family& family : sentencepiece_families())
@@ -107,14 +108,15 @@ PieceIds ids_of(const Family& family, const SentencePieceFile& file, const Token
     case Family::Ids::vocab_json:
       break;
   }
-  const bool separate = config.fields().flag({"separate_vocabs"}, false) && model.filename() == "target.spm";
-  return ids_of_vocab_json(file, model.parent_path() / (separate ? "target_vocab.json" : "vocab.json"),
-                           unknown);
+  const bool separate =
+      config.fields().flag({"separate_vocabs"}, false) && model.filename() == file_names::target_spm;
+  const char* name = separate ? file_names::target_vocab_json : file_names::vocab_json;
+  return ids_of_vocab_json(file, model.parent_path() / name, unknown);
 }
 
 std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const TokenizerConfig& config,
-                                                   std::map<std::string, std::string>& tokens,
-                                                   const Vocabulary& vocabulary) {
+                                                   TextSide side,
+                                                   std::map<std::string, std::string>& tokens) {
   std::vector<TokenizerConfig::Token> list;
   for (const Family::Role& role : family.roles) list.push_back({tokens.at(role.name), role.left_strip});
   const Fields& fields = config.fields();
@@ -123,21 +125,14 @@ std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const T
   for (std::int64_t i = sentinels; i-- > 0;)
     list.push_back({"<extra_id_" + std::to_string(i) + ">", true, true});
   if (family.has_languages) {
-    const std::string set = fields.text({"language_codes"}, "m2m100"),
-                      language = fields.text({"src_lang"}, "en");
+    const char* field = side == TextSide::target && fields.has({"tgt_lang"}) ? "tgt_lang" : "src_lang";
+    const std::string set = fields.text({"language_codes"}, "m2m100"), language = fields.text({field}, "en");
     const auto languages = m2m_languages(set);
     if (std::find(languages.begin(), languages.end(), language) == languages.end())
-      fail("{}: src_lang is '{}', which is no language of the set '{}'", fields.source(), language, set);
+      fail("{}: {} is '{}', which is no language of the set '{}'", fields.source(), field, language, set);
     for (const std::string_view name : languages) list.push_back({"__" + std::string(name) + "__"});
-    tokens["src_lang"] = "__" + language + "__";
+    tokens["language"] = "__" + language + "__";
   }
-  if (family.has_language_codes)
-    for (TokenId id = 0; id < vocabulary.end_id(); ++id) {
-      if (!vocabulary.contains(id)) continue;
-      const std::string_view token = vocabulary.token(id);
-      if (token.starts_with(">>") && token.ends_with("<<"))
-        list.push_back({std::string(token), false, false, false});
-    }
   return list;
 }
 
@@ -194,13 +189,46 @@ Json metaspace(const SentencePieceFile& file) {
           {"split", true}};
 }
 
-Json decoder(const SentencePieceFile& file) {
-  if (!file.byte_fallback) return metaspace(file);
-  Json steps = {{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}},
-                {{"type", "ByteFallback"}},
-                {{"type", "Fuse"}}};
-  if (file.add_dummy_prefix)
-    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+// As a regular expression: each text, with nothing in it that has a meaning.
+std::string any_of(const std::vector<std::string>& texts) {
+  std::string pattern;
+  for (const std::string& text : texts) {
+    if (!pattern.empty()) pattern += '|';
+    for (const char c : text) {
+      if (std::ispunct(static_cast<unsigned char>(c)) != 0) pattern += '\\';
+      pattern += c;
+    }
+  }
+  return pattern;
+}
+
+// Behind each special token one space, in place of that of a word that follows: it is decoded as if it began
+// the text.
+Json set_spaces(const SentencePieceFile& file, const Json& added) {
+  std::vector<std::string> specials;
+  for (const Json& token : added)
+    if (token.at("special").get<bool>()) specials.push_back(token.at("content").get<std::string>());
+  const char* dropped = file.remove_extra_whitespaces ? " *" : file.add_dummy_prefix ? " ?" : "";
+  return {{"type", "Replace"},
+          {"pattern", {{"Regex", "(?<=" + any_of(specials) + ")" + dropped}}},
+          {"content", " "}};
+}
+
+Json decoder(const Family& family, const SentencePieceFile& file, const Json& added) {
+  using Spaces = Family::Spaces;
+  if (!file.byte_fallback && family.spaces == Spaces::kept) return metaspace(file);
+  const auto strip = [](std::int32_t start, std::int32_t stop) {
+    return Json{{"type", "Strip"}, {"content", " "}, {"start", start}, {"stop", stop}};
+  };
+  Json steps =
+      Json::array({{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}}});
+  if (file.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
+  steps.push_back({{"type", "Fuse"}});
+  if (family.spaces == Spaces::set) steps.push_back(set_spaces(file, added));
+  if (family.spaces != Spaces::kept)
+    steps.push_back(strip(INT32_MAX, INT32_MAX));
+  else if (file.add_dummy_prefix)
+    steps.push_back(strip(1, 0));
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
@@ -216,14 +244,22 @@ void refuse_what_is_missing(const Fields& config) {
 
 }  // namespace
 
-std::optional<fs::path> find_sentencepiece(const fs::path& directory) {
-  for (const char* name : {"source.spm", "spiece.model", "sentencepiece.bpe.model", "spm.model",
-                           "tokenizer.model", "sentencepiece.model"})
+std::optional<fs::path> find_sentencepiece(const fs::path& directory, TextSide side) {
+  if (const fs::path target = directory / file_names::target_spm;
+      side == TextSide::target && file_exists(target))
+    return target;
+  for (const char* name : file_names::sentencepiece)
     if (file_exists(directory / name)) return directory / name;
   return {};
 }
 
-TokenizerJson read_sentencepiece_files(const fs::path& model) {
+bool has_target_language(const fs::path& directory) {
+  const TokenizerConfig config(directory);
+  const Family* family = find_sentencepiece_family(config.family());
+  return family != nullptr && family->has_languages && config.fields().has({"tgt_lang"});
+}
+
+TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   const std::string source = model.string();
   const TokenizerConfig config(model.parent_path());
   const Family& family = family_of(config, model);
@@ -233,8 +269,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model) {
   PieceIds ids = ids_of(family, file, config, model, tokens.at("unk_token"));
   ids.split_digit_comma = family.cleans;
 
-  const Json added =
-      config.added_tokens(special_tokens(family, config, tokens, ids.vocabulary), ids.vocabulary);
+  const Json added = config.added_tokens(special_tokens(family, config, side, tokens), ids.vocabulary);
   std::map<std::string, std::size_t> ids_by_text;
   for (const Json& token : added)
     ids_by_text[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
@@ -255,7 +290,8 @@ TokenizerJson read_sentencepiece_files(const fs::path& model) {
                    {"pre_tokenizer", metaspace(file)},
                    {"post_processor", template_processor(config.fill_in(family.single, tokens),
                                                          config.fill_in(family.pair, tokens), ids_by_text)},
-                   {"decoder", decoder(file)}};
+                   {"decoder", decoder(family, file, added)}};
+  if (family.has_language_codes) result.unknown_language_code = ids.unknown;
   result.normalizer = std::make_unique<Chain>(std::move(normalizers));
   result.model = make_sentencepiece_model(file, std::move(ids), std::move(fields), source);
   return result;

@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+#include <attend/tokenizer.h>
+
 #include "tokenizers/json_tables.h"
 
 #include <filesystem>
@@ -10,9 +12,12 @@
 namespace attend::tokenizers {
 
 // The model that a directory's text is encoded with; nothing: it has none.
-std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::path& directory);
+std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::path& directory,
+                                                        TextSide side);
+// Whether the directory names a language of the target, which then begins its text (M2M-100).
+bool has_target_language(const std::filesystem::path& directory);
 
 // `model` with the files beside it, which say what family it is of and which tokens are special.
-TokenizerJson read_sentencepiece_files(const std::filesystem::path& model);
+TokenizerJson read_sentencepiece_files(const std::filesystem::path& model, TextSide side);
 
 }  // namespace attend::tokenizers

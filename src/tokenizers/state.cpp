@@ -96,6 +96,7 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   if (const Json value = field("padding"); !value.is_null())
     padding = read_padding(value, source + ": padding");
   added.read(field("added_tokens"), *model, normalizer.get(), source);
+  if (json.unknown_language_code) added.take_language_codes(model->vocabulary(), *json.unknown_language_code);
   needs_alignment = pre_tokenizer && pre_tokenizer->needs_alignment();
 }
 

@@ -10,6 +10,7 @@
 #include "tokenizers/scratch.h"
 #include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/state.h"
+#include "tokenizers/tokenizer_files.h"
 #include "tokenizers/vocabulary_files.h"
 
 #include <algorithm>
@@ -52,17 +53,26 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
+Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side) {
   if (!std::filesystem::is_directory(path)) {
     const std::string kind = path.extension().string();
     return Tokenizer(std::make_unique<State>(kind == ".model" || kind == ".spm"
-                                                 ? read_sentencepiece_files(path)
+                                                 ? read_sentencepiece_files(path, side)
                                                  : read_tokenizer_json(read_file(path), path.string()),
                                              path.string()));
   }
-  const std::filesystem::path file = path / "tokenizer.json";
+  const std::filesystem::path file = path / file_names::tokenizer_json;
   if (std::filesystem::exists(file)) return from_file(file);
-  return Tokenizer(std::make_unique<State>(read_vocabulary_files(path), path.string()));
+  return Tokenizer(std::make_unique<State>(read_vocabulary_files(path, side), path.string()));
+}
+
+TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
+  TokenizerPair pair;
+  pair.source = std::make_shared<const Tokenizer>(Tokenizer::from_file(path));
+  pair.target = has_target_side(path)
+                    ? std::make_shared<const Tokenizer>(Tokenizer::from_file(path, TextSide::target))
+                    : pair.source;
+  return pair;
 }
 
 // Fills in what is asked for about one text, without special tokens. Scratch is one thread's.

@@ -5,6 +5,7 @@
 #include "tokenizers/bpe_files.h"
 #include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/tokenizer_config.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <map>
 
@@ -13,7 +14,7 @@ namespace {
 
 // BERT: [CLS] A [SEP] B [SEP].
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "vocab.txt";
+  const std::filesystem::path path = directory / file_names::vocab_txt;
   const TokenizerConfig config(directory);
   if (config.family() == "TransfoXL" || config.family() == "transfo-xl")
     fail("{}: the word vocabulary of Transformer-XL is not supported", path.string());
@@ -63,11 +64,11 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
 
 }  // namespace
 
-TokenizerJson read_vocabulary_files(const std::filesystem::path& directory) {
+TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side) {
   const auto has = [&](const char* name) { return file_exists(directory / name); };
-  if (const auto model = find_sentencepiece(directory)) return read_sentencepiece_files(*model);
-  if (has("vocab.txt")) return read_vocab_txt(directory);
-  if (has("vocab.json") && has("merges.txt")) return read_bpe_files(directory);
+  if (const auto model = find_sentencepiece(directory, side)) return read_sentencepiece_files(*model, side);
+  if (has(file_names::vocab_txt)) return read_vocab_txt(directory);
+  if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
   for (const char* name : {"vocab.pkl", "vocab.bin"})
     if (has(name))
       fail(
@@ -77,6 +78,12 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory) {
           (directory / name).string());
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());
+}
+
+bool has_target_side(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path) || file_exists(path / file_names::tokenizer_json)) return false;
+  const auto source = find_sentencepiece(path, TextSide::source);
+  return source && (source != find_sentencepiece(path, TextSide::target) || has_target_language(path));
 }
 
 }  // namespace attend::tokenizers

@@ -1,6 +1,8 @@
 // Tokenizers of directories without a tokenizer.json: BERT's vocab.txt, GPT-2's vocab.json and merges.txt.
 #pragma once
 
+#include <attend/tokenizer.h>
+
 #include "tokenizers/json_tables.h"
 
 #include <filesystem>
@@ -8,6 +10,10 @@
 namespace attend::tokenizers {
 
 // As tokenizer.json would say it. Error that names what was looked for if there is none of these files.
-TokenizerJson read_vocabulary_files(const std::filesystem::path& directory);
+TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side);
+
+// Whether the target side of a translation is read otherwise than the source side; `path` is what
+// Tokenizer::from_file takes.
+bool has_target_side(const std::filesystem::path& path);
 
 }  // namespace attend::tokenizers

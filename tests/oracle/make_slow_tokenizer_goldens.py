@@ -1,14 +1,19 @@
 """Writes tests/data/slow_tokenizers: directories without a tokenizer.json, each with what transformers' slow
 tokenizer makes of our texts.
 
-    python tests/oracle/make_slow_tokenizer_goldens.py     (transformers 4.57.6, sentencepiece 0.2.3)
+    python tests/oracle/make_slow_tokenizer_goldens.py [NAME...]     (transformers 4.57.6, sentencepiece 0.2.3)
+
+Without a name it remakes all of them.
 """
 import json
 import pathlib
 import shutil
+import sys
+
+from transformers import MarianTokenizer
 
 from make_tokenizer_goldens import PAIRS, TEXTS
-from slow_tokenizers import NAMES, build
+from slow_tokenizers import NAMES, TWO_SIDED, build
 
 ROOT = pathlib.Path(__file__).parents[1] / "data/slow_tokenizers"
 MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <extra_id_0> b<extra_id_99>", "<s> x </s> y",
@@ -16,22 +21,33 @@ MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <e
         "``quoted''", "a@@ b</w> ▁c", "<0x41>ж中"]
 
 
-def cases(tokenizer, target=False):
-    for text in TEXTS + MORE:
-        ids = tokenizer(text_target=text).input_ids if target else tokenizer(text).input_ids
-        yield {"text": text, "ids": ids}
+# Where a code of a language, or a special token, stands.
+CODES = ["a >>fr<< b", " >>fr<< b", ">>xx<<b", ">> the <<lamp", ">>fr<<>>de<<the", "</s>>>fr<< x", "the</s> lamp",
+         "x<pad>the", "the lamp >>", ">>the", "<unk>>>fr<<the"]
+
+
+def cases(tokenizer, target=False, more=()):
+    for text in TEXTS + MORE + list(more):
+        case = {"text": text, "ids": tokenizer(text_target=text).input_ids if target else tokenizer(text).input_ids}
+        if target:
+            case["decoded_without_specials"] = tokenizer.decode(case["ids"], skip_special_tokens=True)
+            # M2M-100's has spaces around languages, but not around other special tokens: we take no notice.
+            if isinstance(tokenizer, MarianTokenizer):
+                case["decoded"] = tokenizer.decode(case["ids"])
+        yield case
     if not target:
         for first, second in PAIRS:
             yield {"text": TEXTS[first], "pair": TEXTS[second], "ids": tokenizer(TEXTS[first], TEXTS[second]).input_ids}
 
 
 def main():
-    shutil.rmtree(ROOT, ignore_errors=True)
-    for name in NAMES:
+    for name in sys.argv[1:] or NAMES:
+        shutil.rmtree(ROOT / name, ignore_errors=True)
         tokenizer = build(name, ROOT / name)
-        result = {"cases": list(cases(tokenizer))}
-        if name == "marian":
-            result["target_cases"] = list(cases(tokenizer, True))
+        two_sided = name in TWO_SIDED
+        result = {"cases": list(cases(tokenizer, more=CODES if two_sided else ()))}
+        if two_sided:
+            result["target_cases"] = list(cases(tokenizer, True, CODES))
         (ROOT / name / "slow.json").write_text(json.dumps(result, separators=(",", ":")) + "\n")
 
 

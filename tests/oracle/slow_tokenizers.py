@@ -84,7 +84,7 @@ def m2m_100(d, **fields):
     # Some pieces have no id, and the ids have another order.
     own = pieces(d / "sentencepiece.bpe.model")[3:]
     write(d / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + own[::-1][:-7])})
-    write(d / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de"})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de", "tgt_lang": "fr"})
     # As the checkpoints do; without it transformers does not find the languages in a text.
     languages = FAIRSEQ_LANGUAGE_CODES["m2m100"]
     write(d / "special_tokens_map.json", {"additional_special_tokens": [f"__{name}__" for name in languages]})
@@ -96,6 +96,15 @@ def marian(d, **fields):
     both = sorted(set(pieces(d / "source.spm")[3:-9]) | set(pieces(d / "target.spm")[3:]))
     write(d / "vocab.json", {token: i for i, token in enumerate(["</s>", "<unk>", ">>fr<<", ">>de<<"] + both + ["<pad>"])})
     write(d / "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de"})
+
+
+def marian_separate(d, **fields):
+    marian(d, **fields)
+    for name, own in (("vocab", "source.spm"), ("target_vocab", "target.spm")):
+        tokens = ["</s>", "<unk>", "<pad>", ">>fr<<"] + pieces(d / own)[:2:-1]
+        write(d / f"{name}.json", {token: i for i, token in enumerate(tokens)})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de",
+                                        "separate_vocabs": True})
 
 
 def word_bpe(d, lower):
@@ -148,8 +157,9 @@ def gpt2(d):
 
 
 BUILDERS = {f.__name__: f for f in (t5, t5_bytes, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama, bpe_symbols,
-                                    m2m_100, marian, gpt, ctrl, roberta, deberta, gpt2)}
+                                    m2m_100, marian, marian_separate, gpt, ctrl, roberta, deberta, gpt2)}
 NAMES = list(BUILDERS)
+TWO_SIDED = ["m2m_100", "marian", "marian_separate"]
 SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
 
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "tokenizers/tokenizer_files.h"
 
 #include <filesystem>
 
@@ -33,6 +34,11 @@ void check(const Tokenizer& tokenizer, const Json& cases) {
                                   ? tokenizer.encode_pair(text, test.at("pair").get<std::string>())
                                   : tokenizer.encode(text);
     EXPECT_EQ(encoding.ids, test.at("ids").get<std::vector<TokenId>>()) << test.at("text").dump();
+    if (test.contains("decoded"))
+      EXPECT_EQ(tokenizer.decode(encoding.ids), test.at("decoded")) << test.at("text").dump();
+    if (test.contains("decoded_without_specials"))
+      EXPECT_EQ(tokenizer.decode(encoding.ids, true), test.at("decoded_without_specials"))
+          << test.at("text").dump();
     for (const TextSpan& span : encoding.offsets) {
       EXPECT_LE(span.begin, span.end) << test.at("text").dump();
       EXPECT_LE(span.end, std::max(text.size(), test.value("pair", std::string()).size()))
@@ -45,15 +51,17 @@ class SlowGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(SlowGolden, EncodesAsTransformersDoes) {
   const Json golden = read_json(root / GetParam() / "slow.json");
-  check(Tokenizer::from_file(root / GetParam()), golden.at("cases"));
-  if (golden.contains("target_cases"))
-    check(Tokenizer::from_file(root / GetParam() / "target.spm"), golden.at("target_cases"));
+  const TokenizerPair pair = TokenizerPair::from_file(root / GetParam());
+  check(*pair.source, golden.at("cases"));
+  EXPECT_EQ(pair.source != pair.target, golden.contains("target_cases"));
+  if (golden.contains("target_cases")) check(*pair.target, golden.at("target_cases"));
 }
 
 TEST_P(SlowGolden, GivesPlainTextBack) {
-  const Tokenizer tokenizer = Tokenizer::from_file(root / GetParam());
+  const TokenizerPair pair = TokenizerPair::from_file(root / GetParam());
   const std::string text = "the kitchen was";  // in every corpus and vocabulary
-  EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
+  EXPECT_EQ(pair.source->decode(pair.source->encode(text).ids, true), text);
+  EXPECT_EQ(pair.target->decode(pair.target->encode(text).ids, true), text);
 }
 
 // Every file of every directory, damaged: an Error or a tokenizer, never a crash.
@@ -88,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizers, SlowGolden, testing::ValuesIn(names()),
                          [](const auto& parameter) { return parameter.param; });
 
 TEST(SlowGoldenData, IsThere) {
-  EXPECT_GE(names().size(), 16u);
+  EXPECT_GE(names().size(), 17u);
 }
 
 class SlowFiles : public testing::Test {
@@ -114,6 +122,23 @@ TEST_F(SlowFiles, SayWhatIsWrong) {
   EXPECT_NE(message().find("tokenizer_class"), std::string::npos) << message();
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"T5Tokenizer"})");
   EXPECT_NE(message().find("spiece.model: not a SentencePiece model"), std::string::npos) << message();
+}
+
+TEST_F(SlowFiles, OfATokenizerAreAllListed) {
+  for (const std::string& name : names()) {
+    const std::vector<std::string> files = tokenizers::tokenizer_files(root / name);
+    for (const std::string& file : files)
+      write_file_atomically(directory / name / file, read_file(root / name / file));
+    // config.json is the model's; only the model's type is read from it.
+    if (fs::path model = root / name / "config.json"; fs::exists(model))
+      write_file_atomically(directory / name / "config.json", read_file(model));
+    for (const auto& entry : fs::directory_iterator(root / name))
+      EXPECT_TRUE(fs::exists(directory / name / entry.path().filename()) ||
+                  entry.path().filename() == "slow.json")
+          << entry.path();
+    EXPECT_EQ(Tokenizer::from_file(directory / name).vocabulary_size(),
+              Tokenizer::from_file(root / name).vocabulary_size());
+  }
 }
 
 }  // namespace
