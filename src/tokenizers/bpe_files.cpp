@@ -223,11 +223,8 @@ TokenizerJson read_ctrl(Files files) {
 TokenizerJson read_bpe_files(const fs::path& directory) {
   const TokenizerConfig config(directory);
   const fs::path vocabulary = directory / file_names::vocab_json, merges = directory / file_names::merges_txt;
-  Files files{
-      family_of(config, directory), config,
-      read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(vocabulary) + "}}", vocabulary.string())
-          .tables,
-      read_merges(merges), merges.string()};
+  Files files{family_of(config, directory), config, read_vocab_json(vocabulary), read_merges(merges),
+              merges.string()};
   const auto read = files.family.read;
   return read(std::move(files));
 }

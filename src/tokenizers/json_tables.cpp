@@ -1,6 +1,7 @@
 #include "tokenizers/json_tables.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 #include <algorithm>
@@ -196,10 +197,25 @@ void read_merges(Scanner& scanner, ModelTables& tables, const std::string& sourc
   });
 }
 
+void check_utf8(std::string_view text, const std::string& source) {
+  if (const auto at = find_invalid_utf8(text)) fail("{}: invalid UTF-8 at byte {}", source, *at);
+}
+
 }  // namespace
 
+ModelTables read_vocab_json(const std::filesystem::path& path) {
+  const std::string text = read_file(path), source = path.string();
+  check_utf8(text, source);
+  Scanner scanner(text, source);
+  if (scanner.peek() != '{') scanner.wrong("'{'");
+  ModelTables tables;
+  read_vocabulary(scanner, tables, source);
+  if (!scanner.at_end()) scanner.wrong("the end of the file");
+  return tables;
+}
+
 TokenizerJson read_tokenizer_json(std::string_view text, const std::string& source) {
-  if (const auto at = find_invalid_utf8(text)) fail("{}: invalid UTF-8 at byte {}", source, *at);
+  check_utf8(text, source);
   TokenizerJson result;
   Scanner scanner(text, source);
   std::string fields = "{", model;

@@ -6,6 +6,7 @@
 #include "tokenizers/model.h"
 #include "tokenizers/normalizer.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,5 +26,8 @@ struct TokenizerJson {
 
 // `source` names the file in errors.
 TokenizerJson read_tokenizer_json(std::string_view text, const std::string& source);
+
+// A vocab.json: an object of tokens and their ids.
+ModelTables read_vocab_json(const std::filesystem::path& path);
 
 }  // namespace attend::tokenizers

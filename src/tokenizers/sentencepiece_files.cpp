@@ -86,9 +86,7 @@ PieceIds ids_of_fairseq(const SentencePieceFile& file, const std::string& source
 
 PieceIds ids_of_vocab_json(const SentencePieceFile& file, const fs::path& path, const std::string& unknown) {
   PieceIds result;
-  result.vocabulary =
-      std::move(read_tokenizer_json("{\"model\":{\"vocab\":" + read_file(path) + "}}", path.string())
-                    .tables.vocabulary);
+  result.vocabulary = read_vocab_json(path).vocabulary;
   result.unknown = result.vocabulary.find(unknown);
   if (result.unknown < 0) fail("{}: the unk_token '{}' is missing", path.string(), unknown);
   for (const SentencePieceFile::Piece& piece : file.pieces) {
