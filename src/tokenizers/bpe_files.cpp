@@ -22,13 +22,9 @@ struct Files {
   ModelTables vocabulary;                                   // without merges
   std::vector<std::pair<std::string, std::string>> merges;  // in the order of merges.txt
   std::string merges_source;
+  std::map<std::string, std::string> tokens;  // by role
 };
 
-struct Role {
-  const char* name;
-  const char* token;  // where the directory says nothing
-  bool left_strip = false;
-};
 struct Family {
   std::vector<std::string_view> names;  // of tokenizer classes and model types
   std::vector<Role> roles;
@@ -92,12 +88,6 @@ std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& pat
   return merges;
 }
 
-std::string token_of(const Files& files, std::string_view role) {
-  for (const Role& each : files.family.roles)
-    if (each.name == role) return files.config.token(role, each.token);
-  return "";
-}
-
 // added_tokens and post_processor, where the family has them. `otherwise` is the post-processor where it adds
 // nothing.
 void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const Json& otherwise,
@@ -105,7 +95,7 @@ void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const 
   std::vector<TokenizerConfig::Token> specials;
   for (const Role& role : files.family.roles)
     // GPT-2's end of text is the only token it adds, and a vocabulary of one's own may lack it.
-    if (const std::string token = token_of(files, role.name);
+    if (const std::string& token = files.tokens.at(role.name);
         *files.family.single != '\0' || vocabulary.find(token) >= 0)
       specials.push_back({token, role.left_strip});
   fields["added_tokens"] = files.config.added_tokens(specials, vocabulary);
@@ -114,10 +104,8 @@ void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const 
   std::map<std::string, std::size_t> ids;
   for (const Json& token : fields["added_tokens"])
     ids[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
-  std::map<std::string, std::string> tokens;
-  for (const Role& role : files.family.roles) tokens[role.name] = token_of(files, role.name);
-  const Json added = template_processor(files.config.fill_in(files.family.single, tokens),
-                                        files.config.fill_in(files.family.pair, tokens), ids);
+  const Json added = template_processor(files.config.fill_in(files.family.single, files.tokens),
+                                        files.config.fill_in(files.family.pair, files.tokens), ids);
   fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
 }
 
@@ -159,7 +147,7 @@ TokenizerJson read_gpt(Files files) {
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"decoder", {{"type", "BPEDecoder"}, {"suffix", "</w>"}}},
       {"model",
-       {{"type", "BPE"}, {"unk_token", token_of(files, "unk_token")}, {"end_of_word_suffix", "</w>"}}}};
+       {{"type", "BPE"}, {"unk_token", files.tokens.at("unk_token")}, {"end_of_word_suffix", "</w>"}}}};
   add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
   result.tables = std::move(files.vocabulary);
   set_merges(result.tables, files);
@@ -171,7 +159,7 @@ TokenizerJson read_gpt(Files files) {
 TokenizerJson read_ctrl(Files files) {
   static const std::string end = "</w>", more = "@@", unknown_name = "\n unknown";  // in no merge
   const Vocabulary& outer = files.vocabulary.vocabulary;
-  const std::string unknown = token_of(files, "unk_token");
+  const std::string& unknown = files.tokens.at("unk_token");
   const TokenId unknown_id = outer.find(unknown);
   if (unknown_id < 0) fail("{}: the unk_token '{}' is missing", files.config.fields().source(), unknown);
 
@@ -222,11 +210,10 @@ TokenizerJson read_ctrl(Files files) {
 
 TokenizerJson read_bpe_files(const fs::path& directory) {
   const TokenizerConfig config(directory);
-  const fs::path vocabulary = directory / file_names::vocab_json, merges = directory / file_names::merges_txt;
-  Files files{family_of(config, directory), config, read_vocab_json(vocabulary), read_merges(merges),
-              merges.string()};
-  const auto read = files.family.read;
-  return read(std::move(files));
+  const fs::path merges = directory / file_names::merges_txt;
+  const Family& family = family_of(config, directory);
+  return family.read({family, config, read_vocab_json(directory / file_names::vocab_json),
+                      read_merges(merges), merges.string(), config.tokens(family.roles)});
 }
 
 }  // namespace attend::tokenizers

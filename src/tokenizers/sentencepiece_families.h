@@ -1,6 +1,8 @@
 // How families use a SentencePiece model: ids, special tokens, templates. Each is a row of data.
 #pragma once
 
+#include "tokenizers/tokenizer_config.h"
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,11 +11,6 @@
 namespace attend::tokenizers {
 
 struct SentencePieceFamily {
-  struct Role {
-    const char* name;
-    const char* token;        // where the directory says nothing
-    bool left_strip = false;  // takes the space in front of it along
-  };
   enum class Ids {
     file,        // the place in the file
     fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on

@@ -50,13 +50,6 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
       model.string(), name, known);
 }
 
-// The tokens of the roles, by role.
-std::map<std::string, std::string> tokens_of(const Family& family, const TokenizerConfig& config) {
-  std::map<std::string, std::string> tokens;
-  for (const Family::Role& role : family.roles) tokens[role.name] = config.token(role.name, role.token);
-  return tokens;
-}
-
 PieceIds ids_in_file(const SentencePieceFile& file, const std::string& source) {
   PieceIds result;
   for (std::size_t i = 0; i < file.pieces.size(); ++i) {
@@ -116,7 +109,7 @@ std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const T
                                                    TextSide side,
                                                    std::map<std::string, std::string>& tokens) {
   std::vector<TokenizerConfig::Token> list;
-  for (const Family::Role& role : family.roles) list.push_back({tokens.at(role.name), role.left_strip});
+  for (const Role& role : family.roles) list.push_back({tokens.at(role.name), role.left_strip});
   const Fields& fields = config.fields();
   const std::int64_t sentinels =
       family.sentinels == 0 ? 0 : fields.integer({"extra_ids"}, family.sentinels, 0, 10000);
@@ -263,7 +256,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   const Family& family = family_of(config, model);
   refuse_what_is_missing(config.fields());
   const SentencePieceFile file = read_sentencepiece(model);
-  auto tokens = tokens_of(family, config);
+  auto tokens = config.tokens(family.roles);
   PieceIds ids = ids_of(family, file, config, model, tokens.at("unk_token"));
   ids.split_digit_comma = family.cleans;
 

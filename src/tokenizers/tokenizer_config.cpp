@@ -66,6 +66,12 @@ std::string TokenizerConfig::token(std::string_view role, const std::string& oth
   return otherwise;
 }
 
+std::map<std::string, std::string> TokenizerConfig::tokens(std::span<const Role> roles) const {
+  std::map<std::string, std::string> tokens;
+  for (const Role& role : roles) tokens[role.name] = token(role.name, role.token);
+  return tokens;
+}
+
 std::string TokenizerConfig::fill_in(const std::string& text,
                                      const std::map<std::string, std::string>& tokens) const {
   std::istringstream words(text);

@@ -8,11 +8,19 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace attend::tokenizers {
+
+// A special token of a family: "eos_token" and so on.
+struct Role {
+  const char* name;
+  const char* token;        // where the directory says nothing
+  bool left_strip = false;  // takes the space in front of it along
+};
 
 class TokenizerConfig {
  public:
@@ -25,6 +33,8 @@ class TokenizerConfig {
 
   // What the directory, or else `otherwise`, says the token of a role ("eos_token") is; empty: there is none.
   std::string token(std::string_view role, const std::string& otherwise) const;
+  // The tokens of all these roles, by role.
+  std::map<std::string, std::string> tokens(std::span<const Role> roles) const;
   // A template with the tokens of its roles: "$A eos_token" and so on. A role with a '?' is left out where
   // add_bos_token (usually true), add_eos_token (usually false)... say so.
   std::string fill_in(const std::string& text, const std::map<std::string, std::string>& tokens) const;
