@@ -101,11 +101,9 @@ void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const 
   fields["added_tokens"] = files.config.added_tokens(specials, vocabulary);
   fields["post_processor"] = otherwise;
   if (*files.family.single == '\0') return;
-  std::map<std::string, std::size_t> ids;
-  for (const Json& token : fields["added_tokens"])
-    ids[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
-  const Json added = template_processor(files.config.fill_in(files.family.single, files.tokens),
-                                        files.config.fill_in(files.family.pair, files.tokens), ids);
+  const Json added =
+      template_processor(files.config.fill_in(files.family.single, files.tokens),
+                         files.config.fill_in(files.family.pair, files.tokens), fields["added_tokens"]);
   fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
 }
 

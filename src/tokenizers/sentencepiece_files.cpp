@@ -261,9 +261,6 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   ids.split_digit_comma = family.cleans;
 
   const Json added = config.added_tokens(special_tokens(family, config, side, tokens), ids.vocabulary);
-  std::map<std::string, std::size_t> ids_by_text;
-  for (const Json& token : added)
-    ids_by_text[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
 
   const Json steps = clean_up(family, config.fields());
   std::vector<std::unique_ptr<Normalizer>> normalizers;
@@ -280,7 +277,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                    {"normalizer", normalizer_fields(steps, file)},
                    {"pre_tokenizer", metaspace(file)},
                    {"post_processor", template_processor(config.fill_in(family.single, tokens),
-                                                         config.fill_in(family.pair, tokens), ids_by_text)},
+                                                         config.fill_in(family.pair, tokens), added)},
                    {"decoder", decoder(family, file, added)}};
   if (family.has_language_codes) result.unknown_language_code = ids.unknown;
   result.normalizer = std::make_unique<Chain>(std::move(normalizers));

@@ -146,6 +146,9 @@ Json TokenizerConfig::added_tokens(const std::vector<Token>& specials, const Voc
   return list;
 }
 
+namespace {
+
+// The pieces of one template. Its tokens, which `ids` knows, are noted in `specials`.
 Json read_template(const std::string& text, const std::map<std::string, std::size_t>& ids, Json& specials) {
   Json pieces = Json::array();
   for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
@@ -170,8 +173,12 @@ Json read_template(const std::string& text, const std::map<std::string, std::siz
   return pieces;
 }
 
-Json template_processor(const std::string& single, const std::string& pair,
-                        const std::map<std::string, std::size_t>& ids) {
+}  // namespace
+
+Json template_processor(const std::string& single, const std::string& pair, const Json& added_tokens) {
+  std::map<std::string, std::size_t> ids;
+  for (const Json& token : added_tokens)
+    ids[token.at("content").get<std::string>()] = token.at("id").get<std::size_t>();
   Json specials = Json::object();
   const Json single_pieces = read_template(single, ids, specials),
              pair_pieces = read_template(pair, ids, specials);

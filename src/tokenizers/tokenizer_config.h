@@ -54,11 +54,8 @@ class TokenizerConfig {
   std::string family_;
 };
 
-// A template as text, "<s> $A </s>" or "[CLS] $A [SEP] $B:1 [SEP]:1", as the pieces of TemplateProcessing;
-// what is neither $A nor $B is a token that `ids` knows, and is noted in `specials`.
-Json read_template(const std::string& text, const std::map<std::string, std::size_t>& ids, Json& specials);
-// The whole post-processor.
-Json template_processor(const std::string& single, const std::string& pair,
-                        const std::map<std::string, std::size_t>& ids);
+// Templates as text, "<s> $A </s>" or "[CLS] $A [SEP] $B:1 [SEP]:1", as a TemplateProcessing; what is neither
+// $A nor $B is one of `added_tokens`, the list of tokenizer.json.
+Json template_processor(const std::string& single, const std::string& pair, const Json& added_tokens);
 
 }  // namespace attend::tokenizers

@@ -114,15 +114,31 @@ BpeResult train_characters(const std::vector<WordCount>& lines,
   return train_bpe(lines, training);
 }
 
-Json post_processor(const TrainerOptions& options, const PresetFields& preset,
-                    const std::map<std::string, std::size_t>& ids) {
+bool knows_unknown(const std::vector<std::string>& special_tokens) {
+  return std::find(special_tokens.begin(), special_tokens.end(), "<unk>") != special_tokens.end();
+}
+
+Json added_tokens(const std::vector<std::string>& special_tokens) {
+  Json list = Json::array();
+  for (const std::string& token : special_tokens)
+    list.push_back({{"id", list.size()},
+                    {"content", token},
+                    {"single_word", false},
+                    {"lstrip", false},
+                    {"rstrip", false},
+                    {"normalized", false},
+                    {"special", true}});
+  return list;
+}
+
+Json post_processor(const TrainerOptions& options, const PresetFields& preset, const Json& added_tokens) {
   std::string single = options.single_template.empty() ? preset.single : options.single_template;
   std::string pair = options.pair_template.empty() ? preset.pair : options.pair_template;
   const Json trim = byte_level(options.preset == Preset::translation);
   if (single.empty() && pair.empty()) return options.model == Kind::bpe ? trim : Json();
   if (single.empty()) single = "$A";
   if (pair.empty()) pair = "$A $B:1";
-  Json result = template_processor(single, pair, ids);
+  Json result = template_processor(single, pair, added_tokens);
   if (options.model == Kind::bpe) result = {{"type", "Sequence"}, {"processors", {trim, result}}};
   return result;
 }
@@ -138,8 +154,7 @@ std::string model_json(const TrainerOptions& options, const BpeResult& result,
               {"max_input_chars_per_word", 100}};
   } else {
     // Byte-level BPE knows every byte; the others know only the characters they have seen.
-    const bool unknown = options.model != Kind::bpe && std::find(special_tokens.begin(), special_tokens.end(),
-                                                                 "<unk>") != special_tokens.end();
+    const bool unknown = options.model != Kind::bpe && knows_unknown(special_tokens);
     fields = {{"type", "BPE"},
               {"dropout", nullptr},
               {"unk_token", unknown ? Json("<unk>") : Json()},
@@ -182,9 +197,8 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
     fail("wordpiece needs the special token [UNK]: use the preset bert or name it");
 
   // Before the long work: a template that names no special token is an error.
-  std::map<std::string, std::size_t> ids;
-  for (std::size_t i = 0; i < special_tokens.size(); ++i) ids[special_tokens[i]] = i;
-  const Json processor = post_processor(options, preset, ids);
+  const Json added = added_tokens(special_tokens);
+  const Json processor = post_processor(options, preset, added);
 
   const Surroundings around = surroundings(options);
   const auto normalizer =
@@ -213,15 +227,6 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
              options.vocabulary_size);
   }
 
-  Json added = Json::array();
-  for (std::size_t i = 0; i < special_tokens.size(); ++i)
-    added.push_back({{"id", i},
-                     {"content", special_tokens[i]},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
   TrainedTokenizer trained;
   trained.vocabulary_size = result.tokens.size();
   const std::pair<const char*, const Json&> parts[] = {{"added_tokens", added},
@@ -239,7 +244,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
   if (options.preset != Preset::bert) trained.config["model_input_names"] = {"input_ids", "attention_mask"};
   for (const auto& [name, value] : preset.config.items()) trained.config[name] = value;
-  if (options.model != Kind::bpe && ids.contains("<unk>")) trained.config["unk_token"] = "<unk>";
+  if (options.model != Kind::bpe && knows_unknown(special_tokens)) trained.config["unk_token"] = "<unk>";
   if (options.model_max_length) trained.config["model_max_length"] = *options.model_max_length;
   return trained;
 }

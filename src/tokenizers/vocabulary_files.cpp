@@ -7,8 +7,6 @@
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
 
-#include <map>
-
 namespace attend::tokenizers {
 namespace {
 
@@ -28,22 +26,18 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
   }
   const std::string unknown = config.token("unk_token", "[UNK]"), begin = config.token("cls_token", "[CLS]"),
                     separator = config.token("sep_token", "[SEP]");
-  std::vector<TokenizerConfig::Token> specials;
-  std::map<std::string, std::size_t> ids;
-  for (const std::string& token : {config.token("pad_token", "[PAD]"), unknown, begin, separator,
-                                   config.token("mask_token", "[MASK]")}) {
-    const TokenId id = vocabulary.find(token);
-    if (id < 0) continue;
-    specials.push_back({token});
-    ids[token] = static_cast<std::size_t>(id);
-  }
   for (const std::string& token : {begin, separator})
-    if (!ids.contains(token)) fail("{}: the special token '{}' is missing", path.string(), token);
+    if (vocabulary.find(token) < 0) fail("{}: the special token '{}' is missing", path.string(), token);
+  std::vector<TokenizerConfig::Token> specials;
+  for (const std::string& token :
+       {config.token("pad_token", "[PAD]"), unknown, begin, separator, config.token("mask_token", "[MASK]")})
+    if (vocabulary.find(token) >= 0) specials.push_back({token});
+  const Json added = config.added_tokens(specials, vocabulary);
   const Fields& fields = config.fields();
   const bool strips = fields.has({"strip_accents"});
   result.fields = {
       {"version", "1.0"},
-      {"added_tokens", config.added_tokens(specials, vocabulary)},
+      {"added_tokens", added},
       {"normalizer",
        {{"type", "BertNormalizer"},
         {"clean_text", true},
@@ -52,7 +46,7 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
         {"lowercase", fields.flag({"do_lower_case"}, true)}}},
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"post_processor", template_processor(begin + " $A " + separator,
-                                            begin + " $A " + separator + " $B:1 " + separator + ":1", ids)},
+                                            begin + " $A " + separator + " $B:1 " + separator + ":1", added)},
       {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
       {"model",
        {{"type", "WordPiece"},
