@@ -114,8 +114,7 @@ class ByteLevel : public Normalizer {
 
 class Sequence : public Normalizer {
  public:
-  Sequence(const Json& json, const std::string& source, int depth)
-      : parts_(make_components<Normalizer>(json, "normalizers", source, depth, make_normalizer)) {}
+  explicit Sequence(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
   void apply(NormalizedText& text) const override {
     for (const auto& part : parts_) part->apply(text);
   }
@@ -141,11 +140,16 @@ void lowercase(NormalizedText& text) {
   text.rewrite(steps);
 }
 
+std::unique_ptr<Normalizer> make_sequence(std::vector<std::unique_ptr<Normalizer>> parts) {
+  return std::make_unique<Sequence>(std::move(parts));
+}
+
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string& source, int depth) {
   const std::string type = component_type(json, source, depth);
   using unicode::Form;
   if (type == "BertNormalizer" || type == "Bert") return make_bert_normalizer(json, source);
-  if (type == "Sequence") return std::make_unique<Sequence>(json, source, depth);
+  if (type == "Sequence")
+    return make_sequence(make_components<Normalizer>(json, "normalizers", source, depth, make_normalizer));
   if (type == "NFC") return make_form_normalizer(Form::nfc);
   if (type == "NFD") return make_form_normalizer(Form::nfd);
   if (type == "NFKC") return make_form_normalizer(Form::nfkc);

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace attend::tokenizers {
 
@@ -17,6 +18,9 @@ class Normalizer {
 
 // `source` names the file and the field in errors; `depth` counts the Sequences around it.
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string& source, int depth = 0);
+
+// One behind the other.
+std::unique_ptr<Normalizer> make_sequence(std::vector<std::unique_ptr<Normalizer>> parts);
 
 // The steps that several normalizers share.
 void lowercase(NormalizedText& text);

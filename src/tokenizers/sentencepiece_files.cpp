@@ -22,18 +22,6 @@ using Type = SentencePieceFile::Type;
 
 constexpr const char* space_letter = "\u2581";
 
-// One normalizer behind the other.
-class Chain : public Normalizer {
- public:
-  explicit Chain(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
-  void apply(NormalizedText& text) const override {
-    for (const auto& part : parts_) part->apply(text);
-  }
-
- private:
-  std::vector<std::unique_ptr<Normalizer>> parts_;
-};
-
 const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
   // What transformers' own names of the files say.
   std::string name = config.family();
@@ -280,7 +268,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                                                          config.fill_in(family.pair, tokens), added)},
                    {"decoder", decoder(family, file, added)}};
   if (family.has_language_codes) result.unknown_language_code = ids.unknown;
-  result.normalizer = std::make_unique<Chain>(std::move(normalizers));
+  result.normalizer = make_sequence(std::move(normalizers));
   result.model = make_sentencepiece_model(file, std::move(ids), std::move(fields), source);
   return result;
 }
