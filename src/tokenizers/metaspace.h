@@ -8,6 +8,8 @@
 
 namespace attend::tokenizers {
 
+inline constexpr const char* space_letter = "\u2581";  // the usual one
+
 struct MetaspaceFields {
   enum class Prepend { always, first, never } prepend;
   std::string letter;  // one code point

@@ -1,6 +1,7 @@
 #include "tokenizers/model_sentencepiece.h"
 
 #include "base/error.h"
+#include "tokenizers/metaspace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +11,7 @@ namespace {
 
 using Type = SentencePieceFile::Type;
 
-constexpr std::string_view space = "\u2581";
+constexpr std::string_view space = space_letter;
 
 bool may_be_cut_out(Type type) {
   return type == Type::normal || type == Type::user_defined || type == Type::unused;

@@ -4,6 +4,7 @@
 // (normalizer_precompiled.cpp).
 #include "base/error.h"
 #include "tokenizers/charsmap.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/trie.h"
 
@@ -12,14 +13,12 @@
 namespace attend::tokenizers {
 namespace {
 
-constexpr std::string_view letter = "\u2581";
-
 class SentencePiece : public Normalizer {
  public:
   SentencePiece(const SentencePieceFile& file, const std::string& source)
       : add_prefix_(file.add_dummy_prefix),
         remove_spaces_(file.remove_extra_whitespaces),
-        space_(file.escape_whitespaces ? letter : " "),
+        space_(file.escape_whitespaces ? space_letter : " "),
         suffix_(file.whitespace_as_suffix) {
     if (!file.charsmap.empty())
       rules_ = Charsmap(file.charsmap, source + ": normalizer_spec.precompiled_charsmap");

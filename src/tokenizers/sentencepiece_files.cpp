@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/sentencepiece_families.h"
 #include "tokenizers/tokenizer_config.h"
@@ -19,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Family = SentencePieceFamily;
 using Type = SentencePieceFile::Type;
-
-constexpr const char* space_letter = "\u2581";
 
 const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
   // What transformers' own names of the files say.

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/trainer_bpe.h"
 #include "tokenizers/unicode.h"
@@ -84,8 +85,10 @@ Surroundings surroundings(const TrainerOptions& options) {
              {byte_level(true), {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
       break;
     case Kind::metaspace:
-      result.pre_tokenizer = {
-          {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}, {"split", true}};
+      result.pre_tokenizer = {{"type", "Metaspace"},
+                              {"replacement", space_letter},
+                              {"prepend_scheme", "always"},
+                              {"split", true}};
       result.decoder = result.pre_tokenizer;
       break;
     case Kind::wordpiece:
