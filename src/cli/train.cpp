@@ -83,14 +83,15 @@ Model load_model(const Arguments& a, const ModelDirectory& directory) {
                      Purpose::training);
 }
 
-std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model, const Tokenizer& tokenizer,
+std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model,
+                                          const TokenizerPair& tokenizers,
                                           const std::vector<std::string>& files, double bpe_dropout) {
   Transformer network = model.network();
   if (!network->decoder || !network->language_model_head)
     fail("--objective {}: {} does not generate text", a.objective, model.architecture());
   const std::int64_t most = network->decoder->embeddings->max_positions();
   if (a.objective == "causal-lm")
-    return std::make_unique<CausalLanguageModel>(tokenizer, files,
+    return std::make_unique<CausalLanguageModel>(*tokenizers.source, files,
                                                  a.length > 0 ? std::min(a.length, most) : most);
   if (!network->encoder)
     fail("--objective {}: expected an encoder-decoder, found {}", a.objective, model.architecture());
@@ -102,13 +103,13 @@ std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model
          sources.size(), files[1], targets.size());
   if (sources.empty()) fail("{}: the file is empty", files[0]);
   return std::make_unique<SequenceToSequence>(
-      tokenizer, sources, targets,
+      tokenizers, sources, targets,
       model.config().integer({"decoder_start_token_id"}, model.config().integer({"pad_token_id"}, {}, 0), 0),
       a.max_length > 0 ? std::min(a.max_length, most) : most, bpe_dropout);
 }
 
 // Validation: loss, and BLEU where it is asked for (which then decides).
-Validate make_validation(const Arguments& a, const Objective& objective, const Tokenizer& tokenizer) {
+Validate make_validation(const Arguments& a, const Objective& objective, const TokenizerPair& tokenizers) {
   std::vector<std::string> sources, references;
   if (a.bleu) {
     sources = read_lines(a.validation.at(0));
@@ -121,7 +122,7 @@ Validate make_validation(const Arguments& a, const Objective& objective, const T
       greedy.beams = 1;
       scores.push_back(
           {"bleu",
-           corpus_bleu(translate(model, tokenizer, sources, greedy), references, {.lowercase = a.lowercase})
+           corpus_bleu(translate(model, tokenizers, sources, greedy), references, {.lowercase = a.lowercase})
                .score,
            true});
     }
@@ -149,7 +150,7 @@ int train(int argc, char** argv) {
     fail("--bleu: only with --objective sequence-to-sequence and --validation");
 
   const ModelDirectory directory(a.model);
-  const Tokenizer tokenizer = Tokenizer::from_file(a.model);
+  const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
   Model model = load_model(a, directory);
   o.schedule.kind = parse_schedule(a.schedule);
   o.schedule.total = o.steps;
@@ -161,12 +162,12 @@ int train(int argc, char** argv) {
   if (o.schedule.peak == 0)
     o.schedule.peak = 1 / std::sqrt(static_cast<double>(model.network()->decoder->spec().embeddings.width) *
                                     static_cast<double>(std::max<std::int64_t>(1, o.schedule.warmup)));
-  const auto objective = make_objective(a, model, tokenizer, a.train, a.bpe_dropout);
+  const auto objective = make_objective(a, model, tokenizers, a.train, a.bpe_dropout);
   std::unique_ptr<Objective> held_out;
   Validate validate;
   if (!a.validation.empty()) {
-    held_out = make_objective(a, model, tokenizer, a.validation, 0);
-    validate = make_validation(a, *held_out, tokenizer);
+    held_out = make_objective(a, model, tokenizers, a.validation, 0);
+    validate = make_validation(a, *held_out, tokenizers);
   }
   o.tokenizer = a.model;
   return attend::train(model, *objective, validate, o) == TrainingEnd::finished ? 0 : 130;

@@ -5,14 +5,14 @@
 
 namespace attend {
 
-std::vector<std::string> translate(const Model& model, const Tokenizer& tokenizer,
+std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
   if (options.beams) config.num_beams = *options.beams;
   if (options.length_penalty) config.length_penalty = *options.length_penalty;
   if (options.max_length) config.max_length = *options.max_length;
   const std::int64_t most = model.network()->encoder->embeddings->max_positions();
-  const auto sources = encode_texts(tokenizer, texts);
+  const auto sources = encode_texts(*tokenizers.source, texts);
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (static_cast<std::int64_t>(sources[i].size()) > most)
       fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most,
@@ -25,7 +25,7 @@ std::vector<std::string> translate(const Model& model, const Tokenizer& tokenize
   generate_options.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
     const std::vector<std::int64_t>& ids = results.front().ids;
     translations[i] =
-        tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
+        tokenizers.target->decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
     if (options.on_progress) options.on_progress(++done, texts.size());
   };
   generate(model, sources, config, generate_options);
@@ -34,11 +34,11 @@ std::vector<std::string> translate(const Model& model, const Tokenizer& tokenize
 
 struct Translator::State {
   Model model;
-  Tokenizer tokenizer;
+  TokenizerPair tokenizers;
 
   explicit State(const std::filesystem::path& directory)
       : model(Model::load(ModelDirectory(directory), Purpose::inference)),
-        tokenizer(Tokenizer::from_file(directory)) {
+        tokenizers(TokenizerPair::from_file(directory)) {
     if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
       fail("{}: expected an encoder-decoder such as Marian, found {}", directory.string(),
            model.architecture());
@@ -51,7 +51,7 @@ Translator::~Translator() = default;
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& texts,
                                                const TranslateOptions& options) {
-  return attend::translate(state_->model, state_->tokenizer, texts, options);
+  return attend::translate(state_->model, state_->tokenizers, texts, options);
 }
 
 }  // namespace attend

@@ -8,7 +8,7 @@
 namespace attend {
 
 // Error for a text with more tokens than the model reads; it names the text.
-std::vector<std::string> translate(const Model& model, const Tokenizer& tokenizer,
+std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 
 }  // namespace attend

@@ -37,15 +37,18 @@ std::vector<std::string> cut_at_lines(const std::string& text) {
 
 }  // namespace
 
-SequenceToSequence::SequenceToSequence(const Tokenizer& tokenizer, std::span<const std::string> sources,
+SequenceToSequence::SequenceToSequence(TokenizerPair tokenizers, std::span<const std::string> sources,
                                        std::span<const std::string> targets, std::int64_t start_token,
                                        std::int64_t max_length, double bpe_dropout)
-    : tokenizer_(tokenizer), bpe_dropout_(bpe_dropout), start_token_(start_token), max_length_(max_length) {
+    : tokenizers_(std::move(tokenizers)),
+      bpe_dropout_(bpe_dropout),
+      start_token_(start_token),
+      max_length_(max_length) {
   if (sources.size() != targets.size())
     fail("the source has {} lines and the target {}: line n of one must belong to line n of the other",
          sources.size(), targets.size());
-  std::vector<TokenIds> source_ids = encode(tokenizer, sources, {}),
-                        target_ids = encode(tokenizer, targets, {});
+  std::vector<TokenIds> source_ids = encode(*tokenizers_.source, sources, {}),
+                        target_ids = encode(*tokenizers_.target, targets, {});
   std::size_t empty = 0, too_long = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto longest = static_cast<std::int64_t>(std::max(source_ids[i].size(), target_ids[i].size()));
@@ -70,17 +73,18 @@ SequenceToSequence::SequenceToSequence(const Tokenizer& tokenizer, std::span<con
 void SequenceToSequence::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
   if (bpe_dropout_ == 0) return;
   Random random(seed, epoch);
-  const auto cut_anew = [&](const std::vector<std::string>& texts, std::vector<TokenIds>& ids) {
-    std::vector<TokenIds> cut = encode(tokenizer_, texts, {.dropout = bpe_dropout_, .seed = random.next()});
+  const auto cut_anew = [&](const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+                            std::vector<TokenIds>& ids) {
+    std::vector<TokenIds> cut = encode(tokenizer, texts, {.dropout = bpe_dropout_, .seed = random.next()});
     for (std::size_t i = 0; i < ids.size(); ++i) {
       // Smaller pieces are more of them, perhaps too many: then the usual ones, and not those of the last
       // epoch, of which a resumed run knows nothing.
       const bool fits = static_cast<std::int64_t>(cut[i].size()) <= max_length_;
-      ids[i] = fits ? std::move(cut[i]) : std::move(encode(tokenizer_, {&texts[i], 1}, {}).front());
+      ids[i] = fits ? std::move(cut[i]) : std::move(encode(tokenizer, {&texts[i], 1}, {}).front());
     }
   };
-  cut_anew(source_texts_, sources_);
-  cut_anew(target_texts_, targets_);
+  cut_anew(*tokenizers_.source, source_texts_, sources_);
+  cut_anew(*tokenizers_.target, target_texts_, targets_);
 }
 
 std::int64_t SequenceToSequence::tokens(std::int64_t example) const {

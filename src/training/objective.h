@@ -29,9 +29,8 @@ class SequenceToSequence : public Objective {
  public:
   // Line n of `targets` belongs to line n of `sources`; Error if the numbers of lines differ. Pairs with an
   // empty side, or one longer than `max_length` tokens, are left out with a warning. With `bpe_dropout` the
-  // words of every epoch are cut anew (Provilkov et al. 2020, arXiv:1910.13267); the tokenizer must outlive
-  // the objective.
-  SequenceToSequence(const Tokenizer& tokenizer, std::span<const std::string> sources,
+  // words of every epoch are cut anew (Provilkov et al. 2020, arXiv:1910.13267).
+  SequenceToSequence(TokenizerPair tokenizers, std::span<const std::string> sources,
                      std::span<const std::string> targets, std::int64_t start_token, std::int64_t max_length,
                      double bpe_dropout = 0);
 
@@ -42,7 +41,7 @@ class SequenceToSequence : public Objective {
                double label_smoothing) const override;
 
  private:
-  const Tokenizer& tokenizer_;
+  TokenizerPair tokenizers_;
   double bpe_dropout_;
   std::vector<std::string> source_texts_, target_texts_;  // for bpe_dropout_
   std::vector<TokenIds> sources_, targets_;

@@ -1,9 +1,9 @@
 // BLEU and chrF against sacrebleu (tests/oracle/make_metric_goldens.py).
 #include <attend/error.h>
 
+#include "base/python_text.h"
 #include "training/bleu.h"
 #include "training/chrf.h"
-#include "base/python_text.h"
 
 #include <fstream>
 #include <string>

@@ -9,16 +9,16 @@ namespace attend {
 namespace {
 
 // Words of a, b and c, of which "ab" and "abc" are tokens of their own.
-Tokenizer letters() {
+TokenizerPair letters() {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attend-letters.json";
   const Json json = {{"model",
                       {{"type", "BPE"},
                        {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"abc", 4}}},
                        {"merges", {"a b", "ab c"}}}}};
   write_file_atomically(path, json.dump());
-  Tokenizer tokenizer = Tokenizer::from_file(path);
+  const TokenizerPair tokenizers = TokenizerPair::from_file(path);
   std::filesystem::remove(path);
-  return tokenizer;
+  return tokenizers;
 }
 
 std::vector<std::int64_t> lengths(const Objective& objective) {
@@ -30,11 +30,11 @@ std::vector<std::int64_t> lengths(const Objective& objective) {
 // Whole, the texts are 4 and 8 tokens of the 12 that are allowed; cut into letters, the longer ones are too
 // many.
 TEST(SequenceToSequence, CutsTheWordsOfAnEpochBySeedAndNumberAlone) {
-  const Tokenizer tokenizer = letters();
+  const TokenizerPair tokenizers = letters();
   std::vector<std::string> texts;
   for (int i = 0; i < 40; ++i) texts.push_back(i % 2 == 0 ? "abcabcabcabc" : "abcabcabcabcabcabcabcabc");
   const auto make = [&](double dropout) {
-    return SequenceToSequence(tokenizer, texts, texts, 0, 12, dropout);
+    return SequenceToSequence(tokenizers, texts, texts, 0, 12, dropout);
   };
 
   SequenceToSequence plain = make(0);
@@ -56,6 +56,22 @@ TEST(SequenceToSequence, CutsTheWordsOfAnEpochBySeedAndNumberAlone) {
   EXPECT_NE(lengths(run), third);
   other.begin_epoch(8, 2);
   EXPECT_NE(lengths(other), third);
+}
+
+TEST(SequenceToSequence, EncodesEachSideWithItsOwnTokenizer) {
+  TokenizerPair pair = letters();
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attend-plain-letters.json";
+  const Json json = {
+      {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}}}, {"merges", Json::array()}}}};
+  write_file_atomically(path, json.dump());
+  pair.target = std::make_shared<const Tokenizer>(Tokenizer::from_file(path));
+  std::filesystem::remove(path);
+  const std::vector<std::string> texts{"abcabc"};
+  EXPECT_EQ(SequenceToSequence(pair, texts, texts, 0, 12).tokens(0), 6) << "2 tokens and 6";
+  std::swap(pair.source, pair.target);
+  EXPECT_EQ(SequenceToSequence(pair, texts, texts, 0, 12).tokens(0), 6);
+  pair.source = pair.target;
+  EXPECT_EQ(SequenceToSequence(pair, texts, texts, 0, 12).tokens(0), 2);
 }
 
 }  // namespace
