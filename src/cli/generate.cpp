@@ -107,11 +107,11 @@ GenerationConfig make_config(const Model& model, const Options& options) {
 class Texts {
  public:
   Texts(const Options& options, const Model& model, const GenerationConfig& config)
-      : tokenizer_(Tokenizer::from_file(options.model)),
+      : tokenizers_(TokenizerPair::from_file(options.model)),
         texts_(texts_or_stdin(options.prompts)),
         continues_(!model.network()->is_encoder_decoder()) {
     for (const Encoding& encoding :
-         tokenizer_.encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
+         tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       ids_.emplace_back(encoding.ids.begin(), encoding.ids.end());
       if (ids_.back().empty() && continues_ && config.bos_token_id) ids_.back() = {*config.bos_token_id};
     }
@@ -122,8 +122,8 @@ class Texts {
   // A decoder's text is shown with its prompt.
   std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
   TextStream stream(std::size_t i) const {
-    return TextStream(tokenizer_, continues_ ? std::vector<TokenId>(ids_[i].begin(), ids_[i].end())
-                                             : std::vector<TokenId>());
+    return TextStream(*tokenizers_.target, continues_ ? std::vector<TokenId>(ids_[i].begin(), ids_[i].end())
+                                                      : std::vector<TokenId>());
   }
   // What was generated for prompt i, without the prompt.
   std::string text(std::size_t i, const GeneratedSequence& generated) const {
@@ -133,7 +133,7 @@ class Texts {
   }
 
  private:
-  Tokenizer tokenizer_;
+  TokenizerPair tokenizers_;
   std::vector<std::string> texts_;
   std::vector<std::vector<std::int64_t>> ids_;
   bool continues_;
