@@ -37,15 +37,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
 std::vector<WeightName> weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("bert");
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
-  table.insert(table.end(),
-               {
-                   {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
-                   {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
-                   {.checkpoint = "cls.predictions.bias",
-                    .ours = "head.bias",
-                    .aliases = {"cls.predictions.decoder.bias"}},
-                   {"cls.predictions.decoder.weight", "head.weight"},
-               });
+  for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
   if (model.scores && model.scores->kind == ScoreKind::next_sentence)
     table.push_back({"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"});
   else

@@ -23,8 +23,8 @@ PositionSpec read_positions(const Fields& config, const BertRelative& relative) 
 StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
   if (config.flag({"is_decoder"}, false)) fail("{}: is_decoder: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
-  const std::int64_t heads = config.integer({"num_attention_heads", "n_heads"}, relative.heads);
-  const std::int64_t head_size = read_head_size(config, width, heads);
+  const auto [heads, head_size] =
+      read_heads(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
   const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};
   const double dropout = read_dropout(config, {"hidden_dropout_prob", "dropout"}, relative.dropout);
   const LayerSpec layer = {
@@ -88,6 +88,17 @@ std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
       {layer + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "output.LayerNorm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {prefix + ".pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
+  };
+}
+
+std::vector<WeightName> bert_prediction_weights() {
+  return {
+      {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
+      {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
+      {.checkpoint = "cls.predictions.bias",
+       .ours = "head.bias",
+       .aliases = {"cls.predictions.decoder.bias"}},
+      {"cls.predictions.decoder.weight", "head.weight"},
   };
 }
 

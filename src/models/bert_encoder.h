@@ -28,6 +28,8 @@ LanguageModelHeadSpec masked_language_model(const Fields& config, Activation act
 // "bert.embeddings...", "bert.encoder.layer.N...", "bert.pooler..." under another prefix.
 std::vector<WeightName> bert_embedding_weights(const std::string& prefix);
 std::vector<WeightName> bert_layer_weights(const std::string& prefix);
+// "cls.predictions...", of masked_language_model.
+std::vector<WeightName> bert_prediction_weights();
 
 // The matrix of the scores over labels: "qa_outputs" for spans, "classifier" for everything else.
 WeightName score_weights(const ModelSpec& model);

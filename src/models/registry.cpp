@@ -8,6 +8,7 @@ namespace attend {
   FAMILY(albert)                \
   FAMILY(bart)                  \
   FAMILY(bert)                  \
+  FAMILY(big_bird)              \
   FAMILY(ctrl)                  \
   FAMILY(deberta)               \
   FAMILY(deberta_v2)            \
@@ -21,6 +22,7 @@ namespace attend {
   FAMILY(openai_gpt)            \
   FAMILY(roberta)               \
   FAMILY(t5)                    \
+  FAMILY(transfo_xl)            \
   FAMILY(xlm_roberta)           \
   FAMILY(xlnet)
 

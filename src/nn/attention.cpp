@@ -1,5 +1,6 @@
 #include "nn/attention.h"
 
+#include "nn/block_sparse.h"
 #include "nn/head_products.h"
 #include "nn/sublayer.h"
 
@@ -26,6 +27,22 @@ Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec
   const Tensor turned = at::stack({x * cosine - y * sine, y * cosine + x * sine}, 3).flatten(2);
   const Tensor rest = heads.narrow(2, spec.rotary, spec.head_size - spec.rotary);
   return at::cat({at::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
+}
+
+// As self_attention, with keys and values of zeros before those of each sequence.
+Tensor attend_behind_empty_keys(const Tensor& packed, const Offsets& offsets, const AttentionCall& call) {
+  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const Tensor empty = at::zeros({call.spec.empty_keys, 2 * w}, packed.options());
+  const Tensor key_value = packed.narrow(1, w, 2 * w);
+  std::vector<Tensor> parts;
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    parts.push_back(empty);
+    parts.push_back(offsets.part(key_value, b));
+    lengths.push_back(call.spec.empty_keys + offsets.length(b));
+  }
+  return cross_attention(packed.narrow(1, 0, w).contiguous(), offsets, at::cat(parts), Offsets(lengths), {},
+                         call);
 }
 
 }  // namespace
@@ -102,7 +119,12 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     packed = at::cat({packed.narrow(1, 0, w) + content_bias_, packed.narrow(1, w, 2 * w)}, 1);
   }
   Tensor mixed;  // [T, w]
-  if (cache == nullptr) {
+  if (spec_.empty_keys > 0) {
+    if (cache) fail("a model with empty keys before a text cannot go on from a cache");
+    mixed = attend_behind_empty_keys(packed, rows.offsets, call);
+  } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
+    mixed = block_sparse_attention(packed, rows.offsets, *spec_.blocks, call);
+  } else if (cache == nullptr) {
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {
     const std::int64_t w = spec_.heads * spec_.head_size;

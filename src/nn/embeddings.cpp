@@ -51,7 +51,12 @@ Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width)
 }
 
 EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) : spec_(spec) {
-  tokens = shared.defined() ? shared : register_parameter("tokens", at::empty({spec.vocabulary, spec.width}));
+  if (spec.clusters)
+    clusters =
+        register_module("clusters", ClusterEmbeddings(*spec.clusters, spec.width, spec.projected_width));
+  else
+    tokens =
+        shared.defined() ? shared : register_parameter("tokens", at::empty({spec.vocabulary, spec.width}));
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions))
     positions = register_parameter("positions", at::empty({learned->count + learned->offset, spec.width}));
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
@@ -59,7 +64,7 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
   if (spec.mask_vector) mask = register_parameter("mask", at::zeros({spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
-  if (spec.projected_width > 0)
+  if (spec.projected_width > 0 && !spec.clusters)
     projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
 }
 
@@ -74,11 +79,12 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
   constexpr const char* hint = "; the text is longer than the model can read";
   const auto [offset, skipped] = numbering(spec_.positions);
   if (skipped < 0) {
-    check_range(batch.positions, max_positions(), "position", hint);
+    check_range(batch.positions, max_positions(),
+                batch.positions_given ? "position_ids: position" : "position", hint);
     return offset == 0 ? batch.positions : batch.positions + offset;
   }
   if (batch.positions_given) {  // as rows of the table
-    check_range(batch.positions, positions.size(0), "position", hint);
+    check_range(batch.positions, positions.size(0), "position_ids: position", hint);
     return batch.positions;
   }
   const Tensor ids = batch.ids.cpu(), rows = at::empty_like(ids);
@@ -97,11 +103,11 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
 
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   check_range(batch.ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
-  Tensor x = at::embedding(tokens, batch.ids, spec_.padding_id);
+  Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
   if (spec_.scale != 1) x = x * spec_.scale;
   if (types.defined()) {
     if (batch.types.defined()) {
-      check_range(batch.types, spec_.types, "token type", "");
+      check_range(batch.types, spec_.types, "token_type_ids: token type", "");
       x = x + at::embedding(types, batch.types);
     } else {
       x = x + types[0];

@@ -1,6 +1,7 @@
 // The first layer of a stack: token vectors, positions, token types, norm.
 #pragma once
 
+#include "nn/clusters.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "nn/pass.h"
@@ -24,7 +25,8 @@ class EmbeddingsImpl : public torch::nn::Module {
   // How long a sequence may be.
   std::int64_t max_positions() const;
 
-  Tensor tokens;     // [vocabulary, width]
+  Tensor tokens;  // [vocabulary, width]; undefined with clusters
+  ClusterEmbeddings clusters{nullptr};
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
   Tensor types;      // [types, width], or undefined
   Tensor mask;       // [width], or undefined

@@ -5,8 +5,13 @@
 namespace attend {
 
 LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width,
-                                             const Tensor& tokens)
+                                             const Embeddings& embeddings)
     : spec_(spec) {
+  if (spec.clusters) {
+    clusters_ = register_module("clusters", ClusterHead(embeddings->clusters));
+    return;
+  }
+  const Tensor& tokens = embeddings->tokens;
   const std::int64_t vocabulary = tokens.size(0);
   if (spec.transform) {
     dense_ = register_module("dense", Linear(width, tokens.size(1)));
@@ -22,10 +27,12 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden) {
 }
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {
+  if (clusters_) return clusters_(hidden);
   return linear(transform(hidden), weight_, bias_, &packed_);
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, double smoothing) {
+  if (clusters_) return cross_entropy(clusters_(hidden), labels, smoothing);
   return linear_cross_entropy(transform(hidden), weight_, bias_, labels, smoothing, packed_);
 }
 

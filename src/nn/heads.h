@@ -1,7 +1,7 @@
 // What stands on a stack: scores over a vocabulary or over labels.
 #pragma once
 
-#include "nn/linear.h"
+#include "nn/embeddings.h"
 #include "nn/loss.h"
 #include "nn/norm.h"
 #include "nn/ragged.h"
@@ -10,13 +10,15 @@ namespace attend {
 
 class LanguageModelHeadImpl : public torch::nn::Module {
  public:
-  // `width` of the hidden states. `tokens` [V, d]: the embedding matrix, which is the head's matrix too
-  // unless the spec says untied; a transform leads from width to d.
-  LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Tensor& tokens);
-  Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]
+  // `width` of the hidden states. The embedding matrix [V, d] is the head's matrix too unless the spec says
+  // untied; a transform leads from width to d.
+  LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Embeddings& embeddings);
+  Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]; with clusters log-probabilities
   // The loss without ever holding all scores.
   LossSum loss(const Tensor& hidden, const Tensor& labels, double smoothing);
-  void pack() { packed_.prepare(weight_); }
+  void pack() {
+    if (weight_.defined()) packed_.prepare(weight_);
+  }
 
  private:
   Tensor transform(const Tensor& hidden);
@@ -24,6 +26,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   LanguageModelHeadSpec spec_;
   Linear dense_{nullptr};
   LayerNorm norm_{nullptr};
+  ClusterHead clusters_{nullptr};
   Tensor weight_, bias_;
   PackedWeight packed_;
 };

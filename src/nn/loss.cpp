@@ -55,19 +55,33 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   }
 };
 
+// Those that are not to be ignored; Error for one outside the vocabulary.
+std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < labels.numel(); ++i) {
+    const std::int64_t label = labels.const_data_ptr<std::int64_t>()[i];
+    if (label == kIgnoredLabel) continue;
+    if (label < 0 || label >= vocabulary)
+      fail("label {} is outside the vocabulary of {} tokens", label, vocabulary);
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
+
+LossSum cross_entropy(const Tensor& scores, const Tensor& labels, double smoothing) {
+  LossSum result;
+  result.count = count_labels(labels.cpu().contiguous(), scores.size(1));
+  result.sum = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, smoothing);
+  return result;
+}
 
 LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
                              const Tensor& labels, double smoothing, PackedWeight& packed) {
-  const std::int64_t V = weight.size(0);
   const Tensor host = labels.cpu().contiguous();
   LossSum result;
-  for (std::int64_t i = 0; i < host.numel(); ++i) {
-    const std::int64_t label = host.const_data_ptr<std::int64_t>()[i];
-    if (label == kIgnoredLabel) continue;
-    if (label < 0 || label >= V) fail("label {} is outside the vocabulary of {} tokens", label, V);
-    ++result.count;
-  }
+  result.count = count_labels(host, weight.size(0));
   if (on_kernels(hidden)) {
     const bool with_gradients =
         at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());

@@ -14,6 +14,9 @@ struct LossSum {
   Tensor mean() const { return sum / static_cast<double>(count); }  // NaN without labels, as the original
 };
 
+// Cross-entropy of softmax(scores [T, V]) against labels [T], with label smoothing.
+LossSum cross_entropy(const Tensor& scores, const Tensor& labels, double smoothing);
+
 // Cross-entropy of softmax(hidden [T, d] weight [V, d]^T + bias [V]) against labels [T], with label smoothing
 // (Szegedy et al. 2015, arXiv:1512.00567: the target is (1 - s) one-hot + s / V). The scores are made, used
 // and turned into gradients a block of rows at a time, so [T, V] is never held.

@@ -42,6 +42,13 @@ struct RotaryPositions {
 
 using PositionSpec = std::variant<std::monostate, LearnedPositions, SinusoidalPositions, RotaryPositions>;
 
+// Rare tokens have narrower vectors (Baevski & Auli 2018, arXiv:1809.10853) and are predicted in two steps,
+// first their cluster and then themselves (Grave et al. 2016, arXiv:1609.04309).
+struct ClusterSpec {
+  std::vector<std::int64_t> ends;  // of the clusters of token ids; the last is the vocabulary
+  std::int64_t divisor = 1;        // of the width, from each cluster to the next
+};
+
 struct EmbeddingSpec {
   std::int64_t vocabulary = 0, width = 0;
   double scale = 1;  // of the token vectors: sqrt(width) in the original Transformer
@@ -51,6 +58,7 @@ struct EmbeddingSpec {
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
   double dropout = 0;
+  std::optional<ClusterSpec> clusters;
   // XLNet: one more vector, which stands for a token that is to be predicted.
   bool mask_vector = false;
   // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
@@ -92,6 +100,11 @@ struct DistanceTerms {
   double dropout = 0;     // of the vectors
 };
 
+// BigBird's block-sparse pattern (Zaheer et al. 2020, arXiv:2007.14062): see nn/block_sparse.h.
+struct BlockSparse {
+  std::int64_t size = 64, random = 3;
+};
+
 struct AttentionSpec {
   std::int64_t heads = 1, head_size = 0;
   double scale = 1;  // of the scores, usually 1 / sqrt(head_size)
@@ -101,6 +114,10 @@ struct AttentionSpec {
   // pairs (RoPE: Su et al. 2021, arXiv:2104.09864).
   std::int64_t rotary = 0;
   std::optional<DistanceTerms> distance;
+  std::optional<BlockSparse> blocks;  // absent: dense
+  // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
+  // anything has been read.
+  std::int64_t empty_keys = 0;
   bool input_bias = true, output_bias = true;  // of the projections
   bool key_bias = true;                        // with input_bias: of the keys too (DeBERTa: not)
   double dropout = 0;                          // of the attention weights
@@ -166,6 +183,7 @@ struct LanguageModelHeadSpec {
   std::optional<Transform> transform;
   bool bias = false, untied = false;
   double scale = 1;  // of the hidden states (T5's tied head)
+  std::optional<ClusterSpec> clusters;
 };
 
 // What the labels of a classification are: decides the loss.

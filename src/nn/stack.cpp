@@ -87,7 +87,9 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
   const bool keep_weights = capture && pass.capture->attentions;
   Tensor x = embeddings(batch, pass);  // [T, d]
   DistanceTable distances;
-  if (distances_) distances = distances_(longest_keys(batch.offsets, cache), x);
+  if (distances_)
+    distances =
+        distances_(spec_.layers.front().self_attention.empty_keys + longest_keys(batch.offsets, cache), x);
   LayerContext context{batch.offsets,
                        pass,
                        memory,

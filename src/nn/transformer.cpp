@@ -15,7 +15,7 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.pooler) pooler = register_module("pooler", Pooler(width));
   if (spec.language_model)
     language_model_head =
-        register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings->tokens));
+        register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings));
   if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
 }
 

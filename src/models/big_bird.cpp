@@ -1,0 +1,103 @@
+// BigBird: Zaheer et al. 2020, arXiv:2007.14062: BERT whose attention is block-sparse, so that texts may be
+// long. Checkpoints: google/bigbird-roberta-*.
+#include "base/error.h"
+#include "models/bert_encoder.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+constexpr BertRelative relative = {.vocabulary = 50358, .activation = "gelu_new"};
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = bert_encoder(config, relative);
+  const std::string kind = config.text({"attention_type"}, "block_sparse");
+  if (kind != "block_sparse" && kind != "original_full")
+    fail("{}: attention_type: expected block_sparse or original_full, found \"{}\"", config.source(), kind);
+  for (LayerSpec& layer : model.encoder->layers) {
+    layer.self_attention.input_bias = config.flag({"use_bias"}, true);
+    if (kind == "block_sparse")
+      layer.self_attention.blocks =
+          BlockSparse{.size = config.integer({"block_size"}, 64, 1, 1 << 20),
+                      .random = config.integer({"num_random_blocks"}, 3, 0, 1 << 10)};
+  }
+  if (config.flag({"rescale_embeddings"}, false))
+    model.encoder->embeddings.scale = std::sqrt(static_cast<double>(model.encoder->width()));
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+
+  const LayerSpec& layer = model.encoder->layers.front();
+  if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM")
+    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+  const double dropout =
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+  const bool choice = architecture == "BigBirdForMultipleChoice";
+  ScoreHeadSpec sentence = {.input = choice ? HeadInput::pooled : HeadInput::first_token,
+                            .dense = {},
+                            .problem = {},
+                            .dense_dropout = dropout,
+                            .dropout = dropout};
+  if (!choice) sentence.dense = layer.feed_forward.activation;
+  model.scores = read_score_head(config, architecture, sentence);
+  if (architecture == "BigBirdForPreTraining")
+    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
+                                 .dense = {},
+                                 .problem = {},
+                                 .output = "seq_relationship_logits",
+                                 .label_input = "next_sentence_label"};
+  model.pooler = architecture == "BigBirdModel" || (model.scores && model.scores->input == HeadInput::pooled);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  std::vector<WeightName> table = bert_embedding_weights("bert");
+  table.push_back({"bert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
+  for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
+  for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
+  if (model.scores && model.scores->kind == ScoreKind::next_sentence) {
+    table.push_back({"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"});
+  } else if (model.scores && model.scores->dense) {
+    table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+    table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  } else {
+    table.push_back(score_weights(model));
+  }
+  return table;
+}
+
+Json fresh_config(std::string_view) {
+  Json config = fresh_bert_config("big_bird", "BigBirdForMaskedLM", relative);
+  config.update({{"max_position_embeddings", 4096},
+                 {"attention_type", "block_sparse"},
+                 {"block_size", 64},
+                 {"num_random_blocks", 3},
+                 {"use_bias", true},
+                 {"rescale_embeddings", false},
+                 {"bos_token_id", 1},
+                 {"eos_token_id", 2},
+                 {"sep_token_id", 66}});
+  return config;
+}
+
+}  // namespace
+
+extern const Family big_bird;
+const Family big_bird = {
+    .model_type = "big_bird",
+    .prefix = "bert",
+    .architectures = {"BigBirdModel", "BigBirdForMaskedLM", "BigBirdForPreTraining",
+                      "BigBirdForSequenceClassification", "BigBirdForTokenClassification",
+                      "BigBirdForMultipleChoice"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"bert.embeddings.position_ids", "bert.embeddings.token_type_ids", "bert.pooler.{weight|bias}",
+                "cls.seq_relationship.{weight|bias}",
+                "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
+                "cls.predictions.{bias|decoder.weight|decoder.bias}"},
+    .optional_fields = bert_optional_fields(),
+    .presets = {"base"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,168 @@
+// Transformer-XL: Dai et al. 2019, arXiv:1901.02860. Checkpoint: transfo-xl/transfo-xl-wt103.
+#include "base/error.h"
+#include "models/family.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+ClusterSpec read_clusters(const Fields& config, std::int64_t vocabulary) {
+  ClusterSpec clusters{.ends = {}, .divisor = config.integer({"div_val"}, 4, 1, 1 << 10)};
+  const std::vector<std::int64_t> usual{20000, 40000, 200000};
+  for (const std::int64_t end : config.has({"cutoffs"}) ? config.integers({"cutoffs"}) : usual) {
+    const std::int64_t last = clusters.ends.empty() ? 0 : clusters.ends.back();
+    if (end <= last || end >= vocabulary)
+      fail("{}: cutoffs: expected rising numbers between 0 and vocab_size ({}), found {}", config.source(),
+           vocabulary, end);
+    clusters.ends.push_back(end);
+  }
+  clusters.ends.push_back(vocabulary);
+  return clusters;
+}
+
+void refuse_what_is_missing(const Fields& config) {
+  const auto only = [&](const char* field, bool usual) {
+    if (config.flag({field}, usual) != usual)
+      fail("{}: {}: only {} is supported", config.source(), field, usual);
+  };
+  only("pre_lnorm", false);
+  only("untie_r", true);
+  only("proj_share_all_but_first", true);
+  if (config.integer({"attn_type"}, 0, 0, 10) != 0)
+    fail("{}: attn_type: only 0 is supported", config.source());
+}
+
+StackSpec read_stack(const Fields& config) {
+  const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
+  const std::int64_t vocabulary = config.integer({"vocab_size"}, 267735);
+  const std::int64_t memory = config.integer({"mem_len"}, 1600, 0, 1 << 24);
+  const bool same_length = config.flag({"same_length"}, true);
+  if (same_length && memory == 0)
+    fail("{}: same_length needs a mem_len, for it is what every token sees", config.source());
+  const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
+  const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  const std::int64_t head_size = config.integer({"d_head"}, 64);
+  const LayerSpec layer = {
+      .order = NormOrder::post,
+      .norm = norm,
+      .self_attention = {.heads = config.integer({"n_head", "num_attention_heads"}, 16),
+                         .head_size = head_size,
+                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                         .causal = true,
+                         .window = same_length ? memory : 0,
+                         .distance = DistanceTerms{.biases = true, .dropout = dropout},
+                         .blocks = {},
+                         .empty_keys = memory,
+                         .input_bias = false,
+                         .output_bias = false,
+                         .dropout = read_dropout(config, {"dropatt"}, 0)},
+      .cross_attention = {},
+      .feed_forward = {.width = config.integer({"d_inner"}, 4096),
+                       .activation = Activation::relu,
+                       .dropout = dropout},
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
+  };
+  return {
+      .embeddings = {.vocabulary = vocabulary,
+                     .width = config.integer({"d_embed"}, 1024),
+                     .scale = std::sqrt(static_cast<double>(width)),
+                     .positions = {},
+                     .norm = {},
+                     .dropout = dropout,
+                     .clusters = read_clusters(config, vocabulary),
+                     .projected_width = width},
+      .layers = std::vector<LayerSpec>(config.integer({"n_layer", "num_hidden_layers"}, 18, 1, 10000), layer),
+      .final_norm = {},
+      .final_dropout = dropout,
+      .distances = SinusoidalDistances{.clamp = std::max<std::int64_t>(
+                                           0, config.integer({"clamp_len"}, 1000, -1, 1 << 30))},
+      .convolution = {},
+      .weights_of = {},
+  };
+}
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  refuse_what_is_missing(config);
+  ModelSpec model;
+  model.decoder = read_stack(config);
+  const EmbeddingSpec& embeddings = model.decoder->embeddings;
+  if (embeddings.clusters->divisor == 1 && embeddings.width != embeddings.projected_width)
+    fail("{}: d_embed: with a div_val of 1 only d_model is supported", config.source());
+  if (architecture == "TransfoXLLMHeadModel") {
+    if (!config.flag({"tie_word_embeddings"}, true))
+      fail("{}: tie_word_embeddings: only true is supported", config.source());
+    model.language_model = LanguageModelHeadSpec{.transform = {}, .clusters = embeddings.clusters};
+  }
+  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  const AttentionSpec& attention = model.decoder->layers.front().self_attention;
+  const std::string layer = "transformer.layers.{i}.", ours = "decoder.layers.{i}.";
+  const std::string theirs = layer + "dec_attn.", self = ours + "self_attention.";
+  const std::vector<std::int64_t> heads{attention.heads, attention.head_size};
+  return {
+      // checkpoint, ours
+      {.checkpoint = "transformer.word_emb.emb_layers.{i}.weight",
+       .ours = "decoder.embeddings.clusters.table-{i}",
+       .aliases = {"crit.out_layers.{i}.weight"}},
+      {.checkpoint = "transformer.word_emb.emb_projs.{i}",
+       .ours = "decoder.embeddings.clusters.projection-{i}"},
+      {theirs + "qkv_net.weight", self + "query_key_value.weight"},
+      {theirs + "r_net.weight", self + "distance_key.weight"},
+      {theirs + "o_net.weight", self + "output.weight"},
+      {.checkpoint = theirs + "r_w_bias", .ours = self + "content_bias", .shape = heads},
+      {.checkpoint = theirs + "r_r_bias", .ours = self + "distance_bias", .shape = heads},
+      {theirs + "layer_norm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {layer + "pos_ff.CoreNet.0.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {layer + "pos_ff.CoreNet.3.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {layer + "pos_ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {"crit.out_layers.{i}.bias", "head.clusters.bias-{i}"},
+      {"crit.out_projs.{i}", "head.clusters.projection-{i}"},
+      {"crit.cluster_weight", "head.clusters.cluster_weight"},
+      {"crit.cluster_bias", "head.clusters.cluster_bias"},
+  };
+}
+
+Json fresh_config(std::string_view) {
+  return {{"model_type", "transfo-xl"},
+          {"architectures", {"TransfoXLLMHeadModel"}},
+          {"vocab_size", 267735},
+          {"cutoffs", {20000, 40000, 200000}},
+          {"d_model", 1024},
+          {"d_embed", 1024},
+          {"n_head", 16},
+          {"d_head", 64},
+          {"d_inner", 4096},
+          {"div_val", 4},
+          {"n_layer", 18},
+          {"mem_len", 1600},
+          {"clamp_len", 1000},
+          {"same_length", true},
+          {"dropout", 0.1},
+          {"dropatt", 0.0},
+          {"init_std", 0.02},
+          {"layer_norm_epsilon", 1e-5},
+          {"eos_token_id", 0}};
+}
+
+}  // namespace
+
+extern const Family transfo_xl;
+const Family transfo_xl = {
+    .model_type = "transfo-xl",
+    .prefix = "transformer",
+    .architectures = {"TransfoXLLMHeadModel", "TransfoXLModel"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"transformer.pos_emb.inv_freq", "crit.{out_projs|cluster_weight|cluster_bias}",
+                "crit.out_projs.{i}", "crit.out_layers.{i}.{weight|bias}"},
+    .optional_fields = {"tie_word_embeddings"},
+    .presets = {"wt103"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,20 @@
+// Block-sparse attention (BigBird: Zaheer et al. 2020, arXiv:2007.14062): the text is cut into blocks; the
+// first and the last see all and are seen by all, the others see themselves, their neighbours and a few
+// random ones. Cost and memory grow linearly with the length.
+#pragma once
+
+#include "nn/attention_function.h"
+
+namespace attend {
+
+// The blocks whose keys each of `blocks` query blocks sees. A block may stand there more than once, and then
+// its keys count so many times. Random blocks are drawn in training only; otherwise, as in the original, they
+// are all the first block.
+std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks, std::int64_t random_blocks);
+
+// As self_attention for packed [T, 3 w]. Sequences of up to (5 + 2 random) blocks attend to everything, as in
+// the original.
+Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& blocks,
+                              const AttentionCall& call);
+
+}  // namespace attend

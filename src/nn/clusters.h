@@ -1,0 +1,45 @@
+// Token vectors and scores by clusters of the vocabulary (spec.h, ClusterSpec).
+#pragma once
+
+#include "nn/linear.h"
+#include "nn/loss.h"
+#include "nn/spec.h"
+
+namespace attend {
+
+// Vectors of each cluster's own width, each led to the model's by a matrix (Baevski & Auli 2018,
+// arXiv:1809.10853). With a divisor of 1 there is one table.
+class ClusterEmbeddingsImpl : public torch::nn::Module {
+ public:
+  // `width`: of the first cluster's vectors; `model_width`: of the result.
+  ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64_t width, std::int64_t model_width);
+  Tensor forward(const Tensor& ids);  // [T] -> [T, model_width]
+
+  const ClusterSpec& spec() const { return spec_; }
+  std::vector<Tensor> tables;       // [tokens of the cluster, its width]
+  std::vector<Tensor> projections;  // [model_width, width of the cluster]; undefined: none is needed
+
+ private:
+  ClusterSpec spec_;
+  std::int64_t model_width_;
+};
+TORCH_MODULE(ClusterEmbeddings);
+
+// Log-probabilities in two steps: a token of the first cluster or another cluster, then the token within it
+// (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, and so are the matrices
+// behind the first.
+class ClusterHeadImpl : public torch::nn::Module {
+ public:
+  ClusterHeadImpl(const ClusterEmbeddings& embeddings);
+  Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V], log-probabilities
+
+ private:
+  Tensor scores(const Tensor& hidden, std::size_t cluster);
+
+  ClusterSpec spec_;
+  std::vector<Tensor> tables_, projections_, biases_;
+  Tensor cluster_weight_, cluster_bias_;  // [clusters - 1, width], [clusters - 1]
+};
+TORCH_MODULE(ClusterHead);
+
+}  // namespace attend
