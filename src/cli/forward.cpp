@@ -23,7 +23,8 @@ int forward(int argc, char** argv) {
 
   const Model loaded =
       Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference);
-  write_tensors(outputs, run_forward(loaded, read_tensors(inputs), options));
+  const auto given = read_tensors(inputs);
+  write_tensors(outputs, naming_file(inputs, [&] { return run_forward(loaded, given, options); }));
   return 0;
 }
 

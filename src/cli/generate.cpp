@@ -188,8 +188,10 @@ int generate(int argc, char** argv) {
   check_generates(model);
   const GenerationConfig config = make_config(model, options);
   if (!options.inputs.empty()) {
-    write_tensors(options.outputs,
-                  run_generate(model, read_tensors(options.inputs), config, options.generation));
+    const auto given = read_tensors(options.inputs);
+    write_tensors(options.outputs, naming_file(options.inputs, [&] {
+                    return run_generate(model, given, config, options.generation);
+                  }));
     return 0;
   }
   const Texts texts(options, model, config);

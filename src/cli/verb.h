@@ -1,6 +1,8 @@
 // A verb of the command line: `attend NAME ...`. Each has a file of its own that only parses and calls.
 #pragma once
 
+#include "base/error.h"
+
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +53,16 @@ class Parser {
   CLI::App app_;
   CommonOptions common_;
 };
+
+// work(), whose Errors are about what is in `file`.
+template <class Work>
+auto naming_file(const std::string& file, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    fail("{}: {}", file, error.what());
+  }
+}
 
 // Texts given as arguments, or where there are none the lines of standard input.
 std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments);

@@ -6,10 +6,9 @@ namespace attend {
 
 StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, relative.width);
-  const std::int64_t heads =
-      decoder ? config.integer({"decoder_attention_heads"}, relative.heads)
-              : config.integer({"encoder_attention_heads", "num_attention_heads"}, relative.heads);
-  const std::int64_t head_size = read_head_size(config, width, heads);
+  const auto [heads, head_size] =
+      decoder ? read_heads(config, {"decoder_attention_heads"}, relative.heads, width)
+              : read_heads(config, {"encoder_attention_heads", "num_attention_heads"}, relative.heads, width);
   const NormSpec norm{1e-5};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const AttentionSpec attention = {

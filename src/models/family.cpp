@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include <fmt/ranges.h>
+
 namespace attend {
 namespace {
 
@@ -33,6 +35,10 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
       {"tanh", Activation::tanh},
       {"linear", Activation::none},
   };
+  for (const std::string_view each : names)
+    if (const auto field = config.json().find(std::string(each));
+        field != config.json().end() && field->is_null())
+      fail("{}: {}: expected the name of an activation, found null", config.source(), each);
   const std::string name = config.text(names, std::string(otherwise));
   const auto found = known.find(name);
   if (found == known.end())
@@ -43,10 +49,12 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
   return found->second;
 }
 
-std::int64_t read_head_size(const Fields& config, std::int64_t width, std::int64_t heads) {
+Heads read_heads(const Fields& config, Fields::Names names, std::int64_t otherwise, std::int64_t width) {
+  const std::int64_t heads = config.integer(names, otherwise);
   if (width % heads != 0)
-    fail("{}: the hidden size {} cannot be divided among {} attention heads", config.source(), width, heads);
-  return width / heads;
+    fail("{}: {}: the hidden size {} cannot be divided among {} attention heads", config.source(),
+         fmt::join(names, " or "), width, heads);
+  return {heads, width / heads};
 }
 
 double read_dropout(const Fields& config, Fields::Names names, double otherwise) {

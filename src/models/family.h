@@ -35,8 +35,11 @@ std::span<const Family* const> families();
 
 // Helpers for reading a family's config.
 Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise);
-// width / heads; Error if it does not divide.
-std::int64_t read_head_size(const Fields& config, std::int64_t width, std::int64_t heads);
+// How many heads (the field of these names), and width / heads; Error if it does not divide.
+struct Heads {
+  std::int64_t count, size;
+};
+Heads read_heads(const Fields& config, Fields::Names names, std::int64_t otherwise, std::int64_t width);
 double read_dropout(const Fields& config, Fields::Names names, double otherwise);
 // num_labels (or id2label).
 std::int64_t read_label_count(const Fields& config);

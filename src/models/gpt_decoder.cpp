@@ -8,8 +8,8 @@ namespace attend {
 
 StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
   const std::int64_t width = config.integer({"n_embd", "hidden_size"}, relative.width);
-  const std::int64_t heads = config.integer({"n_head", "num_attention_heads", "num_heads"}, relative.heads);
-  const std::int64_t head_size = read_head_size(config, width, heads);
+  const auto [heads, head_size] =
+      read_heads(config, {"n_head", "num_attention_heads", "num_heads"}, relative.heads, width);
   const double dropout = read_dropout(config, {"resid_pdrop", "resid_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, relative.norm_epsilon, 0, 1)};
   const LayerSpec layer = {

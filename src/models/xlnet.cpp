@@ -10,8 +10,7 @@ namespace {
 
 StackSpec read_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
-  const std::int64_t heads = config.integer({"n_head", "num_attention_heads"}, 16);
-  const std::int64_t head_size = read_head_size(config, width, heads);
+  const auto [heads, head_size] = read_heads(config, {"n_head", "num_attention_heads"}, 16, width);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const LayerSpec layer = {

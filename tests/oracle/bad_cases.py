@@ -71,6 +71,7 @@ class Workshop:
         configs = {family: AutoConfig.from_pretrained(self.models[family]) for family in ("bert", "gpt2", "marian")}
         self.vocabularies = {family: config.vocab_size for family, config in configs.items()}
         self.inputs = {family: make_inputs(config, "right", 1) for family, config in configs.items()}
+        self.prompts = make_inputs(configs["gpt2"], "left", 1)
         self.text = self.file("sound.txt", "".join(line + "\n" for line in LINES).encode())
 
     def folder(self) -> Path:
@@ -177,4 +178,6 @@ def sound(w: Workshop) -> Iterator[BadCase]:
 
 def prompts(w: Workshop, family: str) -> Tensors:
     names = ("input_ids", "attention_mask")
-    return {name: w.inputs[family][name] for name in names}
+    # A decoder goes on behind the last column, so its prompts are padded in front.
+    given = w.prompts if family == "gpt2" else w.inputs[family]
+    return {name: given[name] for name in names}

@@ -159,7 +159,7 @@ class InputMaker:
         ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
         if layout == "single":
             return {"decoder_input_ids": ids}
-        if config.architectures[0].endswith("Model"):
+        if config.architectures[0] == "T5Model":
             return {"decoder_input_ids": ids, "decoder_attention_mask": mask}
         return {"decoder_input_ids": ids, "decoder_attention_mask": mask, "labels": labels}
 
