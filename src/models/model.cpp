@@ -138,7 +138,7 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
       const DType type = found.view->type;
       if (type != DType::f32 && type != DType::f16 && type != DType::bf16 && type != DType::f64)
         fail("{}: {}: expected floating-point numbers, found {}", file, found.name, attend::name(type));
-      parts.push_back(to_ours(map_tensor(*found.view, checkpoint.mapping_of(found.name)), source.layout));
+      parts.push_back(to_ours(map_tensor(*found.view, checkpoint.owner_of(found.name)), source.layout));
     }
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
