@@ -1,43 +1,10 @@
 #include "models/forward.h"
 
-#include "models/padded.h"
+#include "models/forward_parts.h"
 #include "models/score_outputs.h"
-
-#include <set>
 
 namespace attend {
 namespace {
-
-using Tensors = std::map<std::string, Tensor>;
-
-Tensor find(const Tensors& inputs, const std::string& name) {
-  const auto found = inputs.find(name);
-  return found == inputs.end() ? Tensor() : found->second;
-}
-
-void check_names(const Tensors& inputs, const std::set<std::string>& known) {
-  for (const auto& [name, tensor] : inputs)
-    if (known.count(name) == 0)
-      fail("the input {} is not one of this model's: {}", name, fmt::join(known, ", "));
-}
-
-// The labels that this model's heads take.
-std::set<std::string> label_inputs(Transformer& net) {
-  std::set<std::string> names;
-  if (net->language_model_head) names.insert("labels");
-  if (net->scores)
-    for (const std::string& name : label_inputs(net->scores->spec())) names.insert(name);
-  return names;
-}
-
-// `capture` of one stack, under the names that begin with `prefix`.
-void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack& stack,
-                  const Padded& queries) {
-  for (std::size_t i = 0; i < stack.hidden.size(); ++i)
-    out[fmt::format("{}hidden_states.{}", prefix, i)] = queries.pad(stack.hidden[i]);
-  for (std::size_t i = 0; i < stack.self_attentions.size(); ++i)
-    out[fmt::format("{}attentions.{}", prefix, i)] = pad_weights(stack.self_attentions[i], queries, queries);
-}
 
 // Labels in the order of the rows of `layout`.
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, const char* name) {
@@ -54,7 +21,7 @@ Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
   return next;
 }
 
-// Marian's and BART's shift_tokens_right: the start token, then the labels but the last.
+// Marian's and BART's shift_tokens_right: the start token, then the labels (or ids) but the last.
 Tensor shift_right(const Tensor& labels, const Fields& config) {
   const std::int64_t start = config.integer({"decoder_start_token_id"}, {}, 0);
   const std::int64_t pad = config.integer({"pad_token_id"}, {}, 0);
@@ -64,15 +31,19 @@ Tensor shift_right(const Tensor& labels, const Fields& config) {
   return ids.masked_fill(ids == kIgnoredLabel, pad);
 }
 
-struct Result {
-  Tensors out;
-  Tensor loss;
-};
-
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels) {
-  r.out[net->scores ? "prediction_logits" : "logits"] = layout.pad(net->language_model_head(hidden));
+  r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden));
   if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, 0).mean();
+}
+
+// The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
+bool counts_padding(const Tensors& inputs) {
+  return inputs.count("start_positions") > 0;
+}
+
+void keep_real_scores(Tensors& out, const Padded& given) {
+  for (const char* name : {"start_logits", "end_logits"}) out[name] = given.pad(given.unpad(out[name]));
 }
 
 Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& pass) {
@@ -86,12 +57,18 @@ Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& 
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
   if (!decoder_ids.defined()) {
-    if (!labels.defined()) fail("expected decoder_input_ids or labels");
-    check_matrix(labels, "labels");
-    decoder_ids = shift_right(labels, model.config());
+    // A model without a language model reads its own input there, shifted.
+    const bool predicts = static_cast<bool>(net->language_model_head);
+    if (predicts && !labels.defined()) fail("expected decoder_input_ids or labels");
+    if (predicts) check_matrix(labels, "labels");
+    decoder_ids = shift_right(predicts ? labels : source.ids(), model.config());
   }
-  const Padded target(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
-  const TokenBatch source_batch = source.batch({}, {}), target_batch = target.batch({}, {});
+  const Padded given(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
+  const bool whole = counts_padding(inputs);
+  const Padded target = whole ? given.whole() : given;
+  const TokenBatch source_batch = source.batch({}, {});
+  TokenBatch target_batch = target.batch({}, {});
+  if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
   if (source_batch.offsets.count() != target_batch.offsets.count())
     fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_batch.offsets.count(),
          target_batch.offsets.count());
@@ -101,25 +78,23 @@ Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& 
   if (net->language_model_head)
     put_language_model(r, net, hidden, target,
                        labels.defined() ? ragged_labels(labels, target, "labels") : labels);
+  else if (net->scores)
+    r.loss = put_scores(
+        r.out, inputs, net,
+        {.hidden = hidden, .pooled = {}, .layout = target, .batch = target_batch, .source = &source}, pass);
   else
     r.out["last_hidden_state"] = target.pad(hidden);
+  if (whole) keep_real_scores(r.out, given);
   r.out["encoder_last_hidden_state"] = source.pad(encoded);
   if (pass.capture) {
     put_captured(r.out, "encoder_", pass.capture->encoder, source);
-    put_captured(r.out, "decoder_", pass.capture->decoder, target);
+    if (whole) keep_real_rows(pass.capture->decoder, target, given);
+    put_captured(r.out, "decoder_", pass.capture->decoder, given);
     const auto& cross = pass.capture->decoder.cross_attentions;
     for (std::size_t i = 0; i < cross.size(); ++i)
-      r.out[fmt::format("cross_attentions.{}", i)] = pad_weights(cross[i], target, source);
+      r.out[fmt::format("cross_attentions.{}", i)] = pad_weights(cross[i], given, source);
   }
   return r;
-}
-
-// What was captured of `whole`, without the rows that are padding in `given`.
-void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given) {
-  for (Tensor& hidden : stack.hidden) hidden = given.unpad(whole.pad(hidden));
-  for (std::vector<Tensor>& layer : stack.self_attentions)
-    for (std::size_t b = 0; b < layer.size(); ++b)
-      layer[b] = layer[b].index_select(1, given.columns(static_cast<std::int64_t>(b)));
 }
 
 // Multiple choice: [questions, choices, length] -> [questions * choices, length].
@@ -138,17 +113,18 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   Result r;
   Transformer net = model.network();
   const bool decoder = static_cast<bool>(net->decoder);
+  const EmbeddingSpec& embeddings = (decoder ? net->decoder : net->encoder)->spec().embeddings;
   std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
-  if (!decoder && net->encoder->embeddings->types.defined()) known.insert("token_type_ids");
+  if (embeddings.types > 0 || embeddings.types_are_tokens) known.insert("token_type_ids");
+  if (net->scores && net->scores->spec().input == HeadInput::chosen_token) known.insert("mc_token_ids");
   known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;
-  if (net->scores && net->scores->spec().kind == ScoreKind::multiple_choice)
-    inputs = flatten_choices(std::move(inputs), choices);
+  const bool by_choice = net->scores && net->scores->spec().kind == ScoreKind::multiple_choice;
+  if (by_choice) inputs = flatten_choices(std::move(inputs), choices);
 
   const Padded given(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
-  // The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
-  const bool whole = inputs.count("start_positions") > 0;
+  const bool whole = counts_padding(inputs);
   const Padded layout = whole ? given.whole() : given;
   TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
   if (whole) batch.visible = std::make_shared<const VisibleRows>(given.spans());
@@ -161,16 +137,13 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
     put_language_model(r, net, hidden, layout, rows);
   }
   if (net->scores) {
-    const Tensor loss =
-        put_scores(r.out, inputs, net, {hidden, pooled, layout, batch.offsets, choices}, pass);
-    // Two pretraining objectives count only together.
+    const Tensor loss = put_scores(r.out, inputs, net, {hidden, pooled, layout, batch, choices}, pass);
     if (!net->language_model_head)
       r.loss = loss;
-    else
+    else if (net->scores->spec().loss == "loss")  // two pretraining objectives count only together
       r.loss = loss.defined() && r.loss.defined() ? r.loss + loss : Tensor();
   }
-  if (whole)
-    for (const char* name : {"start_logits", "end_logits"}) r.out[name] = given.pad(given.unpad(r.out[name]));
+  if (whole) keep_real_scores(r.out, given);
   if (!net->language_model_head && !net->scores) {
     r.out["last_hidden_state"] = layout.pad(hidden);
     if (pooled.defined()) r.out["pooler_output"] = pooled;
@@ -179,6 +152,12 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
     Capture::Stack& stack = decoder ? pass.capture->decoder : pass.capture->encoder;
     if (whole) keep_real_rows(stack, layout, given);
     put_captured(r.out, "", stack, given);
+  }
+  if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again
+    const std::string last = fmt::format("hidden_states.{}", net->decoder->spec().layers.size());
+    for (const std::string& name : {std::string("logits"), last})
+      if (const auto found = r.out.find(name); found != r.out.end())
+        found->second = found->second.unflatten(0, {-1, choices});
   }
   return r;
 }
@@ -196,6 +175,7 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
 
 std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
                                           const ForwardOptions& options) {
+  Transformer net = model.network();
   if (inputs.count("input_ids") == 0) fail("expected an input named input_ids");
   Capture capture;
   capture.hidden_states = options.hidden_states;
@@ -204,7 +184,6 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
   if (options.hidden_states || options.attentions) pass.capture = &capture;
 
   at::AutoGradMode grad(options.gradients);
-  Transformer net = model.network();
   Result r = net->is_encoder_decoder() ? forward_encoder_decoder(model, inputs, pass)
                                        : forward_single(model, inputs, pass);
   if (r.loss.defined()) r.out["loss"] = r.loss;

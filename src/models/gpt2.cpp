@@ -19,13 +19,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     if (by_layer) scale /= static_cast<double>(i + 1);
   }
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
       {"transformer.wpe.weight", "decoder.embeddings.positions"},
@@ -41,8 +42,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {"transformer.h.{i}.mlp.c_proj.weight", "decoder.layers.{i}.feed_forward.out.weight", conv1d},
       {"transformer.h.{i}.mlp.c_proj.bias", "decoder.layers.{i}.feed_forward.out.bias"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
   };
+  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view preset) {
@@ -77,12 +79,14 @@ extern const Family gpt2;
 const Family gpt2 = {
     .model_type = "gpt2",
     .prefix = "transformer",
-    .architectures = {"GPT2LMHeadModel", "GPT2Model"},
+    .architectures = {"GPT2LMHeadModel", "GPT2Model", "GPT2DoubleHeadsModel", "GPT2ForSequenceClassification",
+                      "GPT2ForTokenClassification", "GPT2ForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
-                        "tie_word_embeddings"},
+                        "tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
+                        "problem_type"},
     .presets = {"small", "medium", "large", "xl", "character"},
     .fresh_config = fresh_config,
 };

@@ -62,6 +62,19 @@ VisibleRows Padded::spans() const {
   return visible;
 }
 
+Tensor Padded::rows_at(const Tensor& columns, const std::string& name) const {
+  if (columns.numel() != sequences() || !at::isIntegralType(columns.scalar_type(), false))
+    fail("{}: expected one column for each of {} texts, found {} of shape [{}]", name, sequences(),
+         toString(columns.scalar_type()), fmt::join(columns.sizes(), ", "));
+  const Tensor wanted = columns.reshape({-1}).to(at::kLong);
+  const bool inside = wanted.ge(0).logical_and(wanted.lt(length())).all().item<bool>();
+  if (!inside || !mask_.gather(1, wanted.unsqueeze(1)).all().item<bool>())
+    fail("{}: expected columns of 0 to {} that are not padding, found {}", name, length() - 1,
+         fmt::join(std::span(wanted.const_data_ptr<std::int64_t>(), wanted.numel()), ", "));
+  const Tensor rows = mask_.flatten().cumsum(0) - 1;
+  return rows.index_select(0, at::arange(sequences()) * length() + wanted);
+}
+
 Tensor Padded::unpad(const Tensor& padded) const {
   return padded.index({mask_}).contiguous();
 }

@@ -16,6 +16,7 @@ class Padded {
 
   // Positions count columns unless `positions` [B, L] or [1, L] says otherwise, as the originals do.
   TokenBatch batch(const Tensor& positions, const Tensor& types) const;
+  const Tensor& ids() const { return ids_; }
   Tensor unpad(const Tensor& padded) const;                    // [B, L, ...] -> [T, ...]
   Tensor pad(const Tensor& rows) const;                        // [T, ...] -> [B, L, ...], zero where not real
   void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
@@ -27,6 +28,8 @@ class Padded {
 
   std::int64_t sequences() const { return mask_.size(0); }
   std::int64_t length() const { return mask_.size(1); }
+  // The row of column columns[b] of every sequence b: [B]. Error, with `name`, for a column that is not real.
+  Tensor rows_at(const Tensor& columns, const std::string& name) const;
   // The real columns of sequence b: [n] int64.
   Tensor columns(std::int64_t b) const { return mask_[b].nonzero().squeeze(1); }
 

@@ -97,6 +97,10 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   check_range(batch.ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
   Tensor x = at::embedding(tokens, batch.ids, spec_.padding_id);
+  if (spec_.types_are_tokens && batch.types.defined()) {
+    check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
+    x = x + at::embedding(tokens, batch.types, spec_.padding_id);
+  }
   if (spec_.scale != 1) x = x * spec_.scale;
   if (types.defined()) {
     if (batch.types.defined()) {

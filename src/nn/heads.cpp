@@ -38,7 +38,7 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
   if (spec.dense) dense_ = register_module("dense", Linear(width, width));
-  out_ = register_module("out", Linear(width, spec.labels));
+  out_ = register_module("out", Linear(width, spec.labels, spec.bias));
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {

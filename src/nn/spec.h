@@ -46,6 +46,8 @@ struct EmbeddingSpec {
   double scale = 1;  // of the token vectors: sqrt(width) in the original Transformer
   PositionSpec positions;
   std::int64_t types = 0;  // token types (BERT's segments); 0: none
+  // GPT: token types are tokens, whose vectors are added.
+  bool types_are_tokens = false;
   // Looking up this id gives the vector but no gradient to it (torch's padding_idx); -1: none.
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
@@ -110,13 +112,21 @@ struct LanguageModelHeadSpec {
   };
   std::optional<Transform> transform;
   bool bias = false, untied = false;
+  std::string_view output = "logits";  // what transformers calls the result
 };
 
 // What the labels of a classification are: decides the loss.
 enum class ProblemType { regression, single_label, multi_label };
 
 // What a score head reads of the last hidden states.
-enum class HeadInput { pooled, first_token, every_token };
+enum class HeadInput {
+  pooled,
+  first_token,
+  last_token,    // the last that is not ScoreHeadSpec::token_id (GPT)
+  end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
+  chosen_token,  // where the input mc_token_ids says
+  every_token
+};
 
 // What its scores mean.
 enum class ScoreKind {
@@ -134,10 +144,12 @@ struct ScoreHeadSpec {
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense;
   std::int64_t labels = 2;
-  std::optional<ProblemType> problem;     // absent: from the labels, as the original infers it
-  double dense_dropout = 0, dropout = 0;  // before the one matrix and before the other
-  // What transformers calls the result and the labels.
-  std::string_view output = "logits", label_input = "labels";
+  bool bias = true;                           // of the last matrix
+  std::optional<std::int64_t> token_id = {};  // for HeadInput
+  std::optional<ProblemType> problem;         // absent: from the labels, as the original infers it
+  double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
+  // What transformers calls the result, the labels and the loss; one of another name is only reported.
+  std::string_view output = "logits", label_input = "labels", loss = "loss";
 };
 
 // How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's

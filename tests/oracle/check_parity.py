@@ -60,12 +60,15 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
 def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
     """Right padding, lengths from 1 to `longest`, no labels."""
     config = maker.config
-
     def part(prefix: str) -> Tensors:
         mask = maker.mask(rows, longest, "right")
         ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
+    if config.is_encoder_decoder and config.architectures[0].endswith("ForSequenceClassification"):
+        source = part("")  # the decoder reads the same, and is scored where a text ends
+        ends = maker.make_decoder_inputs(source["input_ids"], source["attention_mask"])["input_ids"]
+        return source | {"input_ids": ends}
     return part("") | (part("decoder_") if config.is_encoder_decoder else {})
 
 
@@ -149,7 +152,7 @@ def main() -> int:
     forward = check_forward(attend, names, options.seeds)
     print()
     heads = {  # the first case of each head; choices have no sentence of their own
-        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith("MultipleChoice")
+        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(("MultipleChoice", "DoubleHeadsModel"))
     }
     batch = check_batch(attend, sorted(heads.values()), options.seeds)
     print()

@@ -20,26 +20,29 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, load_model
+from models import BERT_LIKE, GPT_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
-# too, as the original does); `targets` gives Marian only labels, from which it makes the decoder's inputs.
+# too, as the original does); `types` has token types, which GPT takes for tokens; `targets` gives Marian only labels, from which it makes the decoder's inputs.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
-    "gpt2": ["right", "left", "positions", "plain", "single"],
-    **{family: ["right", "left", "positions", "plain", "single"] for family in ("gpt_neo", "gptj", "openai-gpt", "ctrl")},
+    **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100")},
 }
 
 
 def layouts_of(family: str, head: str) -> list[str]:
     """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not."""
-    pooled = family in BERT_LIKE and not head.endswith(("ForMaskedLM", "ForTokenClassification", "ForQuestionAnswering"))
-    return [layout for layout in LAYOUTS[family] if not (pooled and layout == "left")]
+    of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
+    pooled = family in BERT_LIKE and not head.endswith(of_tokens)
+    # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
+    # something else; attend does as GPT-2 and GPT-Neo.
+    pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering")
+    return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
 
 @dataclass
@@ -70,7 +73,7 @@ class InputMaker:
         keep = self.integers(0, 2, tuple(mask.shape)).bool()
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
-        if self.config.model_type in ("gpt2", "gpt_neo", "gptj", "openai-gpt", "ctrl"):
+        if self.config.model_type in GPT_LIKE or self.config.is_decoder:
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)
@@ -98,19 +101,29 @@ class InputMaker:
         if layout == "positions":
             inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
         if config.is_encoder_decoder:
-            return inputs | self.make_targets(rows)
+            predicts = config.architectures[0].endswith(("ForConditionalGeneration", "MTModel"))
+            return inputs | (self.make_targets(rows) if predicts else self.make_decoder_inputs(inputs["input_ids"], mask))
+        if layout == "types":  # which are tokens here
+            inputs["token_type_ids"] = self.integers(0, config.vocab_size, tuple(mask.shape)) * mask
         if config.model_type in BERT_LIKE and config.model_type != "distilbert" and layout != "plain":
             inputs["token_type_ids"] = self.integers(0, config.type_vocab_size, tuple(mask.shape)) * mask
         if layout != "single":
             inputs |= self.labels(config.architectures[0], mask)
         if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
             inputs = {n: t if n == "labels" else t[None] for n, t in inputs.items()}
+        if config.architectures[0].endswith("DoubleHeadsModel"):  # likewise, but GPT takes no masks by choice
+            flat = ("attention_mask", "position_ids", "mc_labels")
+            inputs = {n: t if n in flat else t[None] for n, t in inputs.items()}
         return inputs
 
     def labels(self, head: str, mask: torch.Tensor) -> Tensors:
         """What goes with the head, of the architecture's name."""
         rows, vocabulary = mask.shape[0], self.config.vocab_size
         kind = head[head.find("For") :] if "For" in head else head
+        if kind.endswith("DoubleHeadsModel"):
+            last = (mask * torch.arange(mask.shape[1])).argmax(1)
+            scored = {"mc_token_ids": last, "mc_labels": self.integers(0, rows, (1,))}
+            return scored | {"labels": self.token_labels(mask, vocabulary)}
         if kind == "ForSequenceClassification":
             return {"labels": self.sentence_labels(rows)}
         if kind == "ForTokenClassification":
@@ -130,6 +143,20 @@ class InputMaker:
             second = "sentence_order_label" if self.config.model_type == "albert" else "next_sentence_label"
             return {"labels": self.token_labels(mask, vocabulary), second: self.integers(0, 2, (rows,))}
         return {} if head.endswith("Model") and "LMHead" not in head else {"labels": self.token_labels(mask, vocabulary)}
+
+    def make_decoder_inputs(self, source: torch.Tensor, source_mask: torch.Tensor) -> Tensors:
+        """For a decoder that predicts no tokens. Without ids of its own it reads the encoder's."""
+        config, layout, head = self.config, self.layout, self.config.architectures[0]
+        inputs, mask = {}, torch.ones_like(source)
+        if head.endswith("ForSequenceClassification"):  # every text ends once, where the decoder is scored
+            source = source.masked_fill(source == config.eos_token_id, config.eos_token_id + 1)
+            last = (source_mask * torch.arange(1, source.shape[1] + 1)).argmax(1, keepdim=True)
+            inputs["input_ids"] = source.scatter(1, last, config.eos_token_id)
+        elif layout in ("right", "left"):
+            mask = self.mask(source.shape[0], int(self.integers(3, 12, (1,))), layout)
+            ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
+            inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
+        return inputs | ({} if layout == "single" else self.labels(head, mask))
 
     def make_targets(self, rows: int) -> Tensors:
         config, layout = self.config, self.layout
@@ -210,6 +237,8 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
             value = value * rows[:, None, :, None]
         if columns is not None:
             value = value * columns[:, None, None, :]
+    elif value.ndim == 4:  # by choice: [questions, choices, positions, width]
+        value = value * source.reshape(*value.shape[:3], 1) if source is not None else value
     elif rows is not None and value.shape[:2] == rows.shape:  # [batch, positions, width] or [batch, positions]
         value = value * rows.reshape(rows.shape + (1,) * (value.ndim - 2))
     return value

@@ -10,6 +10,7 @@ parameter is left at zero or one, so that nothing hides behind a bias or a norm 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,16 @@ class Case:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+BERT_LIKE = {
+    "bert": transformers.BertConfig,
+    "roberta": transformers.RobertaConfig,
+    "xlm-roberta": transformers.XLMRobertaConfig,
+    "distilbert": transformers.DistilBertConfig,
+    "electra": transformers.ElectraConfig,
+    "albert": transformers.AlbertConfig,
+}
+
+GPT_LIKE = ("gpt2", "gpt_neo", "gptj", "openai-gpt", "ctrl")
 SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
 
 
@@ -65,10 +76,11 @@ def heads(family: str, prefix: str, names: str) -> dict[str, Case]:
     def dashed(head: str) -> str:
         return re.sub("(?<=[a-z])(?=[A-Z])", "-", head.removeprefix("For")).lower()
 
-    return {
-        f"{family}-{dashed(name)}": Case(family, prefix + name, {} if "Model" == name else {"num_labels": 3} if
-                                         "Classification" in name else {}) for name in names.split()
-    }
+    def settings(head: str) -> dict[str, Any]:
+        causal = family in BERT_LIKE and head.endswith(("ForCausalLM", "LMHeadModel"))
+        return {"num_labels": 3} if "Classification" in head else {"is_decoder": True} if causal else {}
+
+    return {f"{family.replace('_', '-')}-{dashed(name)}": Case(family, prefix + name, settings(name)) for name in names.split()}
 
 
 CASES: dict[str, Case] = {
@@ -88,10 +100,12 @@ CASES: dict[str, Case] = {
     "bert-model": Case("bert", "BertModel"),
     **heads("bert", "Bert", "ForPreTraining ForNextSentencePrediction ForTokenClassification ForQuestionAnswering "
             "ForMultipleChoice"),
-    **heads("roberta", "Roberta", f"Model ForMaskedLM {SCORES}"),
-    **heads("xlm-roberta", "XLMRoberta", "ForMaskedLM ForSequenceClassification"),
+    **heads("bert", "Bert", "LMHeadModel"),
+    "bert-causal": Case("bert", "BertModel", {"is_decoder": True}),
+    **heads("roberta", "Roberta", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("xlm-roberta", "XLMRoberta", "ForMaskedLM ForCausalLM ForSequenceClassification"),
     **heads("distilbert", "DistilBert", f"Model ForMaskedLM {SCORES}"),
-    **heads("electra", "Electra", f"Model ForPreTraining ForMaskedLM {SCORES}"),
+    **heads("electra", "Electra", f"Model ForPreTraining ForMaskedLM ForCausalLM {SCORES}"),
     "electra-same-width": Case("electra", "ElectraForMaskedLM", {"embedding_size": None, "hidden_act": "relu"}),
     **heads("albert", "Albert", f"Model ForPreTraining ForMaskedLM {SCORES}"),
     "albert-groups": Case("albert", "AlbertForMaskedLM", {"num_hidden_groups": 2}),
@@ -106,16 +120,23 @@ CASES: dict[str, Case] = {
     "gpt2-relu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "relu"}),
     "gpt2-gelu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "gelu"}),
     "gpt2-untied": Case("gpt2", "GPT2LMHeadModel", {"tie_word_embeddings": False}),
+    **heads("gpt2", "GPT2", "DoubleHeadsModel ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
+    "gpt2-regression-padding": Case("gpt2", "GPT2ForSequenceClassification", {"num_labels": 1, "pad_token_id": 5}),
     "openai-gpt": Case("openai-gpt", "OpenAIGPTLMHeadModel"),
     "openai-gpt-model": Case("openai-gpt", "OpenAIGPTModel", {"afn": "relu"}),
+    **heads("openai-gpt", "OpenAIGPT", "DoubleHeadsModel ForSequenceClassification"),
     "ctrl": Case("ctrl", "CTRLLMHeadModel"),
     "ctrl-model": Case("ctrl", "CTRLModel"),
+    **heads("ctrl", "CTRL", "ForSequenceClassification"),
     "gpt-neo": Case("gpt_neo", "GPTNeoForCausalLM"),
     "gpt-neo-model": Case("gpt_neo", "GPTNeoModel"),
+    **heads("gpt_neo", "GPTNeo", "ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
     "gptj": Case("gptj", "GPTJForCausalLM"),
     "gptj-all-rotated": Case("gptj", "GPTJForCausalLM", {"rotary_dim": None}),
+    **heads("gptj", "GPTJ", "ForSequenceClassification ForQuestionAnswering"),
     "bart": Case("bart", "BartForConditionalGeneration"),
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
+    **heads("bart", "Bart", "Model ForSequenceClassification ForQuestionAnswering"),
     "m2m-100": Case("m2m_100", "M2M100ForConditionalGeneration", {"scale_embedding": True}),
     "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
     "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
@@ -129,17 +150,9 @@ CASES: dict[str, Case] = {
 }
 
 
-BERT_LIKE = {
-    "bert": transformers.BertConfig,
-    "roberta": transformers.RobertaConfig,
-    "xlm-roberta": transformers.XLMRobertaConfig,
-    "distilbert": transformers.DistilBertConfig,
-    "electra": transformers.ElectraConfig,
-    "albert": transformers.AlbertConfig,
-}
-
-
 def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
+        case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)
     if case.family in BERT_LIKE:
         fields: dict[str, Any] = dict(
@@ -156,7 +169,7 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             fields["embedding_size"] = size.width - 2
         settings = {name: size.width if value is None else value for name, value in settings.items()}
         return BERT_LIKE[case.family](**(fields | settings))
-    if case.family in ("gpt_neo", "gptj", "ctrl", "openai-gpt"):
+    if case.family in GPT_LIKE and case.family != "gpt2":
         return make_gpt_config(case, size)
     if case.family == "gpt2":
         fields = dict(
@@ -193,8 +206,8 @@ def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         return transformers.GPTNeoConfig(**(fields | case.settings), bos_token_id=1, eos_token_id=1)
     if case.family == "gptj":
         rotary = size.head_width // 2 * 2 if "rotary_dim" in case.settings else max(2, size.head_width // 4 * 2)
-        return transformers.GPTJConfig(**fields, rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1,
-                                       eos_token_id=1)  # fmt: skip
+        fields |= dict(rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1, eos_token_id=1)
+        return transformers.GPTJConfig(**(case.settings | fields))
     if case.family == "ctrl":
         return transformers.CTRLConfig(**fields, dff=size.feed_forward, **case.settings)
     return transformers.OpenAIGPTConfig(**(fields | case.settings))
