@@ -176,7 +176,8 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
 std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
                                           const ForwardOptions& options) {
   Transformer net = model.network();
-  if (inputs.count("input_ids") == 0) fail("expected an input named input_ids");
+  const char* main_input = net->reads_images() ? "pixel_values" : "input_ids";
+  if (inputs.count(main_input) == 0) fail("expected an input named {}", main_input);
   Capture capture;
   capture.hidden_states = options.hidden_states;
   capture.attentions = options.attentions;
@@ -184,8 +185,9 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
   if (options.hidden_states || options.attentions) pass.capture = &capture;
 
   at::AutoGradMode grad(options.gradients);
-  Result r = net->is_encoder_decoder() ? forward_encoder_decoder(model, inputs, pass)
-                                       : forward_single(model, inputs, pass);
+  Result r = net->reads_images()         ? forward_images(model, inputs, pass)
+             : net->is_encoder_decoder() ? forward_encoder_decoder(model, inputs, pass)
+                                         : forward_single(model, inputs, pass);
   if (r.loss.defined()) r.out["loss"] = r.loss;
   if (options.gradients) {
     if (!r.loss.defined()) fail_without_labels(model);

@@ -18,6 +18,7 @@ void check_names(const Tensors& inputs, const std::set<std::string>& known) {
 std::set<std::string> label_inputs(Transformer& net) {
   std::set<std::string> names;
   if (net->language_model_head) names.insert("labels");
+  if (net->pixels) names.insert("bool_masked_pos");
   if (net->scores)
     for (const std::string& name : label_inputs(net->scores->spec())) names.insert(name);
   return names;

@@ -28,4 +28,8 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 // What was captured of `whole`, without the rows that are padding in `given`.
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given);
 
+// For a model that reads images: pixel_values [B, channels, H, W], and bool_masked_pos [B, patches] where it
+// fills in hidden patches.
+Result forward_images(const Model& model, const Tensors& inputs, Pass& pass);
+
 }  // namespace attend

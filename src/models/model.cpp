@@ -180,7 +180,7 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
 std::string Model::saved_name(const std::string& name) const {
   // transformers stores a model without a head without the prefix that tells body from head.
   const std::string prefix = std::string(family_->prefix) + ".";
-  const bool headless = !network_->language_model_head && !network_->scores;
+  const bool headless = !network_->language_model_head && !network_->scores && !network_->pixels;
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 

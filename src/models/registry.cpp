@@ -18,6 +18,7 @@ namespace attend {
   FAMILY(marian)                \
   FAMILY(openai_gpt)            \
   FAMILY(roberta)               \
+  FAMILY(vit)                   \
   FAMILY(xlm_roberta)
 
 #define DECLARE(name) extern const Family name;

@@ -41,6 +41,19 @@ struct RotaryPositions {
 
 using PositionSpec = std::variant<std::monostate, LearnedPositions, SinusoidalPositions, RotaryPositions>;
 
+// Images instead of tokens: each is cut into patches, and a patch is the vector that a matrix makes of its
+// pixels; a trained vector stands before them (Dosovitskiy et al. 2020, arXiv:2010.11929).
+struct PatchSpec {
+  std::int64_t channels = 3, height = 224, width = 224;  // of an image
+  std::int64_t patch_height = 16, patch_width = 16;
+  // A trained vector for patches that are hidden (Xie et al. 2021, arXiv:2111.09886).
+  bool mask_token = false;
+  double dropout = 0;
+
+  std::int64_t rows() const { return height / patch_height; }
+  std::int64_t columns() const { return width / patch_width; }
+};
+
 struct EmbeddingSpec {
   std::int64_t vocabulary = 0, width = 0;
   double scale = 1;  // of the token vectors: sqrt(width) in the original Transformer
@@ -92,12 +105,14 @@ struct LayerSpec {
 // Embeddings and layers: an encoder, or a decoder (causal, with or without cross-attention).
 struct StackSpec {
   EmbeddingSpec embeddings;
+  std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm;
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
   std::vector<std::int64_t> weights_of;
   // A hidden state is reported behind every so many layers.
   std::int64_t layers_per_state = 1;
+  bool norm_in_states = true;  // the last of them is behind the final norm
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
@@ -152,6 +167,11 @@ struct ScoreHeadSpec {
   std::string_view output = "logits", label_input = "labels", loss = "loss";
 };
 
+// Every patch's pixels from its hidden state, for images with hidden patches.
+struct PixelHeadSpec {
+  std::int64_t channels = 3, stride = 16;  // so many pixels high and wide is what a patch becomes
+};
+
 // How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's
 // uniform for the matrices and width^-1/2 for the embeddings, as the original Transformer.
 enum class Initialization { normal, xavier };
@@ -159,10 +179,13 @@ enum class Initialization { normal, xavier };
 struct ModelSpec {
   std::optional<StackSpec> encoder, decoder;  // one of them or both
   bool share_embeddings = true;               // encoder and decoder use one embedding matrix
-  bool pooler = false;                        // BERT's tanh layer over the first token
+  bool pooler = false;                        // BERT's layer over the first token
+  Activation pooler_activation = Activation::tanh;
+  std::int64_t pooled_width = 0;  // of its result; 0: that of its input
   // Both in BERT's pretraining.
   std::optional<LanguageModelHeadSpec> language_model;
   std::optional<ScoreHeadSpec> scores;
+  std::optional<PixelHeadSpec> pixels = {};
   Initialization initialization = Initialization::normal;
   double initializer_range = 0.02;  // standard deviation of the normal distribution
 };

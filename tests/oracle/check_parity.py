@@ -60,6 +60,10 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
 def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
     """Right padding, lengths from 1 to `longest`, no labels."""
     config = maker.config
+    if config.model_type == "vit":
+        image = maker.images()["pixel_values"][:1]
+        return {"pixel_values": image + torch.randn((rows, *image.shape[1:]), generator=maker.generator)}
+
     def part(prefix: str) -> Tensors:
         mask = maker.mask(rows, longest, "right")
         ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
@@ -74,6 +78,8 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
 
 def alone(inputs: Tensors, row: int) -> Tensors:
     """One row without its padding, and without a mask."""
+    if "pixel_values" in inputs:
+        return {"pixel_values": inputs["pixel_values"][row : row + 1].contiguous()}
     single = {}
     for prefix in ("", "decoder_"):
         if f"{prefix}input_ids" in inputs:
@@ -88,6 +94,8 @@ def batch_output(head: str) -> str:
         return "start_logits"
     if head.endswith("ForPreTraining") and not head.startswith("Electra"):
         return "prediction_logits"
+    if head.endswith("ForMaskedImageModeling"):
+        return "reconstruction"
     return "last_hidden_state" if "For" not in head and "LMHead" not in head and "MT" not in head else "logits"
 
 
@@ -101,7 +109,7 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
                 config = AutoConfig.from_pretrained(directory)
                 maker = InputMaker(config, torch.Generator().manual_seed(seed), "right")
                 first = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta") else 0
-                inputs = batch_inputs(maker, rows, min(config.max_position_embeddings - first, 64))
+                inputs = batch_inputs(maker, rows, min(getattr(config, "max_position_embeddings", 64) - first, 64))
                 output = batch_output(CASES[name].head)
                 error, same = 0.0, 0
                 chosen = torch.randperm(rows, generator=maker.generator)[:singles].tolist()

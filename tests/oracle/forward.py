@@ -26,11 +26,13 @@ IGNORED = -100  # a label that does not count
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
-# too, as the original does); `types` has token types, which GPT takes for tokens; `targets` gives Marian only labels, from which it makes the decoder's inputs.
+# too, as the original does); `types` has token types, which GPT takes for tokens; `larger` images
+# than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
+    "vit": ["plain", "larger", "single"],
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100")},
 }
 
@@ -88,8 +90,27 @@ class InputMaker:
             return torch.randn(shape, generator=self.generator)
         return self.integers(0, count, (rows,))
 
+    def images(self) -> Tensors:
+        config, layout = self.config, self.layout
+        rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
+        size, patch = (n if isinstance(n, list) else [n, n] for n in (config.image_size, config.patch_size))
+        if layout == "larger" and size[0] == size[1]:  # the original interpolates squares only
+            size = [size[0] + 5, size[1] + 5]
+        pixels = torch.randn((rows, config.num_channels, *size), generator=self.generator)
+        head = config.architectures[0]
+        if head.endswith("ForImageClassification") and layout != "single":
+            return {"pixel_values": pixels, "labels": self.sentence_labels(rows)}
+        if head.endswith("ForMaskedImageModeling") and layout == "plain":
+            pixels = pixels[:, :, : size[0] // patch[0] * patch[0], : size[1] // patch[1] * patch[1]]
+            patches = (size[0] // patch[0]) * (size[1] // patch[1])
+            hidden = self.integers(0, 2, (rows, patches)).bool()
+            return {"pixel_values": pixels.contiguous(), "bool_masked_pos": hidden}
+        return {"pixel_values": pixels}
+
     def make(self) -> Tensors:
         config, layout = self.config, self.layout
+        if config.model_type == "vit":
+            return self.images()
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
         longest = int(self.integers(5, min(18, config.max_position_embeddings) + 1, (1,)))
         pad = config.pad_token_id or 0
@@ -198,8 +219,13 @@ class Original:
 
     def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
         dtype = next(self.model.parameters()).dtype
-        given = {name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()}
+        given: dict[str, Any] = {
+            name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
+        }
         self.model.zero_grad()
+        config = self.model.config
+        if config.model_type == "vit" and given["pixel_values"].shape[2] != config.image_size:
+            given["interpolate_pos_encoding"] = isinstance(config.image_size, int)
         with torch.set_grad_enabled(gradients):
             made = self.model(**given, output_hidden_states=True, output_attentions=True, return_dict=True)
         paired = self.model.config.is_encoder_decoder
@@ -245,7 +271,7 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
 
 
 def has_loss(inputs: Tensors) -> bool:
-    return any(name.endswith(("labels", "start_positions")) for name in inputs)
+    return any(name.endswith(("labels", "start_positions", "bool_masked_pos")) for name in inputs)
 
 
 def expect(directory: Path, inputs: Tensors) -> Tensors:

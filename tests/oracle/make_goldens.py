@@ -66,6 +66,8 @@ FORWARD = {  # case: layout and seed
     "gpt-neo-question-answering": ("left", 30),
     "bart-sequence-classification": ("left", 31),
     "roberta-causal-lm": ("left", 32),
+    "vit-masked-image-modeling": ("plain", 33),
+    "vit-image-classification": ("larger", 34),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
 BEAM_CASES = 12

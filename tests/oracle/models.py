@@ -138,6 +138,9 @@ CASES: dict[str, Case] = {
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
     **heads("bart", "Bart", "Model ForSequenceClassification ForQuestionAnswering"),
     "m2m-100": Case("m2m_100", "M2M100ForConditionalGeneration", {"scale_embedding": True}),
+    **heads("vit", "ViT", "Model ForImageClassification ForMaskedImageModeling"),
+    "vit-gelu-new": Case("vit", "ViTModel", {"qkv_bias": False, "hidden_act": "gelu_new", "pooler_act": "relu"}),
+    "vit-rectangle": Case("vit", "ViTForImageClassification", {"image_size": [15, 23], "patch_size": [4, 5]}),
     "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
     "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
     "marian-gelu": Case("marian", "MarianMTModel", {"activation_function": "gelu", "scale_embedding": True}),
@@ -177,6 +180,12 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             n_positions=size.positions, bos_token_id=1, eos_token_id=1,
         )  # fmt: skip
         return transformers.GPT2Config(**(fields | settings))
+    if case.family == "vit":
+        fields = dict(
+            hidden_size=size.width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
+            intermediate_size=size.feed_forward, image_size=17, patch_size=4, encoder_stride=4,
+        )  # fmt: skip
+        return transformers.ViTConfig(**(fields | settings))
     unequal = settings.pop("unequal", False)
     fields = dict(
         vocab_size=size.vocabulary, d_model=size.width, max_position_embeddings=size.positions,
