@@ -97,6 +97,18 @@ Result forward_encoder_decoder(const Model& model, const Tensors& inputs, Pass& 
   return r;
 }
 
+// XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
+Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
+  const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
+  if (mask.defined()) return mask;
+  check_matrix(ids, "input_ids");
+  Tensor lengths = find(inputs, "lengths");
+  if (!lengths.defined()) lengths = ids.ne(padding).sum(1);
+  if (lengths.numel() != ids.size(0))
+    fail("lengths: expected one for each of {} texts, found {}", ids.size(0), lengths.numel());
+  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
+}
+
 // Multiple choice: [questions, choices, length] -> [questions * choices, length].
 Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
   const Tensor ids = find(inputs, "input_ids");
@@ -113,9 +125,12 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   Result r;
   Transformer net = model.network();
   const bool decoder = static_cast<bool>(net->decoder);
-  const EmbeddingSpec& embeddings = (decoder ? net->decoder : net->encoder)->spec().embeddings;
+  const StackSpec& stack_spec = (decoder ? net->decoder : net->encoder)->spec();
+  const EmbeddingSpec& embeddings = stack_spec.embeddings;
   std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
   if (embeddings.types > 0 || embeddings.types_are_tokens) known.insert("token_type_ids");
+  if (embeddings.languages > 0) known.insert("langs");
+  if (stack_spec.padding_is_zero) known.insert("lengths");
   if (net->scores && net->scores->spec().input == HeadInput::chosen_token) known.insert("mc_token_ids");
   known.merge(label_inputs(net));
   check_names(inputs, known);
@@ -123,13 +138,25 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   const bool by_choice = net->scores && net->scores->spec().kind == ScoreKind::multiple_choice;
   if (by_choice) inputs = flatten_choices(std::move(inputs), choices);
 
-  const Padded given(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
-  const bool whole = counts_padding(inputs);
+  const Padded given(find(inputs, "input_ids"),
+                     stack_spec.padding_is_zero ? mask_by_length(inputs, embeddings.padding_id)
+                                                : find(inputs, "attention_mask"),
+                     "input_ids");
+  const bool whole = counts_padding(inputs), zeros = whole && stack_spec.padding_is_zero;
   const Padded layout = whole ? given.whole() : given;
-  TokenBatch batch = layout.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
-  if (whole) batch.visible = std::make_shared<const VisibleRows>(given.spans());
+  const Padded& computed = zeros ? given : layout;
+  TokenBatch batch = computed.batch(find(inputs, "position_ids"), find(inputs, "token_type_ids"));
+  if (const Tensor langs = find(inputs, "langs"); langs.defined()) {
+    computed.check(langs, "langs");
+    batch.languages = computed.unpad(langs.to(at::kLong));
+  }
+  if (whole && !zeros) batch.visible = std::make_shared<const VisibleRows>(given.spans());
   const Tensor labels = find(inputs, "labels");
-  const Tensor hidden = decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+  Tensor hidden = decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+  if (zeros) {
+    hidden = given.spread(hidden);
+    batch = layout.batch({}, {});
+  }
   const Tensor pooled = net->pooler ? net->pooler(hidden, batch.offsets) : Tensor();
   if (net->language_model_head) {
     Tensor rows = labels.defined() ? ragged_labels(labels, layout, "labels") : labels;
@@ -150,7 +177,7 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   }
   if (pass.capture) {
     Capture::Stack& stack = decoder ? pass.capture->decoder : pass.capture->encoder;
-    if (whole) keep_real_rows(stack, layout, given);
+    if (whole && !zeros) keep_real_rows(stack, layout, given);
     put_captured(r.out, "", stack, given);
   }
   if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again

@@ -86,6 +86,11 @@ Tensor Padded::pad(const Tensor& rows) const {
   return padded.index_put({mask_}, rows.detach());
 }
 
+Tensor Padded::spread(const Tensor& rows) const {
+  const Tensor real = mask_.flatten().nonzero().squeeze(1);
+  return at::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
+}
+
 void Padded::check(const Tensor& t, const std::string& name) const {
   check_matrix(t, name);
   if (t.sizes() != mask_.sizes())

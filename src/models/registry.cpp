@@ -19,6 +19,7 @@ namespace attend {
   FAMILY(openai_gpt)            \
   FAMILY(roberta)               \
   FAMILY(vit)                   \
+  FAMILY(xlm)                   \
   FAMILY(xlm_roberta)
 
 #define DECLARE(name) extern const Family name;

@@ -57,6 +57,8 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
+  if (spec.languages > 0)
+    languages = register_parameter("languages", at::empty({spec.languages, spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
   if (spec.projected_width > 0)
     projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
@@ -109,6 +111,10 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
     } else {
       x = x + types[0];
     }
+  }
+  if (languages.defined() && batch.languages.defined()) {
+    check_range(batch.languages, spec_.languages, "language", "");
+    x = x + at::embedding(languages, batch.languages);
   }
   if (positions.defined()) {
     // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.

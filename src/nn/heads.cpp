@@ -38,8 +38,9 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
 }
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
-  if (spec.dense) dense_ = register_module("dense", Linear(width, width));
-  out_ = register_module("out", Linear(width, spec.labels, spec.bias));
+  const std::int64_t inner = spec.dense && spec.dense_width > 0 ? spec.dense_width : width;
+  if (spec.dense) dense_ = register_module("dense", Linear(width, inner));
+  out_ = register_module("out", Linear(inner, spec.labels, spec.bias));
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {

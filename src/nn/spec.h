@@ -23,6 +23,7 @@ struct LearnedPositions {
   std::int64_t count = 512, offset = 0;
   // RoBERTa: tokens of this id are not counted and get the row before the first; -1: all count.
   std::int64_t skipped_id = -1;
+  bool trained = true;  // false: stored, but left as they are (XLM's sines)
 };
 
 // Fixed sines and cosines (Vaswani et al. 2017, section 3.5), laid out as [sin | cos].
@@ -61,6 +62,7 @@ struct EmbeddingSpec {
   std::int64_t types = 0;  // token types (BERT's segments); 0: none
   // GPT: token types are tokens, whose vectors are added.
   bool types_are_tokens = false;
+  std::int64_t languages = 0;  // XLM: a vector for the language of each token; 0: none
   // Looking up this id gives the vector but no gradient to it (torch's padding_idx); -1: none.
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
@@ -113,6 +115,9 @@ struct StackSpec {
   // A hidden state is reported behind every so many layers.
   std::int64_t layers_per_state = 1;
   bool norm_in_states = true;  // the last of them is behind the final norm
+  // XLM: hidden states of padding are zero, and without a mask a text is as long as it has tokens that are no
+  // padding.
+  bool padding_is_zero = false;
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
@@ -158,6 +163,7 @@ struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense;
+  std::int64_t dense_width = 0;  // of its result; 0: that of its input
   std::int64_t labels = 2;
   bool bias = true;                           // of the last matrix
   std::optional<std::int64_t> token_id = {};  // for HeadInput

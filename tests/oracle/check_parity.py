@@ -40,7 +40,7 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
                 directory = Path(folder)
                 make_model(name, seed, directory)
                 original, exact = Original.load(directory), Original.load(directory, torch.float64)
-                for layout in layouts_of(CASES[name].family, CASES[name].head):
+                for layout in layouts_of(CASES[name].family, CASES[name].head, "causal" in CASES[name].settings):
                     inputs = make_inputs(original.model.config, layout, seed)
                     gradients = has_loss(inputs)
                     wanted = original.run(inputs, gradients=gradients)
@@ -66,7 +66,7 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
 
     def part(prefix: str) -> Tensors:
         mask = maker.mask(rows, longest, "right")
-        ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
+        ids = maker.ids(tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
     if config.is_encoder_decoder and config.architectures[0].endswith("ForSequenceClassification"):
@@ -90,7 +90,7 @@ def alone(inputs: Tensors, row: int) -> Tensors:
 
 def batch_output(head: str) -> str:
     """The output that a sentence alone and in a batch is compared by."""
-    if head.endswith("ForQuestionAnswering"):
+    if "ForQuestionAnswering" in head:
         return "start_logits"
     if head.endswith("ForPreTraining") and not head.startswith("Electra"):
         return "prediction_logits"

@@ -26,23 +26,25 @@ IGNORED = -100  # a label that does not count
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
-# too, as the original does); `types` has token types, which GPT takes for tokens; `larger` images
+# too, as the original does); `types` has token types, which GPT takes for tokens; `lengths` are XLM's instead of a mask; `larger` images
 # than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
+    "xlm": ["right", "left", "types", "lengths", "plain", "single"],
     "vit": ["plain", "larger", "single"],
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100")},
 }
 
 
-def layouts_of(family: str, head: str) -> list[str]:
+def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not."""
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
     pooled = family in BERT_LIKE and not head.endswith(of_tokens)
     # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
     # something else; attend does as GPT-2 and GPT-Neo.
+    pooled |= family == "xlm" and (head.endswith(("Classification", "Choice")) or causal)
     pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering")
     return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
@@ -90,6 +92,11 @@ class InputMaker:
             return torch.randn(shape, generator=self.generator)
         return self.integers(0, count, (rows,))
 
+    def ids(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """Any, the padding id too, except where the model would take it for padding although there is a mask."""
+        ids = self.integers(0, self.config.vocab_size, shape)
+        return ids.masked_fill(ids == self.config.pad_index, 0) if self.config.model_type == "xlm" else ids
+
     def images(self) -> Tensors:
         config, layout = self.config, self.layout
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
@@ -115,10 +122,13 @@ class InputMaker:
         longest = int(self.integers(5, min(18, config.max_position_embeddings) + 1, (1,)))
         pad = config.pad_token_id or 0
         mask = self.mask(rows, longest, layout)
-        ids = self.integers(0, config.vocab_size, tuple(mask.shape))  # the padding id too may be a real token
-        inputs = {"input_ids": ids.masked_fill(mask == 0, pad)}
-        if layout not in ("plain", "single"):
+        inputs = {"input_ids": self.ids(tuple(mask.shape)).masked_fill(mask == 0, pad)}
+        if layout == "lengths":
+            inputs["lengths"] = mask.sum(1)
+        elif layout not in ("plain", "single"):
             inputs["attention_mask"] = mask
+        if config.model_type == "xlm" and layout != "plain" and config.n_langs > 1:
+            inputs["langs"] = self.integers(0, config.n_langs, tuple(mask.shape))
         if layout == "positions":
             inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
         if config.is_encoder_decoder:
@@ -149,7 +159,7 @@ class InputMaker:
             return {"labels": self.sentence_labels(rows)}
         if kind == "ForTokenClassification":
             return {"labels": self.token_labels(mask, self.config.num_labels)}
-        if kind == "ForQuestionAnswering":
+        if kind in ("ForQuestionAnswering", "ForQuestionAnsweringSimple"):
             ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
             for positions in ends.values():
                 positions[0] %= mask.shape[1]  # beyond the text a position does not count; one has to
@@ -253,6 +263,8 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
     """Zeroes what belongs to a padded position: rows, and for attentions columns too."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
+    if "lengths" in inputs:
+        source = (torch.arange(inputs["input_ids"].shape[-1]) < inputs["lengths"][..., None]).long()
     if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other
         source = source.flatten(0, 1)
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source

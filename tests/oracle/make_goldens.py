@@ -68,6 +68,9 @@ FORWARD = {  # case: layout and seed
     "roberta-causal-lm": ("left", 32),
     "vit-masked-image-modeling": ("plain", 33),
     "vit-image-classification": ("larger", 34),
+    "xlm-with-lmhead-model": ("left", 35),
+    "xlm-multiple-choice": ("lengths", 36),
+    "xlm-question-answering-simple": ("right", 37),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
 BEAM_CASES = 12

@@ -141,6 +141,11 @@ CASES: dict[str, Case] = {
     **heads("vit", "ViT", "Model ForImageClassification ForMaskedImageModeling"),
     "vit-gelu-new": Case("vit", "ViTModel", {"qkv_bias": False, "hidden_act": "gelu_new", "pooler_act": "relu"}),
     "vit-rectangle": Case("vit", "ViTForImageClassification", {"image_size": [15, 23], "patch_size": [4, 5]}),
+    **heads("xlm", "XLM", "WithLMHeadModel Model ForSequenceClassification ForTokenClassification ForMultipleChoice "
+            "ForQuestionAnsweringSimple"),
+    "xlm-relu": Case("xlm", "XLMWithLMHeadModel", {"gelu_activation": False, "n_langs": 1}),
+    "xlm-causal": Case("xlm", "XLMWithLMHeadModel", {"causal": True}),
+    "xlm-sinusoidal": Case("xlm", "XLMWithLMHeadModel", {"sinusoidal_embeddings": True, "use_lang_emb": False}),
     "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
     "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
     "marian-gelu": Case("marian", "MarianMTModel", {"activation_function": "gelu", "scale_embedding": True}),
@@ -186,6 +191,12 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             intermediate_size=size.feed_forward, image_size=17, patch_size=4, encoder_stride=4,
         )  # fmt: skip
         return transformers.ViTConfig(**(fields | settings))
+    if case.family == "xlm":
+        fields = dict(
+            vocab_size=size.vocabulary, emb_dim=size.width, n_layers=size.layers, n_heads=size.heads, n_langs=3,
+            max_position_embeddings=size.positions,
+        )  # fmt: skip
+        return transformers.XLMConfig(**(fields | settings))
     unequal = settings.pop("unequal", False)
     fields = dict(
         vocab_size=size.vocabulary, d_model=size.width, max_position_embeddings=size.positions,
