@@ -86,7 +86,7 @@ void remark_on_files(Inspection& inspection, const fs::path& directory) {
        file_exists(directory / "model.safetensors.index.json")))
     unusual.push_back("pytorch_model.bin is not read, there is a model.safetensors");
   if (file_exists(directory / "adapter_config.json"))
-    unusual.push_back("there is an adapter (adapter_config.json), which is not applied");
+    unusual.push_back("there is an adapter (adapter_config.json), which --adapter applies");
   if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
     unusual.push_back("there is no tokenizer");
 }
