@@ -2,12 +2,13 @@
 #include "models/forward.h"
 
 #include "cli/verb.h"
+#include "models/adapter.h"
 #include "models/tensors.h"
 
 namespace attend::cli {
 
 int forward(int argc, char** argv) {
-  std::string model, inputs, outputs;
+  std::string model, inputs, outputs, adapter;
   ForwardOptions options;
   Parser parser("forward",
                 "Runs a model on tensors. Inputs are named as the arguments of the original's forward "
@@ -16,13 +17,16 @@ int forward(int argc, char** argv) {
   parser.app().add_option("model", model, "The model directory")->required();
   parser.app().add_option("--inputs", inputs, "A safetensors file")->required();
   parser.app().add_option("--outputs", outputs, "The safetensors file to write")->required();
+  parser.app().add_option("--adapter", adapter, "A directory with a LoRA adapter, merged into the weights");
   parser.app().add_flag("--hidden-states", options.hidden_states, "Also every layer's result");
   parser.app().add_flag("--attentions", options.attentions, "Also every layer's attention weights");
   parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
+  const auto merged = adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, adapter);
   const Model loaded =
-      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference);
+      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference, {},
+                  merged ? &*merged : nullptr);
   const auto given = read_tensors(inputs);
   write_tensors(outputs, naming_file(inputs, [&] { return run_forward(loaded, given, options); }));
   return 0;

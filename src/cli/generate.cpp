@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
+#include "models/adapter.h"
 #include "models/tensors.h"
 
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file;
+  std::string model, inputs, outputs, config_file, adapter;
   std::vector<std::string> prompts;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
@@ -82,6 +83,7 @@ void add_options(CLI::App& app, Options& options) {
   add_fields(app, options.fields);
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
+  app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
@@ -184,7 +186,10 @@ int generate(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
   options.generation.seed = options.seed ? *options.seed : std::random_device()();
 
-  const Model model = Model::load(ModelDirectory(options.model), Purpose::inference);
+  const auto adapter =
+      options.adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, options.adapter);
+  const Model model =
+      Model::load(ModelDirectory(options.model), Purpose::inference, {}, adapter ? &*adapter : nullptr);
   check_generates(model);
   const GenerationConfig config = make_config(model, options);
   if (!options.inputs.empty()) {

@@ -81,10 +81,12 @@ void remark_on_files(Inspection& inspection, const fs::path& directory) {
   auto& unusual = inspection.unusual;
   if (file_exists(directory / "model.safetensors") && file_exists(directory / "model.safetensors.index.json"))
     unusual.push_back("model.safetensors is read, model.safetensors.index.json beside it is not");
-  if (file_exists(directory / "pytorch_model.bin"))
-    unusual.push_back("pytorch_model.bin, a pickle, is not read");
+  if (file_exists(directory / "pytorch_model.bin") &&
+      (file_exists(directory / "model.safetensors") ||
+       file_exists(directory / "model.safetensors.index.json")))
+    unusual.push_back("pytorch_model.bin is not read, there is a model.safetensors");
   if (file_exists(directory / "adapter_config.json"))
-    unusual.push_back("there is an adapter (adapter_config.json), which is not applied");
+    unusual.push_back("there is an adapter (adapter_config.json), which --adapter applies");
   if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
     unusual.push_back("there is no tokenizer");
 }
@@ -175,7 +177,7 @@ Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& chec
     totals.bytes += tensor.data.size();
     (is_buffer(tensor_name, tensor) ? inspection.buffers : inspection.parameters) += tensor.count();
   }
-  for (const SafetensorsFile& file : checkpoint.files())
+  for (const TensorFile& file : checkpoint.files())
     inspection.files.push_back({file.path().filename().string(), file.mapping().bytes().size()});
   inspection.tokenizer = find_tokenizer(directory.path());
   inspection.pooling = directory.sentence_pooling();

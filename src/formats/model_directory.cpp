@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/pickled_tensors.h"
 
 #include <utility>
 
@@ -33,16 +34,6 @@ Json read_config(const fs::path& directory) {
   const fs::path path = directory / "config.json";
   if (!file_exists(path)) fail("{}: there is no config.json in it; {}", directory.string(), needs);
   return read_json(path);
-}
-
-[[noreturn]] void fail_without_weights(const fs::path& directory) {
-  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    if (file_exists(directory / name))
-      fail(
-          "{}: the weights are a pickle ({}), which can run code and is not read; in Python, "
-          "save_pretrained(DIRECTORY, safe_serialization=True) writes model.safetensors",
-          directory.string(), name);
-  fail("{}: there is no model.safetensors and no model.safetensors.index.json in it", directory.string());
 }
 
 // The generation fields that older configurations carry: transformers, configuration_utils.py,
@@ -131,7 +122,7 @@ std::string read_prompt(const fs::path& directory) {
 Checkpoint Checkpoint::open(const fs::path& directory) {
   Checkpoint checkpoint;
   const auto add = [&](const fs::path& path) {
-    const SafetensorsFile& file = checkpoint.files_.emplace_back(path);
+    const TensorFile& file = checkpoint.files_.emplace_back(open_tensor_file(path));
     for (const auto& [name, tensor] : file.tensors()) {
       const auto [place, is_new] = checkpoint.file_index_.emplace(name, checkpoint.files_.size() - 1);
       if (!is_new)
@@ -141,12 +132,18 @@ Checkpoint Checkpoint::open(const fs::path& directory) {
     }
   };
 
-  const fs::path single = directory / "model.safetensors", index = directory / "model.safetensors.index.json";
-  if (file_exists(single)) {
-    add(single);
-    return checkpoint;
+  fs::path index;
+  for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
+    if (file_exists(directory / name)) {
+      add(directory / name);
+      return checkpoint;
+    }
+    index = directory / (name + std::string(".index.json"));
+    if (file_exists(index)) break;
   }
-  if (!file_exists(index)) fail_without_weights(directory);
+  if (!file_exists(index))
+    fail("{}: there is no model.safetensors in it, no pytorch_model.bin and no index of either",
+         directory.string());
 
   const Fields fields = read_fields(index);
   const std::string source = fields.source() + ": weight_map";

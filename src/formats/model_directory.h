@@ -1,5 +1,6 @@
 // A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file or
-// shards behind model.safetensors.index.json), tokenizer files, and sentence-transformers' modules.json.
+// shards behind model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
+// sentence-transformers' modules.json.
 #pragma once
 
 #include "formats/json.h"
@@ -16,26 +17,28 @@ namespace attend {
 // All tensors of a checkpoint, whatever files they lie in.
 class Checkpoint {
  public:
-  // model.safetensors or, where it is absent, the shards of model.safetensors.index.json. Error if there is
-  // neither, a shard named by the index is missing or does not lie in the directory, a tensor is not in the
-  // shard the index names, or two shards hold the same tensor.
+  // The first that is there of model.safetensors, the shards of model.safetensors.index.json,
+  // pytorch_model.bin and the shards of its index. Error if there is none, a shard named by the index is
+  // missing or does not lie in the directory, a tensor is not in the shard the index names, or two shards
+  // hold the same tensor.
   static Checkpoint open(const std::filesystem::path& directory);
 
   const TensorView* find(const std::string& name) const;
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
-  const std::vector<SafetensorsFile>& files() const { return files_; }
+  const std::vector<TensorFile>& files() const { return files_; }
   // The file that holds the tensor, for error messages.
   const std::filesystem::path& file_of(const std::string& name) const;
   // Gives back the memory of what has been read of the files; reading it again costs only time.
   void drop_pages() const {
-    for (const SafetensorsFile& file : files_) file.mapping().drop_pages();
+    for (const TensorFile& file : files_) file.mapping().drop_pages();
   }
-  const MappedFile& mapping_of(const std::string& name) const {
-    return files_[file_index_.at(name)].mapping();
+  // What keeps the tensor's memory.
+  std::shared_ptr<const void> owner_of(const std::string& name) const {
+    return files_[file_index_.at(name)].owner();
   }
 
  private:
-  std::vector<SafetensorsFile> files_;
+  std::vector<TensorFile> files_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::size_t> file_index_;
 };

@@ -154,9 +154,9 @@ bool is_floating(DType type) {
   return kind_of(type).floating;
 }
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile(path) {
   const std::string source = path.string();
-  const std::string_view text = header_of(file_.bytes(), source);
+  const std::string_view text = header_of(mapping().bytes(), source);
   const Json header = parse_json(text, source + ": header", Duplicates::refuse);
   if (!header.is_object()) fail("{}: header: expected a JSON object, found {}", source, shown(header));
 
@@ -168,11 +168,10 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path
       entries.push_back(read_entry(key, value, source));
     }
   }
-  const auto data = file_.bytes().subspan(sizeof(std::uint64_t) + text.size());
+  const auto data = mapping().bytes().subspan(sizeof(std::uint64_t) + text.size());
   check_layout(entries, data.size(), source);
   for (Entry& entry : entries)
-    tensors_[entry.name] = {entry.type, std::move(entry.shape),
-                            data.subspan(entry.begin, entry.end - entry.begin)};
+    add(entry.name, {entry.type, std::move(entry.shape), data.subspan(entry.begin, entry.end - entry.begin)});
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorView>& tensors,

@@ -2,47 +2,19 @@
 // https://github.com/huggingface/safetensors (README, "Format"). Read through a mapping, nothing is copied.
 #pragma once
 
-#include "base/file.h"
-
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "formats/tensor_file.h"
 
 namespace attend {
-
-enum class DType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
-
-std::string_view name(DType type);  // as in the file: "F32", "BF16", "BOOL", ...
-std::size_t size_of(DType type);    // bytes of one element
-bool is_floating(DType type);
-
-// A tensor in memory that somebody else keeps: here, a mapped file.
-struct TensorView {
-  DType type;
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> data;  // row-major, little-endian; not necessarily aligned
-
-  std::uint64_t count() const { return data.size() / size_of(type); }  // of elements
-};
 
 // One file. The header is checked in full when it is opened: length, JSON, names that come once, known types,
 // offsets in bounds, without holes or overlaps, sizes that equal shape times type. The views live as long as
 // a copy of the file object.
-class SafetensorsFile {
+class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  const std::filesystem::path& path() const { return file_.path(); }
-  const MappedFile& mapping() const { return file_; }
 
  private:
-  MappedFile file_;
-  std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };
 

@@ -116,7 +116,9 @@ Tensor Decoder::step(std::span<const Feed> feeds) {
     if (has_encoder()) memory_.source.push_back(source_of_[feed.sequence]);
   }
   const at::Device device = network_->decoder->embeddings->tokens.device();
-  const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
+  TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
+  // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
+  batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
   Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);  // [T, d]
   if (batch.offsets.longest() > 1)

@@ -39,16 +39,18 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const double dropout = read_dropout(config, {"classifier_dropout_prob"}, 0.1);
   if (pretraining || architecture == "AlbertForMaskedLM")
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
-  if (pretraining)
+  if (pretraining) {
+    model.language_model->output = "prediction_logits";
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
                                  .problem = {},
                                  .dropout = dropout,
                                  .output = "sop_logits",
                                  .label_input = "sentence_order_label"};
-  else
+  } else {
     model.scores = read_score_head(
         config, architecture, {.input = HeadInput::pooled, .dense = {}, .problem = {}, .dropout = dropout});
+  }
   model.pooler = architecture == "AlbertModel" || (model.scores && model.scores->input == HeadInput::pooled);
   return model;
 }

@@ -18,14 +18,27 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "BartForConditionalGeneration")
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  // A sentence is scored where the decoder has read all of it: at its end token.
+  const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
+  model.scores = read_score_head(config, architecture,
+                                 {.input = HeadInput::end_token,
+                                  .dense = Activation::tanh,
+                                  .token_id = config.integer({"eos_token_id"}, 2, 0),
+                                  .problem = {},
+                                  .dense_dropout = dropout,
+                                  .dropout = dropout});
   model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   std::vector<WeightName> table = sequence_to_sequence_weights(/*share_embeddings=*/true);
   table.push_back(
       {"model.{encoder|decoder}.embed_positions.weight", "{encoder|decoder}.embeddings.positions"});
+  table.push_back({"classification_head.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+  const bool sentence = model.scores && model.scores->kind == ScoreKind::sequence_classification;
+  table.push_back({sentence ? "classification_head.out_proj.{weight|bias}" : "qa_outputs.{weight|bias}",
+                   "scores.out.{weight|bias}"});
   return table;
 }
 
@@ -58,10 +71,12 @@ extern const Family bart;
 const Family bart = {
     .model_type = "bart",
     .prefix = "model",
-    .architectures = {"BartForConditionalGeneration", "BartModel"},
+    .architectures = {"BartForConditionalGeneration", "BartModel", "BartForSequenceClassification",
+                      "BartForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
-    .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout"},
+    .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout",
+                        "classifier_dropout", "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"base"},
     .fresh_config = fresh_config,
 };

@@ -5,31 +5,32 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {};
+constexpr BertRelative relative = {.decodes = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
-  const LayerSpec& layer = model.encoder->layers.front();
   const bool pretraining = architecture == "BertForPreTraining";
-  if (pretraining || architecture == "BertForMaskedLM")
+  if (pretraining || architecture == "BertForMaskedLM" || model.decoder)
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
-  if (pretraining)
+  if (pretraining) {
+    model.language_model->output = "prediction_logits";
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
                                  .problem = {},
                                  .output = "seq_relationship_logits",
                                  .label_input = "next_sentence_label"};
-  else if (architecture == "BertForNextSentencePrediction")
+  } else if (architecture == "BertForNextSentencePrediction") {
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
-  else
+  } else {
     model.scores = read_score_head(
         config, architecture,
         {.input = HeadInput::pooled,
          .dense = {},
          .problem = {},
          .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout)});
+  }
   model.pooler = architecture == "BertModel" || (model.scores && model.scores->input == HeadInput::pooled);
   return model;
 }
@@ -55,9 +56,9 @@ extern const Family bert;
 const Family bert = {
     .model_type = "bert",
     .prefix = "bert",
-    .architectures = {"BertModel", "BertForMaskedLM", "BertForPreTraining", "BertForNextSentencePrediction",
-                      "BertForSequenceClassification", "BertForTokenClassification",
-                      "BertForQuestionAnswering", "BertForMultipleChoice"},
+    .architectures = {"BertModel", "BertForMaskedLM", "BertLMHeadModel", "BertForPreTraining",
+                      "BertForNextSentencePrediction", "BertForSequenceClassification",
+                      "BertForTokenClassification", "BertForQuestionAnswering", "BertForMultipleChoice"},
     .spec = spec,
     .weights = weights,
     .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}",

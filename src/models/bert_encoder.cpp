@@ -21,7 +21,10 @@ PositionSpec read_positions(const Fields& config, const BertRelative& relative) 
 }  // namespace
 
 StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
-  if (config.flag({"is_decoder"}, false)) fail("{}: is_decoder: only false is supported", config.source());
+  const bool decoder = config.flag({"is_decoder"}, false);
+  if (decoder && !relative.decodes) fail("{}: is_decoder: only false is supported", config.source());
+  if (config.flag({"add_cross_attention"}, false))
+    fail("{}: add_cross_attention: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
   const auto [heads, head_size] =
       read_heads(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
@@ -33,6 +36,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .self_attention = {.heads = heads,
                          .head_size = head_size,
                          .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                         .causal = decoder,
                          .dropout =
                              read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"},
                                           relative.dropout)},
@@ -43,13 +47,14 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .attention_result_dropout = dropout,
       .feed_forward_result_dropout = dropout,
   };
+  const std::int64_t vocabulary = config.integer({"vocab_size"}, relative.vocabulary);
   const std::int64_t narrow = relative.embedding_size ? config.integer({"embedding_size"}, 128) : width;
   return {
-      .embeddings = {.vocabulary = config.integer({"vocab_size"}, relative.vocabulary),
+      .embeddings = {.vocabulary = vocabulary,
                      .width = narrow,
                      .positions = read_positions(config, relative),
                      .types = relative.types > 0 ? config.integer({"type_vocab_size"}, relative.types) : 0,
-                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1),
+                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1, vocabulary - 1),
                      .norm = norm,
                      .dropout = dropout,
                      .projected_width = narrow == width ? 0 : width},
@@ -58,6 +63,19 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .final_norm = {},
       .weights_of = {},
   };
+}
+
+bool is_causal_language_model(std::string_view architecture) {
+  return architecture.ends_with("LMHeadModel") || architecture.ends_with("ForCausalLM");
+}
+
+StackSpec& put_bert_stack(ModelSpec& model, const Fields& config, std::string_view architecture,
+                          const BertRelative& relative) {
+  std::optional<StackSpec>& stack = is_causal_language_model(architecture) ? model.decoder : model.encoder;
+  stack = bert_encoder(config, relative);
+  if (model.decoder && !stack->layers.front().self_attention.causal)
+    fail("{}: is_decoder: expected true for a {}", config.source(), architecture);
+  return *stack;
 }
 
 LanguageModelHeadSpec masked_language_model(const Fields& config, Activation activation,
@@ -70,15 +88,15 @@ LanguageModelHeadSpec masked_language_model(const Fields& config, Activation act
 std::vector<WeightName> bert_embedding_weights(const std::string& prefix) {
   return {
       // checkpoint, ours
-      {prefix + ".embeddings.word_embeddings.weight", "encoder.embeddings.tokens"},
-      {prefix + ".embeddings.position_embeddings.weight", "encoder.embeddings.positions"},
-      {prefix + ".embeddings.token_type_embeddings.weight", "encoder.embeddings.types"},
-      {prefix + ".embeddings.LayerNorm.{weight|bias}", "encoder.embeddings.norm.{weight|bias}"},
+      {prefix + ".embeddings.word_embeddings.weight", "{encoder|decoder}.embeddings.tokens"},
+      {prefix + ".embeddings.position_embeddings.weight", "{encoder|decoder}.embeddings.positions"},
+      {prefix + ".embeddings.token_type_embeddings.weight", "{encoder|decoder}.embeddings.types"},
+      {prefix + ".embeddings.LayerNorm.{weight|bias}", "{encoder|decoder}.embeddings.norm.{weight|bias}"},
   };
 }
 
 std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
-  const std::string layer = prefix + ".encoder.layer.{i}.", ours = "encoder.layers.{i}.";
+  const std::string layer = prefix + ".encoder.layer.{i}.", ours = "{encoder|decoder}.layers.{i}.";
   return {
       {layer + "attention.self.{query|key|value}.{weight|bias}",
        ours + "self_attention.query_key_value.{weight|bias}"},
@@ -127,7 +145,8 @@ Json fresh_bert_config(std::string_view model_type, std::string_view architectur
 }
 
 std::vector<std::string_view> bert_optional_fields() {
-  return {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout", "tie_word_embeddings"};
+  return {"is_decoder",   "num_labels",         "id2label",           "label2id",
+          "problem_type", "classifier_dropout", "tie_word_embeddings"};
 }
 
 }  // namespace attend

@@ -15,10 +15,17 @@ struct BertRelative {
   std::string_view activation = "gelu";
   bool positions_after_padding = false;
   bool embedding_size = false;  // the config may give the embeddings a width of their own
+  bool decodes = false;         // is_decoder makes it causal
 };
 
 // Post-norm layers over token, position and type embeddings. Fields go by BERT's names or by DistilBERT's.
 StackSpec bert_encoder(const Fields& config, const BertRelative& relative);
+
+// The same into a model: as its decoder where the architecture predicts the next token, else as its encoder.
+// Returns it.
+StackSpec& put_bert_stack(ModelSpec& model, const Fields& config, std::string_view architecture,
+                          const BertRelative& relative);
+bool is_causal_language_model(std::string_view architecture);
 
 // BERT's scores over the vocabulary: a transform of each hidden state, then the embedding matrix, then a
 // bias.

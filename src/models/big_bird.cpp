@@ -40,12 +40,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                             .dropout = dropout};
   if (!choice) sentence.dense = layer.feed_forward.activation;
   model.scores = read_score_head(config, architecture, sentence);
-  if (architecture == "BigBirdForPreTraining")
+  if (architecture == "BigBirdForPreTraining") {
+    model.language_model->output = "prediction_logits";
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
                                  .problem = {},
                                  .output = "seq_relationship_logits",
                                  .label_input = "next_sentence_label"};
+  }
   model.pooler = architecture == "BigBirdModel" || (model.scores && model.scores->input == HeadInput::pooled);
   return model;
 }

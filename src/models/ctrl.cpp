@@ -22,14 +22,15 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     layer.feed_forward.activation = Activation::relu;
   }
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   if (model.language_model) model.language_model->bias = true;
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.w.weight", "decoder.embeddings.tokens"},
       {theirs + "multi_head_attention.{Wq|Wk|Wv}.{weight|bias}",
@@ -40,8 +41,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {theirs + "ffn.2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {theirs + "layernorm2.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {"transformer.layernorm.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-      {"lm_head.{weight|bias}", "head.{weight|bias}"},
   };
+  for (WeightName& row : gpt_head_weights(model, "classifier")) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view) {
@@ -65,11 +67,12 @@ extern const Family ctrl;
 const Family ctrl = {
     .model_type = "ctrl",
     .prefix = "transformer",
-    .architectures = {"CTRLLMHeadModel", "CTRLModel"},
+    .architectures = {"CTRLLMHeadModel", "CTRLModel", "CTRLForSequenceClassification"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.pos_encoding"},
-    .optional_fields = {"tie_word_embeddings"},
+    .optional_fields = {"tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
+                        "problem_type"},
     .presets = {"large"},
     .fresh_config = fresh_config,
 };

@@ -5,16 +5,16 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.width = 256, .heads = 4, .inner = 1024, .embedding_size = true};
+constexpr BertRelative relative = {
+    .width = 256, .heads = 4, .inner = 1024, .embedding_size = true, .decodes = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
-  const LayerSpec& layer = model.encoder->layers.front();
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
-  if (architecture == "ElectraForMaskedLM") {
+  if (architecture == "ElectraForMaskedLM" || model.decoder) {
     model.language_model = masked_language_model(config, Activation::gelu, layer.norm);
   } else if (architecture == "ElectraForPreTraining") {
     model.scores = ScoreHeadSpec{.kind = ScoreKind::replaced_tokens,
@@ -42,7 +42,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("electra");
   for (WeightName& row : bert_layer_weights("electra")) table.push_back(std::move(row));
   table.push_back(
-      {"electra.embeddings_project.{weight|bias}", "encoder.embeddings.projection.{weight|bias}"});
+      {"electra.embeddings_project.{weight|bias}", "{encoder|decoder}.embeddings.projection.{weight|bias}"});
   table.push_back({"generator_predictions.dense.{weight|bias}", "head.dense.{weight|bias}"});
   table.push_back({"generator_predictions.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"});
   table.push_back({"generator_lm_head.{weight|bias}", "head.{weight|bias}"});
@@ -76,7 +76,7 @@ extern const Family electra;
 const Family electra = {
     .model_type = "electra",
     .prefix = "electra",
-    .architectures = {"ElectraModel", "ElectraForPreTraining", "ElectraForMaskedLM",
+    .architectures = {"ElectraModel", "ElectraForPreTraining", "ElectraForMaskedLM", "ElectraForCausalLM",
                       "ElectraForSequenceClassification", "ElectraForTokenClassification",
                       "ElectraForQuestionAnswering", "ElectraForMultipleChoice"},
     .spec = spec,

@@ -40,7 +40,7 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
                      .scale =
                          config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
                      .positions = {},
-                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1),
+                     .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1, vocabulary - 1),
                      .norm = relative.embedding_norm ? std::optional(norm) : std::nullopt,
                      .dropout = dropout},
       .layers = std::vector<LayerSpec>(

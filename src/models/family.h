@@ -31,6 +31,7 @@ struct Family {
 
 // Error that lists the known ones if there is none of this model_type.
 const Family& find_family(std::string_view model_type);
+const Family& find_family(const Fields& config);  // by its model_type
 std::span<const Family* const> families();
 
 // Helpers for reading a family's config.

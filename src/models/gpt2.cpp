@@ -1,5 +1,8 @@
 // GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 // Checkpoints: openai-community/gpt2*, distilbert/distilgpt2.
+// GPT-3: Brown et al. 2020, arXiv:2005.14165, section 2.1: the same with layers that look in turn at
+// everything and at a band of the last tokens. Its weights are not public; model_type "attend-gpt3" has
+// GPT-2's names.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 
@@ -19,13 +22,23 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     if (by_layer) scale /= static_cast<double>(i + 1);
   }
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+// Every second layer sees the last `window_size` tokens only, itself the last.
+ModelSpec banded_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = spec(config, architecture);
+  const std::int64_t window = config.integer({"window_size"}, 256);
+  for (std::size_t i = 1; i < model.decoder->layers.size(); i += 2)
+    model.decoder->layers[i].self_attention.window = window;
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
       {"transformer.wpe.weight", "decoder.embeddings.positions"},
@@ -41,8 +54,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {"transformer.h.{i}.mlp.c_proj.weight", "decoder.layers.{i}.feed_forward.out.weight", conv1d},
       {"transformer.h.{i}.mlp.c_proj.bias", "decoder.layers.{i}.feed_forward.out.bias"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
   };
+  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view preset) {
@@ -71,20 +85,51 @@ Json fresh_config(std::string_view preset) {
   fail("gpt2 has no preset {}", preset);
 }
 
+Json fresh_banded_config(std::string_view preset) {
+  struct Size {
+    std::string_view name;
+    int width, layers, heads;
+  };
+  // The paper's table 2.1; for larger ones, --set n_embd and the others.
+  static constexpr Size sizes[] = {{"small", 768, 12, 12}, {"medium", 1024, 24, 16}, {"large", 1536, 24, 16}};
+  Json config = fresh_config("small");
+  config.update({{"model_type", "attend-gpt3"},
+                 {"architectures", {"AttendGPT3LMHeadModel"}},
+                 {"n_positions", 2048},
+                 {"window_size", 256}});
+  for (const Size& size : sizes)
+    if (size.name == preset)
+      config.update({{"n_embd", size.width}, {"n_layer", size.layers}, {"n_head", size.heads}});
+  return config;
+}
+
 }  // namespace
 
-extern const Family gpt2;
+extern const Family gpt2, attend_gpt3;
 const Family gpt2 = {
     .model_type = "gpt2",
     .prefix = "transformer",
-    .architectures = {"GPT2LMHeadModel", "GPT2Model"},
+    .architectures = {"GPT2LMHeadModel", "GPT2Model", "GPT2DoubleHeadsModel", "GPT2ForSequenceClassification",
+                      "GPT2ForTokenClassification", "GPT2ForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
-                        "tie_word_embeddings"},
+                        "tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
+                        "problem_type"},
     .presets = {"small", "medium", "large", "xl", "character"},
     .fresh_config = fresh_config,
+};
+
+const Family attend_gpt3 = {
+    .model_type = "attend-gpt3",
+    .prefix = "transformer",
+    .architectures = {"AttendGPT3LMHeadModel", "AttendGPT3Model"},
+    .spec = banded_spec,
+    .weights = weights,
+    .optional_fields = gpt2.optional_fields,
+    .presets = {"small", "medium", "large"},
+    .fresh_config = fresh_banded_config,
 };
 
 }  // namespace attend

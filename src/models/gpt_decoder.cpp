@@ -34,6 +34,7 @@ StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
                      .positions =
                          LearnedPositions{.count = config.integer({"n_positions", "max_position_embeddings"},
                                                                   relative.positions)},
+                     .types_are_tokens = true,
                      .norm = {},
                      .dropout = read_dropout(config, {"embd_pdrop", "embed_dropout"}, relative.dropout)},
       .layers = std::vector<LayerSpec>(
@@ -44,8 +45,52 @@ StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
 }
 
 std::optional<LanguageModelHeadSpec> gpt_head(const Fields& config, std::string_view architecture) {
-  if (!architecture.ends_with("LMHeadModel") && !architecture.ends_with("ForCausalLM")) return {};
+  if (!architecture.ends_with("LMHeadModel") && !architecture.ends_with("ForCausalLM") &&
+      !architecture.ends_with("DoubleHeadsModel"))
+    return {};
   return LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
+}
+
+std::optional<ScoreHeadSpec> gpt_scores(const Fields& config, std::string_view architecture) {
+  if (architecture.ends_with("DoubleHeadsModel")) {
+    if (config.text({"summary_type"}, "cls_index") != "cls_index" ||
+        !config.flag({"summary_use_proj"}, true) || !config.flag({"summary_proj_to_labels"}, true) ||
+        !config.text({"summary_activation"}, "").empty())
+      fail(
+          "{}: two heads are supported with summary_type \"cls_index\" and a projection to one label without "
+          "an activation",
+          config.source());
+    return ScoreHeadSpec{.kind = ScoreKind::multiple_choice,
+                         .input = HeadInput::chosen_token,
+                         .dense = {},
+                         .labels = 1,
+                         .problem = {},
+                         .dropout = read_dropout(config, {"summary_first_dropout"}, 0.1),
+                         .output = "mc_logits",
+                         .label_input = "mc_labels",
+                         .loss = "mc_loss"};
+  }
+  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture,
+                                                      {.input = HeadInput::last_token,
+                                                       .dense = {},
+                                                       .bias = false,
+                                                       .token_id = config.maybe_integer({"pad_token_id"}, -1),
+                                                       .problem = {}});
+  if (head && head->kind == ScoreKind::token_classification)
+    head->dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout"}, 0.1);
+  return head;
+}
+
+std::vector<WeightName> gpt_head_weights(const ModelSpec& model, const std::string& sentence) {
+  std::vector<WeightName> table = {{"lm_head.{weight|bias}", "head.{weight|bias}"}};
+  if (!model.scores) return table;
+  const ScoreKind kind = model.scores->kind;
+  const std::string name = kind == ScoreKind::sequence_classification ? sentence
+                           : kind == ScoreKind::token_classification  ? "classifier"
+                           : kind == ScoreKind::question_answering    ? "qa_outputs"
+                                                                      : "multiple_choice_head.summary";
+  table.push_back({name + ".{weight|bias}", "scores.out.{weight|bias}"});
+  return table;
 }
 
 }  // namespace attend

@@ -17,7 +17,11 @@ struct GptRelative {
 // Fields go by GPT-2's names, BERT's, GPT-Neo's or CTRL's.
 StackSpec gpt_decoder(const Fields& config, const GptRelative& relative);
 
-// A head over the embedding matrix, for an architecture that has one.
+// The heads that an architecture's name asks for: over the embedding matrix, over labels, or, in
+// "...DoubleHeadsModel", both. A sentence is scored from its last token.
 std::optional<LanguageModelHeadSpec> gpt_head(const Fields& config, std::string_view architecture);
+std::optional<ScoreHeadSpec> gpt_scores(const Fields& config, std::string_view architecture);
+// `sentence`: what the matrix that scores sentences is called.
+std::vector<WeightName> gpt_head_weights(const ModelSpec& model, const std::string& sentence = "score");
 
 }  // namespace attend

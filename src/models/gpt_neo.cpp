@@ -48,13 +48,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     attention.input_bias = false;
   }
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
       {"transformer.wpe.weight", "decoder.embeddings.positions"},
@@ -66,8 +67,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {theirs + "mlp.c_fc.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {theirs + "mlp.c_proj.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
   };
+  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view) {
@@ -88,11 +90,13 @@ extern const Family gpt_neo;
 const Family gpt_neo = {
     .model_type = "gpt_neo",
     .prefix = "transformer",
-    .architectures = {"GPTNeoForCausalLM", "GPTNeoModel"},
+    .architectures = {"GPTNeoForCausalLM", "GPTNeoModel", "GPTNeoForSequenceClassification",
+                      "GPTNeoForTokenClassification", "GPTNeoForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.attention.{bias|masked_bias}"},
-    .optional_fields = {"intermediate_size", "tie_word_embeddings"},
+    .optional_fields = {"intermediate_size", "tie_word_embeddings", "pad_token_id", "num_labels", "id2label",
+                        "label2id", "problem_type"},
     .presets = {"125M"},
     .fresh_config = fresh_config,
 };

@@ -28,6 +28,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
   }
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   if (model.language_model) {
     model.language_model->bias = true;
     model.language_model->untied = !config.flag({"tie_word_embeddings"}, false);
@@ -36,9 +37,9 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
       {theirs + "ln_1.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
@@ -47,8 +48,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {theirs + "mlp.fc_in.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-      {"lm_head.{weight|bias}", "head.{weight|bias}"},
   };
+  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view) {
@@ -77,11 +79,12 @@ extern const Family gptj;
 const Family gptj = {
     .model_type = "gptj",
     .prefix = "transformer",
-    .architectures = {"GPTJForCausalLM", "GPTJModel"},
+    .architectures = {"GPTJForCausalLM", "GPTJModel", "GPTJForSequenceClassification",
+                      "GPTJForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias|embed_positions}"},
-    .optional_fields = {"n_inner"},
+    .optional_fields = {"n_inner", "pad_token_id", "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"6b"},
     .fresh_config = fresh_config,
 };

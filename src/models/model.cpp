@@ -1,8 +1,10 @@
 #include "models/model.h"
 
 #include "base/log.h"
+#include "models/adapter.h"
 #include "models/tensors.h"
 
+#include <algorithm>
 #include <set>
 
 namespace attend {
@@ -27,34 +29,6 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   return all;
 }
 
-// Finds tensors in a checkpoint under any spelling, and remembers which have been asked for.
-class Finder {
- public:
-  Finder(const Checkpoint& checkpoint, std::string_view prefix) : checkpoint_(checkpoint), prefix_(prefix) {}
-
-  struct Found {
-    std::string name;
-    const TensorView* view = nullptr;
-  };
-  Found find(const std::string& name) {
-    for (const std::string& spelling : spellings(name, prefix_))
-      if (const TensorView* view = checkpoint_.find(spelling)) {
-        asked_.insert(spelling);
-        return {spelling, view};
-      }
-    return {};
-  }
-  void accept(const std::string& name) {
-    for (const std::string& spelling : spellings(name, prefix_)) asked_.insert(spelling);
-  }
-  bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
-
- private:
-  const Checkpoint& checkpoint_;
-  std::string_view prefix_;
-  std::set<std::string> asked_;
-};
-
 // The checkpoint's shape of one of `parts` pieces of our weight.
 std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout layout, std::size_t parts) {
   std::vector<std::int64_t> shape = weight.sizes().vec();
@@ -77,13 +51,69 @@ Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }
 
+// Reads the tensors of a checkpoint under any spelling, with what an adapter makes of them, and remembers
+// which have been asked for.
+class Reader {
+ public:
+  Reader(const Checkpoint& checkpoint, std::string_view prefix, const Adapter* adapter, std::string source)
+      : checkpoint_(checkpoint), prefix_(prefix), adapter_(adapter), source_(std::move(source)) {}
+
+  // One of the tensors that make up `weight`, in our layout. `shared`: other parts of the model use it too.
+  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight, bool shared) {
+    std::vector<std::string> names = spellings(name, prefix_);
+    for (const std::string& alias : source.aliases)
+      for (std::string& spelling : spellings(alias, prefix_)) names.push_back(std::move(spelling));
+    asked_.insert(names.begin(), names.end());
+    const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
+    const auto& expected = source.shape.empty() ? plain : source.shape;
+    const Tensor whole = adapter_ != nullptr ? adapter_->replacement(names) : Tensor();
+    if (whole.defined()) check_shape(adapter_->source(), name, whole.sizes(), expected);
+    const Tensor tensor = to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
+    if (adapter_ == nullptr) return tensor;
+    if (shared && adapter_->changes_embedding(names))
+      fail("{}: {}: an embedding that the model uses in other places too cannot be adapted",
+           adapter_->source(), name);
+    const Tensor difference = adapter_->difference(names);
+    if (!difference.defined()) return tensor;
+    check_shape(adapter_->source(), name, difference.sizes(), tensor.sizes());
+    return tensor.to(at::kFloat) + (source.heads > 0 ? to_ours(difference, source) : difference);
+  }
+  bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
+
+ private:
+  static void check_shape(const std::string& file, const std::string& name, at::IntArrayRef found,
+                          at::IntArrayRef expected) {
+    if (found != expected)
+      fail("{}: {}: expected the shape {} (from config.json), found {}", file, name, shape_text(expected),
+           shape_text(found));
+  }
+
+  Tensor map(const std::string& name, const std::vector<std::string>& names, at::IntArrayRef expected) const {
+    const auto found = std::ranges::find_if(
+        names, [&](const std::string& spelling) { return checkpoint_.find(spelling) != nullptr; });
+    if (found == names.end()) fail("{}: the tensor {} is missing", source_, name);
+    const TensorView& view = *checkpoint_.find(*found);
+    const std::string file = checkpoint_.file_of(*found).string();
+    check_shape(file, *found, view.shape, expected);
+    if (!is_floating(view.type))
+      fail("{}: {}: expected floating-point numbers, found {}", file, *found, attend::name(view.type));
+    return map_tensor(view, checkpoint_.owner_of(*found));
+  }
+
+  const Checkpoint& checkpoint_;
+  std::string_view prefix_;
+  const Adapter* adapter_;
+  std::string source_;
+  std::set<std::string> asked_;
+};
+
 }  // namespace
 
 Model::Model(const Family& family, Fields config, std::string architecture)
     : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
   if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
       family.architectures.end())
-    fail("{}: the architecture {} is not supported for {}; these are: {}", config_.source(), architecture_,
+    fail("{}: architectures: {} is not supported for {}; these are: {}", config_.source(), architecture_,
          family.model_type, fmt::join(family.architectures, ", "));
   const ModelSpec spec = family.spec(config_, architecture_);
   table_ = family.weights(spec);
@@ -95,22 +125,28 @@ Model::Model(const Family& family, Fields config, std::string architecture)
   }
 }
 
-Model Model::load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture) {
-  const Family& family = find_family(directory.model_type());
+Model Model::load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture,
+                  const Adapter* adapter) {
+  const Family& family = find_family(directory.config());
   const std::vector<std::string> named = directory.architectures();
   std::string chosen(architecture);
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
   Model model(family, directory.config(), chosen);
   model.generation_config_ = directory.generation_config();
   const Checkpoint checkpoint = directory.checkpoint();
-  model.set_weights(checkpoint, purpose);
+  try {
+    model.set_weights(checkpoint, purpose, adapter);
+  } catch (const Error& error) {
+    if (!named.empty() || !architecture.empty()) throw;
+    fail("{} (config.json says nothing of architectures, so it is read as {})", error.what(), chosen);
+  }
   // The packed copies do the work from here on; the file's pages need not stay in memory beside them.
   if (purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
   return model;
 }
 
 Model Model::fresh(const Fields& config, std::uint64_t seed) {
-  const Family& family = find_family(config.text({"model_type"}));
+  const Family& family = find_family(config);
   const std::vector<std::string> named = config.texts({"architectures"});
   Model model(family, config, named.empty() ? std::string(family.architectures.front()) : named.front());
   model.network_->initialize(seed);
@@ -119,34 +155,18 @@ Model Model::fresh(const Fields& config, std::uint64_t seed) {
   return model;
 }
 
-void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
+void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose, const Adapter* adapter) {
   at::NoGradGuard no_grad;
-  Finder finder(checkpoint, family_->prefix);
+  Reader reader(checkpoint, family_->prefix, adapter,
+                checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
+  const ModelSpec& spec = network_->spec();
+  const bool shared = (spec.language_model && !spec.language_model->untied) ||
+                      (network_->is_encoder_decoder() && spec.share_embeddings);
   for (auto& item : network_->named_parameters()) {
     Tensor& weight = item.value();
     const WeightSource source = find_source(table_, item.key());
     std::vector<Tensor> parts;
-    for (const std::string& name : source.names) {
-      Finder::Found found = finder.find(name);
-      for (const std::string& alias : source.aliases)
-        if (found.view == nullptr) found = finder.find(alias);
-      for (const std::string& alias : source.aliases) finder.accept(alias);
-      if (found.view == nullptr)
-        fail("{}: the tensor {} is missing",
-             checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string(),
-             name);
-      const std::string file = checkpoint.file_of(found.name).string();
-      const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
-      const auto& expected = source.shape.empty() ? plain : source.shape;
-      if (found.view->shape != expected)
-        fail("{}: {}: expected the shape {} (from config.json), found {}", file, found.name,
-             shape_text(expected), shape_text(found.view->shape));
-      const DType type = found.view->type;
-      if (type != DType::f32 && type != DType::f16 && type != DType::bf16 && type != DType::f64)
-        fail("{}: {}: expected floating-point numbers, found {}", file, found.name, attend::name(type));
-      const Tensor mapped = map_tensor(*found.view, checkpoint.mapping_of(found.name));
-      parts.push_back(to_ours(mapped.view(plain), source));
-    }
+    for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight, shared));
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
     if (purpose == Purpose::training && parts.size() == 1)
@@ -154,9 +174,10 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(purpose == Purpose::training && !source.frozen);
   }
+  if (adapter != nullptr) adapter->check_used();
   std::vector<std::string> unknown;
   for (const auto& [name, view] : checkpoint.tensors()) {
-    if (finder.was_asked(name)) continue;
+    if (reader.was_asked(name)) continue;
     bool known = false;
     for (const std::string& spelling : spellings(name, family_->prefix)) {
       for (const WeightName& row : table_) known = known || matches(row.checkpoint, spelling);
@@ -188,7 +209,7 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
 std::string Model::saved_name(const std::string& name) const {
   // transformers stores a model without a head without the prefix that tells body from head.
   const std::string prefix = std::string(family_->prefix) + ".";
-  const bool headless = !network_->language_model_head && !network_->scores;
+  const bool headless = !network_->language_model_head && !network_->scores && !network_->pixels;
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 

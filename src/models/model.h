@@ -10,6 +10,8 @@
 
 namespace attend {
 
+class Adapter;
+
 enum class Purpose {
   inference,  // weights are read-only and may lie in the mapped file; no gradients
   training,   // weights are our own and collect gradients
@@ -18,9 +20,10 @@ enum class Purpose {
 class Model {
  public:
   // Reads config.json and all weights. `architecture`: instead of the one the config names (a sentence
-  // embedding needs no head). Error for a missing or misshapen tensor, with file, name, expected and found;
-  // a warning for tensors nobody asked for.
-  static Model load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture = {});
+  // embedding needs no head); `adapter`: merged into the weights. Error for a missing or misshapen tensor,
+  // with file, name, expected and found; a warning for tensors nobody asked for.
+  static Model load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture = {},
+                    const Adapter* adapter = nullptr);
   // Random weights from `seed`.
   static Model fresh(const Fields& config, std::uint64_t seed);
 
@@ -42,7 +45,7 @@ class Model {
   using Pick = std::function<Tensor(const std::string& parameter, const Tensor& weight)>;
   std::map<std::string, Tensor> by_checkpoint_name(const Pick& pick, bool with_frozen) const;
   // Weights by checkpoint name into the network, as load() does.
-  void set_weights(const Checkpoint& checkpoint, Purpose purpose);
+  void set_weights(const Checkpoint& checkpoint, Purpose purpose, const Adapter* adapter = nullptr);
 
  private:
   Model(const Family& family, Fields config, std::string architecture);

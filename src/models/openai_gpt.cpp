@@ -15,14 +15,15 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   for (LayerSpec& layer : model.decoder->layers)
     layer.feed_forward.activation = gelu ? Activation::gelu_tanh : read_activation(config, {"afn"}, "gelu");
   model.language_model = gpt_head(config, architecture);
+  model.scores = gpt_scores(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.tokens_embed.weight", "decoder.embeddings.tokens"},
       {"transformer.positions_embed.weight", "decoder.embeddings.positions"},
@@ -36,8 +37,9 @@ std::vector<WeightName> weights(const ModelSpec&) {
       {theirs + "mlp.c_proj.weight", ours + "feed_forward.out.weight", conv1d},
       {theirs + "mlp.c_proj.bias", ours + "feed_forward.out.bias"},
       {theirs + "ln_2.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
   };
+  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
+  return table;
 }
 
 Json fresh_config(std::string_view) {
@@ -62,11 +64,13 @@ extern const Family openai_gpt;
 const Family openai_gpt = {
     .model_type = "openai-gpt",
     .prefix = "transformer",
-    .architectures = {"OpenAIGPTLMHeadModel", "OpenAIGPTModel"},
+    .architectures = {"OpenAIGPTLMHeadModel", "OpenAIGPTModel", "OpenAIGPTDoubleHeadsModel",
+                      "OpenAIGPTForSequenceClassification"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.h.{i}.attn.bias", "transformer.position_ids"},
-    .optional_fields = {"tie_word_embeddings"},
+    .optional_fields = {"tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
+                        "problem_type"},
     .presets = {"base"},
     .fresh_config = fresh_config,
 };

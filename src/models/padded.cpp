@@ -18,10 +18,13 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
     mask_ = at::ones(ids.sizes(), at::kBool);
     return;
   }
+  const char* mask_name = name.starts_with("decoder_") ? "decoder_attention_mask" : "attention_mask";
   if (mask.sizes() != ids.sizes())
-    fail("{}: expected a mask of shape [{}], found [{}]", name, fmt::join(ids.sizes(), ", "),
+    fail("{}: expected the shape [{}] of {}, found [{}]", mask_name, fmt::join(ids.sizes(), ", "), name,
          fmt::join(mask.sizes(), ", "));
   mask_ = mask.ne(0);
+  if (!mask.eq(mask_.to(mask.scalar_type())).all().item<bool>())
+    fail("{}: expected only 0 and 1, found other numbers", mask_name);
   if (!mask_.any(1).all().item<bool>()) fail("{}: the mask hides a whole sequence", name);
 }
 
@@ -62,6 +65,19 @@ VisibleRows Padded::spans() const {
   return visible;
 }
 
+Tensor Padded::rows_at(const Tensor& columns, const std::string& name) const {
+  if (columns.numel() != sequences() || !at::isIntegralType(columns.scalar_type(), false))
+    fail("{}: expected one column for each of {} texts, found {} of shape [{}]", name, sequences(),
+         toString(columns.scalar_type()), fmt::join(columns.sizes(), ", "));
+  const Tensor wanted = columns.reshape({-1}).to(at::kLong);
+  const bool inside = wanted.ge(0).logical_and(wanted.lt(length())).all().item<bool>();
+  if (!inside || !mask_.gather(1, wanted.unsqueeze(1)).all().item<bool>())
+    fail("{}: expected columns of 0 to {} that are not padding, found {}", name, length() - 1,
+         fmt::join(std::span(wanted.const_data_ptr<std::int64_t>(), wanted.numel()), ", "));
+  const Tensor rows = mask_.flatten().cumsum(0) - 1;
+  return rows.index_select(0, at::arange(sequences()) * length() + wanted);
+}
+
 Tensor Padded::unpad(const Tensor& padded) const {
   return padded.index({mask_}).contiguous();
 }
@@ -71,6 +87,11 @@ Tensor Padded::pad(const Tensor& rows) const {
   for (std::int64_t i = 1; i < rows.dim(); ++i) shape.push_back(rows.size(i));
   Tensor padded = at::zeros(shape, rows.options());
   return padded.index_put({mask_}, rows.detach());
+}
+
+Tensor Padded::spread(const Tensor& rows) const {
+  const Tensor real = mask_.flatten().nonzero().squeeze(1);
+  return at::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
 }
 
 void Padded::check(const Tensor& t, const std::string& name) const {
@@ -90,6 +111,19 @@ Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, co
         weights[b]);
   }
   return padded;
+}
+
+Tensor pad_own_weights(const std::vector<Tensor>& weights, const Padded& text) {
+  const std::int64_t before = weights.empty() ? 0 : weights[0].size(2) - weights[0].size(1);
+  if (before == 0) return pad_weights(weights, text, text);
+  std::vector<Tensor> own;
+  Tensor front = at::zeros({text.sequences(), weights[0].size(0), text.length(), before});
+  for (std::size_t b = 0; b < weights.size(); ++b) {
+    const auto n = static_cast<std::int64_t>(b);
+    own.push_back(weights[b].narrow(2, before, weights[b].size(1)));
+    front[n].index_copy_(1, text.columns(n), weights[b].narrow(2, 0, before));
+  }
+  return at::cat({front, pad_weights(own, text, text)}, 3);
 }
 
 }  // namespace attend

@@ -16,8 +16,10 @@ class Padded {
 
   // Positions count columns unless `positions` [B, L] or [1, L] says otherwise, as the originals do.
   TokenBatch batch(const Tensor& positions, const Tensor& types) const;
+  const Tensor& ids() const { return ids_; }
   Tensor unpad(const Tensor& padded) const;                    // [B, L, ...] -> [T, ...]
   Tensor pad(const Tensor& rows) const;                        // [T, ...] -> [B, L, ...], zero where not real
+  Tensor spread(const Tensor& rows) const;                     // [T, d] -> [B * L, d], differentiable
   void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
 
   // The same ids without padding: every position real.
@@ -27,6 +29,8 @@ class Padded {
 
   std::int64_t sequences() const { return mask_.size(0); }
   std::int64_t length() const { return mask_.size(1); }
+  // The row of column columns[b] of every sequence b: [B]. Error, with `name`, for a column that is not real.
+  Tensor rows_at(const Tensor& columns, const std::string& name) const;
   // The real columns of sequence b: [n] int64.
   Tensor columns(std::int64_t b) const { return mask_[b].nonzero().squeeze(1); }
 
@@ -36,5 +40,7 @@ class Padded {
 
 // Weights of each sequence [heads, Lq, Lk] -> [B, heads, Lq, Lk], zero where a query or key is not real.
 Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys);
+// Those of a text to itself; what lies before its first token (Transformer-XL's empty keys) stays in front.
+Tensor pad_own_weights(const std::vector<Tensor>& weights, const Padded& text);
 
 }  // namespace attend

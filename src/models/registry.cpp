@@ -6,6 +6,7 @@ namespace attend {
 
 #define ATTEND_FAMILIES(FAMILY) \
   FAMILY(albert)                \
+  FAMILY(attend_gpt3)           \
   FAMILY(bart)                  \
   FAMILY(bert)                  \
   FAMILY(big_bird)              \
@@ -23,6 +24,8 @@ namespace attend {
   FAMILY(roberta)               \
   FAMILY(t5)                    \
   FAMILY(transfo_xl)            \
+  FAMILY(vit)                   \
+  FAMILY(xlm)                   \
   FAMILY(xlm_roberta)           \
   FAMILY(xlnet)
 
@@ -35,13 +38,32 @@ std::span<const Family* const> families() {
   return all;
 }
 
+namespace {
+
+const Family* find(std::string_view model_type) {
+  for (const Family* family : families())
+    if (family->model_type == model_type) return family;
+  return nullptr;
+}
+
+std::string known() {
+  std::string names;
+  for (const Family* family : families())
+    names += (names.empty() ? "" : ", ") + std::string(family->model_type);
+  return names;
+}
+
+}  // namespace
+
 const Family& find_family(std::string_view model_type) {
-  std::string known;
-  for (const Family* family : families()) {
-    if (family->model_type == model_type) return *family;
-    known += (known.empty() ? "" : ", ") + std::string(family->model_type);
-  }
-  fail("the model type \"{}\" is not one that attend knows ({})", model_type, known);
+  if (const Family* family = find(model_type)) return *family;
+  fail("the model type \"{}\" is not one that attend knows ({})", model_type, known());
+}
+
+const Family& find_family(const Fields& config) {
+  const std::string model_type = config.text({"model_type"});
+  if (const Family* family = find(model_type)) return *family;
+  fail("{}: model_type: \"{}\" is not one that attend knows ({})", config.source(), model_type, known());
 }
 
 }  // namespace attend

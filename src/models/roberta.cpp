@@ -5,16 +5,18 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {
-    .vocabulary = 50265, .padding_id = 1, .norm_epsilon = 1e-12, .positions_after_padding = true};
+constexpr BertRelative relative = {.vocabulary = 50265,
+                                   .padding_id = 1,
+                                   .norm_epsilon = 1e-12,
+                                   .positions_after_padding = true,
+                                   .decodes = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  const StackSpec& stack = put_bert_stack(model, config, architecture, relative);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
-  if (architecture.ends_with("ForMaskedLM"))
-    model.language_model =
-        masked_language_model(config, Activation::gelu, model.encoder->layers.front().norm);
+  if (architecture.ends_with("ForMaskedLM") || model.decoder)
+    model.language_model = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
   // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
@@ -65,15 +67,16 @@ Family make_family(std::string_view model_type, const std::vector<std::string_vi
 extern const Family roberta, xlm_roberta;
 const Family roberta = make_family(
     "roberta",
-    {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
+    {"RobertaModel", "RobertaForMaskedLM", "RobertaForCausalLM", "RobertaForSequenceClassification",
      "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
     [](std::string_view) -> Json { return fresh_bert_config("roberta", "RobertaForMaskedLM", relative); });
-const Family xlm_roberta = make_family(
-    "xlm-roberta",
-    {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
-     "XLMRobertaForTokenClassification", "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
-    [](std::string_view) -> Json {
-      return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", relative);
-    });
+const Family xlm_roberta =
+    make_family("xlm-roberta",
+                {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForCausalLM",
+                 "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification",
+                 "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
+                [](std::string_view) -> Json {
+                  return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", relative);
+                });
 
 }  // namespace attend

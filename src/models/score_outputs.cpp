@@ -1,14 +1,9 @@
 #include "models/score_outputs.h"
 
+#include "models/forward_parts.h"
+
 namespace attend {
 namespace {
-
-using Tensors = std::map<std::string, Tensor>;
-
-Tensor find(const Tensors& inputs, std::string_view name) {
-  const auto found = inputs.find(std::string(name));
-  return found == inputs.end() ? Tensor() : found->second;
-}
 
 // scores [n, labels] against n label numbers; those equal to kIgnoredLabel do not count.
 Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view name) {
@@ -28,6 +23,61 @@ Tensor span_loss(const Tensor& start, const Tensor& end, const Tensor& starts, c
                                   at::Reduction::Mean, length);
   };
   return (loss(start, starts) + loss(end, ends)) / 2;
+}
+
+// The row of each text's last token whose id is not `padding`; its first where there is none.
+Tensor last_rows(const TokenBatch& batch, std::optional<std::int64_t> padding) {
+  const Offsets& offsets = batch.offsets;
+  if (!padding && offsets.count() > 1)
+    fail("without pad_token_id in config.json this model scores one text at a time, found {}",
+         offsets.count());
+  Tensor last = offsets.last_rows();
+  if (!padding) return last;
+  const auto ids = batch.ids.accessor<std::int64_t, 1>();
+  auto row = last.accessor<std::int64_t, 1>();
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    while (row[b] > offsets.begin(b) && ids[row[b]] == *padding) --row[b];
+    // Nothing but padding: the original then takes the first token.
+    if (ids[row[b]] == *padding) row[b] = offsets.begin(b);
+  }
+  return last;
+}
+
+// The decoder's row in the column where the encoder's input has its last token of this id.
+Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
+  const Tensor ends = rows.source->ids().eq(id), counts = ends.sum(1);
+  if (ends.sizes() != rows.layout.ids().sizes())
+    fail(
+        "decoder_input_ids: expected the shape [{}] of input_ids, whose end tokens are looked up, found [{}]",
+        fmt::join(ends.sizes(), ", "), fmt::join(rows.layout.ids().sizes(), ", "));
+  if (counts.min().item<std::int64_t>() == 0 || !counts.eq(counts[0]).all().item<bool>())
+    fail("input_ids: expected the same number of end tokens ({}), one at least, in every text", id);
+  const Tensor columns = at::arange(ends.size(1)).mul(ends).argmax(1);
+  return rows.layout.rows_at(columns, "the last end token");
+}
+
+// What the head reads: [B or T, d].
+Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRows& rows) {
+  const auto pick = [&](const Tensor& index) { return rows.hidden.index_select(0, index); };
+  switch (spec.input) {
+    case HeadInput::pooled:
+      return rows.pooled;
+    case HeadInput::every_token:
+      return rows.hidden;
+    case HeadInput::first_token:
+      return pick(rows.batch.offsets.first_rows());
+    case HeadInput::last_token:
+      return pick(last_rows(rows.batch, spec.token_id));
+    case HeadInput::end_token:
+      return pick(end_rows(rows, spec.token_id.value()));
+    case HeadInput::chosen_token: {
+      Tensor columns = find(inputs, "mc_token_ids");
+      if (!columns.defined())
+        columns = at::full({rows.layout.sequences()}, rows.layout.length() - 1, at::kLong);
+      return pick(rows.layout.rows_at(columns, "mc_token_ids"));
+    }
+  }
+  fail("unknown input of a head");
 }
 
 }  // namespace
@@ -61,10 +111,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
   const ScoreHeadSpec& spec = network->scores->spec();
   const std::string name(spec.output);
   const Tensor labels = find(inputs, spec.label_input);
-  Tensor read = rows.hidden;
-  if (spec.input == HeadInput::pooled) read = rows.pooled;
-  if (spec.input == HeadInput::first_token) read = rows.hidden.index_select(0, rows.offsets.first_rows());
-  const Tensor scores = network->scores(read, pass);  // [B or T, labels]
+  const Tensor scores = network->scores(read_rows(spec, inputs, rows), pass);  // [B or T, labels]
   switch (spec.kind) {
     case ScoreKind::sequence_classification:
       out[name] = scores;
@@ -74,7 +121,10 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       return labels.defined() ? label_loss(scores, labels, spec.label_input) : Tensor();
     case ScoreKind::multiple_choice:
       out[name] = scores.reshape({-1, rows.choices});  // [questions, choices]
-      return labels.defined() ? label_loss(out[name], labels, spec.label_input) : Tensor();
+      if (!labels.defined()) return {};
+      if (spec.loss == "loss") return label_loss(out[name], labels, spec.label_input);
+      out[std::string(spec.loss)] = label_loss(out[name], labels, spec.label_input);
+      return {};
     case ScoreKind::token_classification:
       out[name] = rows.layout.pad(scores);
       if (!labels.defined()) return {};

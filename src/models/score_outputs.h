@@ -13,15 +13,16 @@ namespace attend {
 struct ScoreRows {
   Tensor hidden, pooled;  // [T, d]; [B, d] or undefined
   const Padded& layout;
-  const Offsets& offsets;
-  std::int64_t choices;  // texts to a question, for multiple choice
+  const TokenBatch& batch;
+  std::int64_t choices = 1;        // texts to a question, for multiple choice
+  const Padded* source = nullptr;  // what the encoder read, where there are two stacks
 };
 
 // The names of the label inputs that go with this head.
 std::vector<std::string> label_inputs(const ScoreHeadSpec& spec);
 
-// Puts the scores into `out` and returns the loss, or nothing without labels. Error for labels of the wrong
-// shape or range.
+// Puts the scores into `out` and returns the loss, or nothing without labels or where the original only
+// reports it. Error for labels of the wrong shape or range.
 Tensor put_scores(std::map<std::string, Tensor>& out, const std::map<std::string, Tensor>& inputs,
                   Transformer& network, const ScoreRows& rows, Pass& pass);
 

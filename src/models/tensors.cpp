@@ -31,11 +31,11 @@ Tensor copy_tensor(const TensorView& view) {
   return tensor;
 }
 
-Tensor map_tensor(const TensorView& view, const MappedFile& file) {
+Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner) {
   if (reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0) return copy_tensor(view);
-  // The deleter's copy keeps the mapping alive as long as the tensor is.
+  // The deleter's copy keeps the owner alive as long as the tensor is.
   return at::from_blob(
-      const_cast<std::byte*>(view.data.data()), view.shape, [file](void*) {}, scalar_type(view.type));
+      const_cast<std::byte*>(view.data.data()), view.shape, [owner](void*) {}, scalar_type(view.type));
 }
 
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors) {

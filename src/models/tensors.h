@@ -9,9 +9,9 @@
 namespace attend {
 
 Tensor copy_tensor(const TensorView& view);
-// Lies in the mapped file and keeps it mapped; must not be written to. A copy where the file's alignment
+// Lies in the view's memory and keeps its owner; must not be written to. A copy where the file's alignment
 // does not suit the type.
-Tensor map_tensor(const TensorView& view, const MappedFile& file);
+Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner);
 
 // Whole files. Written complete or not at all; read as copies.
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);

@@ -93,7 +93,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "TransfoXLLMHeadModel") {
     if (!config.flag({"tie_word_embeddings"}, true))
       fail("{}: tie_word_embeddings: only true is supported", config.source());
-    model.language_model = LanguageModelHeadSpec{.transform = {}, .clusters = embeddings.clusters};
+    model.language_model = LanguageModelHeadSpec{
+        .transform = {}, .clusters = embeddings.clusters, .output = "prediction_scores"};
   }
   model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
   return model;

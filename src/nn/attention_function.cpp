@@ -249,6 +249,29 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return at::matmul(weights, heads(v)).transpose(0, 1).reshape({Lq, spec.heads * spec.head_size});
 }
 
+// Causal attention of one padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are
+// columns first to first + count - 1. Only a loss over padding needs it. As in GPT-2, padding gets the lowest
+// score there is, so that a row that may see nothing else sees all of it alike.
+Tensor padded_causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
+                               std::int64_t count, const AttentionCall& call) {
+  const auto& spec = call.spec;
+  const std::int64_t L = q.size(0);
+  const auto heads = [&](const Tensor& x) {
+    return x.reshape({L, spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
+  };
+  constexpr double lowest = std::numeric_limits<float>::lowest();
+  Tensor penalty = at::zeros({L, L}, q.options());
+  penalty.narrow(1, 0, first) += lowest;
+  penalty.narrow(1, first + count, L - first - count) += lowest;
+  if (spec.window > 0) penalty += at::full({L, L}, lowest, q.options()).tril(-spec.window);
+  penalty.masked_fill_(at::ones({L, L}, q.options().dtype(at::kBool)).triu(1),
+                       -std::numeric_limits<double>::infinity());
+  const Tensor weights =
+      at::softmax(at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale + penalty, -1);
+  if (call.weights) call.weights->push_back(weights.detach().narrow(2, first, count));
+  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({L, spec.heads * spec.head_size});
+}
+
 Tensor torch_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
   std::vector<Tensor> parts;
   if (call.weights) call.weights->clear();
@@ -274,6 +297,16 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
 
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call) {
+  if (visible && call.spec.causal) {
+    const Views views(packed, {}, call.spec.heads * call.spec.head_size);
+    std::vector<Tensor> parts;
+    if (call.weights) call.weights->clear();
+    for (std::int64_t b = 0; b < offsets.count(); ++b)
+      parts.push_back(padded_causal_attention(offsets.part(views.query, b), offsets.part(views.key, b),
+                                              offsets.part(views.value, b), visible->first[b],
+                                              visible->count[b], call));
+    return at::cat(parts);
+  }
   Layout layout = make_layout(offsets, offsets, {});
   if (visible) {
     layout.all_keys = false;

@@ -63,6 +63,8 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
     positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
   if (spec.mask_vector) mask = register_parameter("mask", at::zeros({spec.width}));
+  if (spec.languages > 0)
+    languages = register_parameter("languages", at::empty({spec.languages, spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
   if (spec.projected_width > 0 && !spec.clusters)
     projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
@@ -104,6 +106,10 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   check_range(batch.ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
   Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
+  if (spec_.types_are_tokens && batch.types.defined()) {
+    check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
+    x = x + at::embedding(tokens, batch.types, spec_.padding_id);
+  }
   if (spec_.scale != 1) x = x * spec_.scale;
   if (types.defined()) {
     if (batch.types.defined()) {
@@ -112,6 +118,10 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
     } else {
       x = x + types[0];
     }
+  }
+  if (languages.defined() && batch.languages.defined()) {
+    check_range(batch.languages, spec_.languages, "language", "");
+    x = x + at::embedding(languages, batch.languages);
   }
   if (positions.defined()) {
     // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.

@@ -30,6 +30,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
   Tensor types;      // [types, width], or undefined
   Tensor mask;       // [width], or undefined
+  Tensor languages;  // [languages, width], or undefined
 
  private:
   Tensor rows_of(const TokenBatch& batch) const;  // which row of `positions` each token gets: [T]

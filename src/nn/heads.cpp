@@ -36,23 +36,37 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, 
   return linear_cross_entropy(transform(hidden), weight_, bias_, labels, smoothing, packed_);
 }
 
-PoolerImpl::PoolerImpl(std::int64_t width) {
-  dense_ = register_module("dense", Linear(width, width));
+PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation)
+    : activation_(activation) {
+  dense_ = register_module("dense", Linear(width, pooled_width > 0 ? pooled_width : width));
 }
 
 Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
-  return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), Activation::tanh);
+  return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), activation_);
 }
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
-  if (spec.dense) dense_ = register_module("dense", Linear(width, width));
-  out_ = register_module("out", Linear(width, spec.labels));
+  const std::int64_t inner = spec.dense && spec.dense_width > 0 ? spec.dense_width : width;
+  if (spec.dense) dense_ = register_module("dense", Linear(width, inner));
+  out_ = register_module("out", Linear(inner, spec.labels, spec.bias));
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
   Tensor x = rows;
   if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), *spec_.dense);
   return out_(dropout(x, spec_.dropout, pass));
+}
+
+PixelHeadImpl::PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width) : spec_(spec) {
+  const std::int64_t pixels = spec.stride * spec.stride * spec.channels;
+  weight_ = register_parameter("weight", at::empty({pixels, width, 1, 1}));
+  bias_ = register_parameter("bias", at::zeros({pixels}));
+}
+
+Tensor PixelHeadImpl::forward(const Tensor& patches, std::int64_t rows, std::int64_t columns) {
+  const Tensor pixels = linear(patches.reshape({-1, patches.size(2)}), weight_.flatten(1), bias_, nullptr);
+  const Tensor planes = pixels.reshape({patches.size(0), rows, columns, -1}).permute({0, 3, 1, 2});
+  return at::pixel_shuffle(planes, spec_.stride);
 }
 
 }  // namespace attend

@@ -32,13 +32,14 @@ class LanguageModelHeadImpl : public torch::nn::Module {
 };
 TORCH_MODULE(LanguageModelHead);
 
-// tanh(W x + b) of each sequence's first token: [T, d] -> [B, d] (Devlin et al. 2018).
+// activation(W x + b) of each sequence's first token: [T, d] -> [B, pooled width] (Devlin et al. 2018).
 class PoolerImpl : public torch::nn::Module {
  public:
-  explicit PoolerImpl(std::int64_t width);
+  PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation);
   Tensor forward(const Tensor& hidden, const Offsets& offsets);
 
  private:
+  Activation activation_;
   Linear dense_{nullptr};
 };
 TORCH_MODULE(Pooler);
@@ -55,5 +56,19 @@ class ScoreHeadImpl : public torch::nn::Module {
   Linear dense_{nullptr}, out_{nullptr};
 };
 TORCH_MODULE(ScoreHead);
+
+// The pixels of an image from its patches' hidden states [B, rows * columns, d]: [B, channels, rows * stride,
+// columns * stride].
+class PixelHeadImpl : public torch::nn::Module {
+ public:
+  PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width);
+  Tensor forward(const Tensor& patches, std::int64_t rows, std::int64_t columns);
+  const PixelHeadSpec& spec() const { return spec_; }
+
+ private:
+  PixelHeadSpec spec_;
+  Tensor weight_, bias_;  // as a convolution's: [stride^2 channels, d, 1, 1]
+};
+TORCH_MODULE(PixelHead);
 
 }  // namespace attend

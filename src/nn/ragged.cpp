@@ -47,6 +47,7 @@ TokenBatch TokenBatch::to(at::Device device) const {
   moved.ids = ids.to(device);
   moved.positions = positions.to(device);
   if (types.defined()) moved.types = types.to(device);
+  if (languages.defined()) moved.languages = languages.to(device);
   return moved;
 }
 

@@ -48,6 +48,7 @@ struct TokenBatch {
   bool positions_given = false;                          // by a caller, not counted
   bool columns = false;                                  // positions are columns of a padded batch
   std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
+  Tensor languages = {};                                 // [T] int64, or undefined: none
 
   // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,

@@ -24,6 +24,7 @@ struct LearnedPositions {
   std::int64_t count = 512, offset = 0;
   // RoBERTa: tokens of this id are not counted and get the row before the first; -1: all count.
   std::int64_t skipped_id = -1;
+  bool trained = true;  // false: stored, but left as they are (XLM's sines)
 };
 
 // Fixed sines and cosines (Vaswani et al. 2017, section 3.5), laid out as [sin | cos].
@@ -49,11 +50,27 @@ struct ClusterSpec {
   std::int64_t divisor = 1;        // of the width, from each cluster to the next
 };
 
+// Images instead of tokens: each is cut into patches, and a patch is the vector that a matrix makes of its
+// pixels; a trained vector stands before them (Dosovitskiy et al. 2020, arXiv:2010.11929).
+struct PatchSpec {
+  std::int64_t channels = 3, height = 224, width = 224;  // of an image
+  std::int64_t patch_height = 16, patch_width = 16;
+  // A trained vector for patches that are hidden (Xie et al. 2021, arXiv:2111.09886).
+  bool mask_token = false;
+  double dropout = 0;
+
+  std::int64_t rows() const { return height / patch_height; }
+  std::int64_t columns() const { return width / patch_width; }
+};
+
 struct EmbeddingSpec {
   std::int64_t vocabulary = 0, width = 0;
   double scale = 1;  // of the token vectors: sqrt(width) in the original Transformer
   PositionSpec positions;
   std::int64_t types = 0;  // token types (BERT's segments); 0: none
+  // GPT: token types are tokens, whose vectors are added.
+  bool types_are_tokens = false;
+  std::int64_t languages = 0;  // XLM: a vector for the language of each token; 0: none
   // Looking up this id gives the vector but no gradient to it (torch's padding_idx); -1: none.
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm;
@@ -159,6 +176,7 @@ struct ConvolutionSpec {
 // Embeddings and layers: an encoder, or a decoder (causal, with or without cross-attention).
 struct StackSpec {
   EmbeddingSpec embeddings;
+  std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm;
   double final_dropout = 0;
@@ -168,6 +186,10 @@ struct StackSpec {
   std::vector<std::int64_t> weights_of;
   // A hidden state is reported behind every so many layers.
   std::int64_t layers_per_state = 1;
+  bool norm_in_states = true;  // the last of them is behind the final norm
+  // XLM: hidden states of padding are zero, and without a mask a text is as long as it has tokens that are no
+  // padding.
+  bool padding_is_zero = false;
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
@@ -184,13 +206,21 @@ struct LanguageModelHeadSpec {
   bool bias = false, untied = false;
   double scale = 1;  // of the hidden states (T5's tied head)
   std::optional<ClusterSpec> clusters;
+  std::string_view output = "logits";  // what transformers calls the result
 };
 
 // What the labels of a classification are: decides the loss.
 enum class ProblemType { regression, single_label, multi_label };
 
 // What a score head reads of the last hidden states.
-enum class HeadInput { pooled, first_token, every_token };
+enum class HeadInput {
+  pooled,
+  first_token,
+  last_token,    // the last that is not ScoreHeadSpec::token_id (GPT)
+  end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
+  chosen_token,  // where the input mc_token_ids says
+  every_token
+};
 
 // What its scores mean.
 enum class ScoreKind {
@@ -207,11 +237,19 @@ struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense;
+  std::int64_t dense_width = 0;  // of its result; 0: that of its input
   std::int64_t labels = 2;
-  std::optional<ProblemType> problem;     // absent: from the labels, as the original infers it
-  double dense_dropout = 0, dropout = 0;  // before the one matrix and before the other
-  // What transformers calls the result and the labels.
-  std::string_view output = "logits", label_input = "labels";
+  bool bias = true;                           // of the last matrix
+  std::optional<std::int64_t> token_id = {};  // for HeadInput
+  std::optional<ProblemType> problem;         // absent: from the labels, as the original infers it
+  double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
+  // What transformers calls the result, the labels and the loss; one of another name is only reported.
+  std::string_view output = "logits", label_input = "labels", loss = "loss";
+};
+
+// Every patch's pixels from its hidden state, for images with hidden patches.
+struct PixelHeadSpec {
+  std::int64_t channels = 3, stride = 16;  // so many pixels high and wide is what a patch becomes
 };
 
 // How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's
@@ -222,10 +260,13 @@ enum class Initialization { normal, xavier, fan_in };
 struct ModelSpec {
   std::optional<StackSpec> encoder, decoder;  // one of them or both
   bool share_embeddings = true;               // encoder and decoder use one embedding matrix
-  bool pooler = false;                        // BERT's tanh layer over the first token
+  bool pooler = false;                        // BERT's layer over the first token
+  Activation pooler_activation = Activation::tanh;
+  std::int64_t pooled_width = 0;  // of its result; 0: that of its input
   // Both in BERT's pretraining.
   std::optional<LanguageModelHeadSpec> language_model;
   std::optional<ScoreHeadSpec> scores;
+  std::optional<PixelHeadSpec> pixels = {};
   Initialization initialization = Initialization::normal;
   double initializer_range = 0.02;  // standard deviation of the normal distribution
   bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has

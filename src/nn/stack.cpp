@@ -59,7 +59,10 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
 }
 
 StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
-  embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
+  if (spec.patches)
+    patches = register_module("patches", PatchEmbeddings(*spec.patches, spec.embeddings.width));
+  else
+    embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
   if (!std::holds_alternative<std::monostate>(spec.distances)) {
     const AttentionSpec& attention = spec.layers.front().self_attention;
     distances_ = register_module("distances",
@@ -83,38 +86,43 @@ LayerImpl& StackImpl::layer(std::size_t i) {
 
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
-  const bool keep_hidden = capture && pass.capture->hidden_states;
-  const bool keep_weights = capture && pass.capture->attentions;
-  Tensor x = embeddings(batch, pass);  // [T, d]
+  const Tensor x = embeddings(batch, pass);  // [T, d]
+  LayerContext context{batch.offsets, pass, memory, cache, batch.visible.get(), batch.positions};
+  context.types = batch.types;
+  return run_layers(x, context, capture);
+}
+
+Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
+  const Tensor x = patches(images, pass);  // [T, d]
+  const std::int64_t count = images.pixels.size(0);
+  const Offsets offsets(std::vector<std::int64_t>(count, x.size(0) / count));
+  return run_layers(x, {offsets, pass}, capture);
+}
+
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, Capture::Stack* capture) {
+  const Capture* wanted = context.pass.capture;
+  const bool keep_hidden = capture && wanted->hidden_states, keep_weights = capture && wanted->attentions;
   DistanceTable distances;
-  if (distances_)
-    distances =
-        distances_(spec_.layers.front().self_attention.empty_keys + longest_keys(batch.offsets, cache), x);
-  LayerContext context{batch.offsets,
-                       pass,
-                       memory,
-                       cache,
-                       batch.visible.get(),
-                       batch.positions,
-                       distances_ ? &distances : nullptr,
-                       batch.types,
-                       0,
-                       nullptr,
-                       nullptr};
+  if (distances_) {
+    const std::int64_t keys = longest_keys(context.offsets, context.cache);
+    distances = distances_(spec_.layers.front().self_attention.empty_keys + keys, x);
+    context.distances = &distances;
+  }
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
     if (keep_weights) {
       context.self_weights = &capture->self_attentions.emplace_back();
-      if (memory) context.cross_weights = &capture->cross_attentions.emplace_back();
+      if (context.memory) context.cross_weights = &capture->cross_attentions.emplace_back();
     }
     const Tensor in = x;
     x = layer(i).forward(in, context);
-    if (i == 0 && convolution_) x = convolution_(in, x, batch.offsets, pass);
+    if (i == 0 && convolution_) x = convolution_(in, x, context.offsets, context.pass);
   }
-  if (final_norm_) x = dropout(final_norm_(x), spec_.final_dropout, pass);
-  if (keep_hidden) capture->hidden.push_back(x);
+  if (keep_hidden && !spec_.norm_in_states) capture->hidden.push_back(x);
+  if (final_norm_) x = dropout(final_norm_(x), spec_.final_dropout, context.pass);
+  if (keep_hidden && spec_.norm_in_states) capture->hidden.push_back(x);
   return x;
 }
 

@@ -5,6 +5,7 @@
 #include "nn/convolution.h"
 #include "nn/embeddings.h"
 #include "nn/feed_forward.h"
+#include "nn/patch_embeddings.h"
 
 namespace attend {
 
@@ -58,15 +59,21 @@ class StackImpl : public torch::nn::Module {
   // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend).
   Tensor forward(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                  const CacheUse* cache = nullptr, Capture::Stack* capture = nullptr);
+  // The same for images, whose patches are the rows.
+  Tensor forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture = nullptr);
 
   // The keys and values of an encoder's result for every layer's cross-attention.
   Memory remember(const Tensor& encoded, const Offsets& offsets);
 
   const StackSpec& spec() const { return spec_; }
+  // One of the two.
   Embeddings embeddings{nullptr};
+  PatchEmbeddings patches{nullptr};
 
  private:
   LayerImpl& layer(std::size_t i);
+  // All that comes behind the embeddings x [T, d].
+  Tensor run_layers(Tensor x, LayerContext context, Capture::Stack* capture);
 
   StackSpec spec_;
   Distances distances_{nullptr};

@@ -12,15 +12,21 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
         Stack(*spec.decoder, encoder && spec.share_embeddings ? encoder->embeddings->tokens : Tensor()));
   Stack& top = decoder ? decoder : encoder;
   const std::int64_t width = top->spec().width();
-  if (spec.pooler) pooler = register_module("pooler", Pooler(width));
+  if (spec.pooler)
+    pooler = register_module("pooler", Pooler(width, spec.pooled_width, spec.pooler_activation));
   if (spec.language_model)
     language_model_head =
         register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings));
   if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
+  if (spec.pixels) pixels = register_module("pixels", PixelHead(*spec.pixels, width));
 }
 
 Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass) {
   return encoder->forward(batch, pass, nullptr, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
+}
+
+Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
+  return encoder->forward(images, pass, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
 Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory* memory,

@@ -17,8 +17,11 @@ class TransformerImpl : public torch::nn::Module {
   at::Device device() const { return parameters().front().device(); }
   bool is_encoder_decoder() const { return spec_.encoder && spec_.decoder; }
 
+  bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }
+
   // [T] ids -> [T, d].
   Tensor encode(const TokenBatch& batch, Pass& pass);
+  Tensor encode(const ImageBatch& images, Pass& pass);
   // What decode() reads of an encoded batch.
   Memory remember(const Tensor& encoded, const Offsets& offsets) {
     return decoder->remember(encoded, offsets);
@@ -37,6 +40,7 @@ class TransformerImpl : public torch::nn::Module {
   Pooler pooler{nullptr};
   LanguageModelHead language_model_head{nullptr};
   ScoreHead scores{nullptr};
+  PixelHead pixels{nullptr};
 
  private:
   std::int64_t head_size() const;

@@ -89,6 +89,7 @@ BenchResult bench(const BenchOptions& options) {
   const Model model =
       Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
+  if (network->reads_images()) fail("{}: expected a model of text", options.model.string());
   const StackSpec& reader = network->encoder ? *network->spec().encoder : *network->spec().decoder;
   const Sequences sequences = random_sequences(options, reader.embeddings.vocabulary);
 

@@ -40,8 +40,8 @@ struct Embedder::State {
   explicit State(const ModelDirectory& directory)
       : model(Model::load(directory, Purpose::inference, base_architecture(directory))),
         tokenizer(Tokenizer::from_file(directory.path())) {
-    if (!model.network()->encoder || model.network()->decoder)
-      fail("{}: expected an encoder such as BERT, found {}", directory.path().string(),
+    if (!model.network()->encoder || model.network()->decoder || model.network()->reads_images())
+      fail("{}: expected an encoder of text such as BERT, found {}", directory.path().string(),
            directory.model_type());
     pooling = directory.sentence_pooling().value_or(SentencePooling{});
     const std::int64_t most = model.network()->encoder->embeddings->max_positions();

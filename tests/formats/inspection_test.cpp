@@ -92,8 +92,8 @@ TEST_F(InspectionTest, RemarksOnWhatIsUnusual) {
                      "the weights are quantized (quantization_config)", "no tensor has vocab_size (2) rows",
                      "the tokenizer knows 3 tokens, more than vocab_size (2)",
                      "model.safetensors is read, model.safetensors.index.json beside it is not",
-                     "pytorch_model.bin, a pickle, is not read",
-                     "there is an adapter (adapter_config.json), which is not applied",
+                     "pytorch_model.bin is not read, there is a model.safetensors",
+                     "there is an adapter (adapter_config.json), which --adapter applies",
                      "tensor \"empty\" is empty", "config.json says float16, the tensors are F32"}));
 }
 

@@ -128,13 +128,16 @@ TEST_F(ModelDirectoryTest, NoShardLiesOutside) {
   }
 }
 
-TEST_F(ModelDirectoryTest, ExplainsThatPicklesAreNotRead) {
-  EXPECT_EQ(checkpoint_error(),
-            path().string() + ": there is no model.safetensors and no model.safetensors.index.json in it");
+TEST_F(ModelDirectoryTest, ReadsPicklesOnlyWithoutSafetensors) {
+  EXPECT_EQ(checkpoint_error(), path().string() +
+                                    ": there is no model.safetensors in it, no pytorch_model.bin "
+                                    "and no index of either");
+  write("pytorch_model.bin.index.json", R"({"weight_map": {"a": "one.bin"}})");
+  EXPECT_TRUE(contains(checkpoint_error(), "one.bin"));
   write("pytorch_model.bin", "PK");
-  const std::string message = checkpoint_error();
-  EXPECT_TRUE(contains(message, "the weights are a pickle (pytorch_model.bin)"));
-  EXPECT_TRUE(contains(message, "save_pretrained(DIRECTORY, safe_serialization=True)"));
+  EXPECT_TRUE(contains(checkpoint_error(), "pytorch_model.bin: byte 1 of the pickle"));
+  write_weights("model.safetensors", {"a"});
+  EXPECT_EQ(Checkpoint::open(path()).files().size(), 1u);
 }
 
 constexpr const char* mean_modules = R"([

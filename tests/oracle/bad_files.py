@@ -159,7 +159,8 @@ FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, nonsense
     ("bert", "attention_probs_dropout_prob", [2, {}]),
     ("bert", "hidden_act", ["wobble", 7, ""]),
     ("bert", "position_embedding_type", ["relative_key", "spiral", 3]),  # the first is real, but not ours yet
-    ("bert", "is_decoder", [True, "yes"]),  # a decoder would attend causally: not ours yet
+    ("bert", "is_decoder", ["yes", 2]),
+    ("bert", "add_cross_attention", [True]),  # not ours yet
     ("bert", "tie_word_embeddings", ["no", 3]),
     ("bert", "problem_type", ["guesswork", 5]),
     ("bert", "id2label", [[], 3]),

@@ -44,6 +44,11 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["marian", "marian-unequal", "marian-unscaled", "marian-separate"],
         {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True},
     ),
+    "bert": (["bert-lmhead-model"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "roberta": (["roberta-causal-lm"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "electra": (["electra-causal-lm"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "openai-gpt": (["openai-gpt"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "ctrl": (["ctrl"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "gpt_neo": (["gpt-neo"], {"embedding": 0.5, "gain": 2.0}),
     "gptj": (["gptj", "gptj-all-rotated"], {"embedding": 0.5, "gain": 3.0}),
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
@@ -85,7 +90,8 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
     pick = random.Random(seed)
     ids = range(2, config.vocab_size - 1)
     padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}  # GPT-2 has none of its own
-    several = {"eos_token_id": [config.eos_token_id, *pick.sample(ids, config.vocab_size // 15)]}
+    own = [] if config.eos_token_id is None else [config.eos_token_id]
+    several = {"eos_token_id": [*own, *pick.sample(ids, config.vocab_size // 15)]}
     processors: list[Settings] = [
         {"repetition_penalty": 1.3},
         {"no_repeat_ngram_size": 2},
@@ -164,7 +170,7 @@ def describe(original: Original, inputs: Tensors, wanted: Tensors, got: Tensors,
     prompt = 1 if original.model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
     new = wanted["sequences"][:, prompt:]
     eos = settings.get("eos_token_id", original.model.generation_config.eos_token_id)
-    ended = torch.isin(new[:, :-1], torch.tensor(eos)).any(1).sum().item()
+    ended = torch.isin(new[:, :-1], torch.tensor([] if eos is None else eos)).any(1).sum().item()
     ours, wanted_scores = got.get("sequences_scores"), wanted.get("sequences_scores")
     error = "-"
     if ours is not None and wanted_scores is not None and ours.shape == wanted_scores.shape:

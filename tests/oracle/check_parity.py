@@ -39,8 +39,10 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
             with TemporaryDirectory() as folder:
                 directory = Path(folder)
                 make_model(name, seed, directory)
-                original, exact = Original.load(directory), Original.load(directory, torch.float64)
-                for layout in layouts_of(CASES[name].family, CASES[name].head):
+                # Transformer-XL's original masks in float32 only.
+                double = torch.float32 if CASES[name].family == "transfo-xl" else torch.float64
+                original, exact = Original.load(directory), Original.load(directory, double)
+                for layout in layouts_of(CASES[name].family, CASES[name].head, "causal" in CASES[name].settings):
                     inputs = make_inputs(original.model.config, layout, seed)
                     gradients = has_loss(inputs)
                     wanted = original.run(inputs, gradients=gradients)
@@ -50,7 +52,7 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
                     except AttendFailed as error:
                         table.row([*cells, "-", "-", "-"], True, [str(error)])
                         continue
-                    findings = compare(wanted, got, exact.run(inputs, gradients=gradients))
+                    findings = compare(wanted, got, wanted | exact.run(inputs, gradients=gradients))
                     bad = [str(finding) for finding in findings if finding.failed]
                     noise = sum(f.noise for f in findings)
                     table.row([*cells, worst(findings, False), worst(findings, True), noise], bool(bad), bad)
@@ -60,17 +62,26 @@ def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
 def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
     """Right padding, lengths from 1 to `longest`, no labels."""
     config = maker.config
+    if config.model_type == "vit":
+        image = maker.images()["pixel_values"][:1]
+        return {"pixel_values": image + torch.randn((rows, *image.shape[1:]), generator=maker.generator)}
 
     def part(prefix: str) -> Tensors:
         mask = maker.mask(rows, longest, "right")
-        ids = maker.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
+        ids = maker.ids(tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
+    if config.is_encoder_decoder and config.architectures[0].endswith("ForSequenceClassification"):
+        source = part("")  # the decoder reads the same, and is scored where a text ends
+        ends = maker.make_decoder_inputs(source["input_ids"], source["attention_mask"])["input_ids"]
+        return source | {"input_ids": ends}
     return part("") | (part("decoder_") if is_paired(config) else {})
 
 
 def alone(inputs: Tensors, row: int) -> Tensors:
     """One row without its padding, and without a mask."""
+    if "pixel_values" in inputs:
+        return {"pixel_values": inputs["pixel_values"][row : row + 1].contiguous()}
     single = {}
     for prefix in ("", "decoder_"):
         if f"{prefix}input_ids" in inputs:
@@ -81,10 +92,12 @@ def alone(inputs: Tensors, row: int) -> Tensors:
 
 def batch_output(head: str) -> str:
     """The output that a sentence alone and in a batch is compared by."""
-    if head.endswith("ForQuestionAnswering"):
+    if "ForQuestionAnswering" in head:
         return "start_logits"
     if head.endswith("ForPreTraining") and not head.startswith("Electra"):
         return "prediction_logits"
+    if head.endswith("ForMaskedImageModeling"):
+        return "reconstruction"
     return "last_hidden_state" if "For" not in head and "LMHead" not in head and "MT" not in head else "logits"
 
 
@@ -148,7 +161,7 @@ def main() -> int:
     forward = check_forward(attend, names, options.seeds)
     print()
     heads = {  # the first case of each head; choices have no sentence of their own
-        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith("MultipleChoice")
+        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(("MultipleChoice", "DoubleHeadsModel"))
     }
     batch = check_batch(attend, sorted(heads.values()), options.seeds)
     print()

@@ -2,9 +2,10 @@
 
     python check_roundtrip.py MODEL_DIRECTORY --attend build/release/attend
     python check_roundtrip.py MODEL_DIRECTORY --attend build/release/attend --texts some.txt --target-texts other.txt
+    python check_roundtrip.py --fresh --attend build/release/attend
     python check_roundtrip.py --self-test
 
-For what `attend train` and `attend init` made, of any family.
+For what `attend train` and `attend init` made, of any family. `--fresh`: a small fresh model of every family.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from check_generation import differences, original_generate
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
-from forward import IGNORED, Original
+from forward import IGNORED, Original, make_inputs
 from models import make_model
 from stand_in import Spoiled, StandIn
 
@@ -105,6 +106,49 @@ def check(attend: Runner, directory: Path, texts: list[str], target_texts: list[
     return table
 
 
+BERT_SIZES = "vocab_size=101 hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50"
+GPT_SIZES = "vocab_size=101 n_embd=36 n_layer=2 n_head=3 n_positions=40"
+PAIR_SIZES = " ".join(
+    f"{stack}_{name}" for stack in ("encoder", "decoder") for name in ("layers=2", "attention_heads=3", "ffn_dim=50")
+)
+FRESH = {  # family: fields that make its usual preset small
+    **{family: BERT_SIZES for family in ("bert", "roberta", "xlm-roberta")},
+    **{family: f"{BERT_SIZES} embedding_size=30" for family in ("electra", "albert")},
+    "distilbert": "vocab_size=101 dim=36 n_layers=2 n_heads=3 hidden_dim=50",
+    "gpt2": GPT_SIZES,
+    "openai-gpt": GPT_SIZES,
+    "ctrl": f"{GPT_SIZES} dff=50",
+    "gptj": f"{GPT_SIZES} rotary_dim=4",
+    "gpt_neo": 'vocab_size=101 hidden_size=36 num_layers=2 num_heads=3 attention_types=[[["global","local"],1]]',
+    **{f: f"vocab_size=101 d_model=36 pad_token_id=1 {PAIR_SIZES}" for f in ("bart", "m2m_100")},
+    "marian": f"vocab_size=101 d_model=36 pad_token_id=100 decoder_start_token_id=100 eos_token_id=0 {PAIR_SIZES}",
+    "vit": "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4",
+    "xlm": "vocab_size=101 emb_dim=36 n_layers=2 n_heads=3 n_langs=3",
+}
+
+
+def check_fresh(attend: Attend) -> Table:
+    """What a fresh model of every family computes in transformers, which must miss and ignore nothing."""
+    table = Table([("family", 12), ("tensors", 7), ("value", 8)])
+    for family, fields in FRESH.items():
+        with TemporaryDirectory() as folder:
+            directory = Path(folder) / family
+            settings = [part for field in fields.split() for part in ("--set", field)]
+            try:
+                attend.run("init", family, directory, "--seed", "3", *settings)
+                original = Original.load(directory)  # refuses missing and unexpected tensors
+                layout = "plain" if family == "vit" else "right"
+                inputs = make_inputs(original.model.config, layout, 0)
+                findings = compare(original.run(inputs, gradients=True), attend.forward(directory, inputs, gradients=True),
+                                   Original.load(directory, torch.float64).run(inputs, gradients=True))  # fmt: skip
+            except (AttendFailed, RuntimeError) as error:
+                table.row([family, "-", "-"], True, [str(error)])
+                continue
+            bad = [str(f) for f in findings if f.failed]
+            table.row([family, len(original.names), f"{max(f.error for f in findings if not f.noise):.1e}"], bool(bad), bad)
+    return table
+
+
 def make_directory(directory: Path) -> None:
     """A Marian directory with a byte-level BPE tokenizer, as attend writes them, made by the original's own parts."""
     make_model("marian", 0, directory)
@@ -122,6 +166,7 @@ def main() -> int:
     parser.add_argument("--attend", type=Path, help="the command to check")
     parser.add_argument("--texts", type=Path, help="one a line, instead of a few of our own")
     parser.add_argument("--target-texts", type=Path, help="their translations; as many lines")
+    parser.add_argument("--fresh", action="store_true", help="a fresh model of every family, without a tokenizer")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
     if options.self_test:
@@ -132,6 +177,8 @@ def main() -> int:
         good = passing.rows == 4 and not passing.failures and failing.rows == failing.failures
         print("self-test", "passed" if good else "FAILED")
         return 0 if good else 1
+    if options.fresh and options.attend is not None:
+        return check_fresh(Attend(options.attend.resolve())).status()
     if options.attend is None or options.model is None:
         parser.error("a model and --attend, or --self-test, are needed")
     texts = options.texts.read_text().rstrip("\n").split("\n") if options.texts else TEXTS

@@ -20,30 +20,41 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, load_model
+from models import BERT_LIKE, GPT_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
-# too, as the original does); `targets` gives Marian only labels, from which it makes the decoder's inputs.
+# too, as the original does); `types` has token types, which GPT takes for tokens; `lengths` are XLM's instead of a mask; `larger` images
+# than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
-    "gpt2": ["right", "left", "positions", "plain", "single"],
-    **{family: ["right", "left", "positions", "plain", "single"] for family in ("gpt_neo", "gptj", "openai-gpt", "ctrl")},
+    **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
+    "xlm": ["right", "left", "types", "lengths", "plain", "single"],
+    "vit": ["plain", "larger", "single"],
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100", "t5")},
     "xlnet": ENCODER_LAYOUTS,
+    "transfo-xl": ["plain", "single"],  # knows no padding
+    "big_bird": ["plain", "single"],  # the original's result depends on the padded length, attend's does not
 }
 
 
-def layouts_of(family: str, head: str) -> list[str]:
+def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not, and
     without a head there are no labels to make targets of."""
+    if head.startswith("Deberta") and head.endswith("ForQuestionAnswering"):
+        return ["plain", "single"]  # its padding attends to padding, and the loss of spans counts it
     if head == "T5Model":
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
-    pooled = family in BERT_LIKE and not head.endswith(("ForMaskedLM", "ForTokenClassification", "ForQuestionAnswering"))
-    return [layout for layout in LAYOUTS[family] if not (pooled and layout == "left")]
+    of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
+    pooled = family in BERT_LIKE and not head.endswith(of_tokens)
+    # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
+    # something else; attend does as GPT-2 and GPT-Neo.
+    pooled |= family == "xlm" and (head.endswith(("Classification", "Choice")) or causal)
+    pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering")
+    return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
 
 def is_paired(config: Any) -> bool:
@@ -86,7 +97,7 @@ class InputMaker:
         keep = self.integers(0, 2, tuple(mask.shape)).bool()
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
-        if self.config.model_type in ("gpt2", "gpt_neo", "gptj", "openai-gpt", "ctrl"):
+        if self.config.model_type in (*GPT_LIKE, "transfo-xl") or self.config.is_decoder:
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)
@@ -101,20 +112,50 @@ class InputMaker:
             return torch.randn(shape, generator=self.generator)
         return self.integers(0, count, (rows,))
 
+    def ids(self, shape: tuple[int, ...]) -> torch.Tensor:
+        """Any, the padding id too, except where the model would take it for padding although there is a mask."""
+        ids = self.integers(0, self.config.vocab_size, shape)
+        return ids.masked_fill(ids == self.config.pad_index, 0) if self.config.model_type == "xlm" else ids
+
+    def images(self) -> Tensors:
+        config, layout = self.config, self.layout
+        rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
+        size, patch = (n if isinstance(n, list) else [n, n] for n in (config.image_size, config.patch_size))
+        if layout == "larger" and size[0] == size[1]:  # the original interpolates squares only
+            size = [size[0] + 5, size[1] + 5]
+        pixels = torch.randn((rows, config.num_channels, *size), generator=self.generator)
+        head = config.architectures[0]
+        if head.endswith("ForImageClassification") and layout != "single":
+            return {"pixel_values": pixels, "labels": self.sentence_labels(rows)}
+        if head.endswith("ForMaskedImageModeling") and layout == "plain":
+            pixels = pixels[:, :, : size[0] // patch[0] * patch[0], : size[1] // patch[1] * patch[1]]
+            patches = (size[0] // patch[0]) * (size[1] // patch[1])
+            hidden = self.integers(0, 2, (rows, patches)).bool()
+            return {"pixel_values": pixels.contiguous(), "bool_masked_pos": hidden}
+        return {"pixel_values": pixels}
+
     def make(self) -> Tensors:
         config, layout = self.config, self.layout
+        if config.model_type == "vit":
+            return self.images()
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
         longest = int(self.integers(5, min(18, self.positions()) + 1, (1,)))
         pad = config.pad_token_id or 0
         mask = self.mask(rows, longest, layout)
-        ids = self.integers(0, config.vocab_size, tuple(mask.shape))  # the padding id too may be a real token
-        inputs = {"input_ids": ids.masked_fill(mask == 0, pad)}
-        if layout not in ("plain", "single"):
+        inputs = {"input_ids": self.ids(tuple(mask.shape)).masked_fill(mask == 0, pad)}
+        if layout == "lengths":
+            inputs["lengths"] = mask.sum(1)
+        elif layout not in ("plain", "single"):
             inputs["attention_mask"] = mask
+        if config.model_type == "xlm" and layout != "plain" and config.n_langs > 1:
+            inputs["langs"] = self.integers(0, config.n_langs, tuple(mask.shape))
         if layout == "positions":
             inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
         if is_paired(config):
-            return inputs | self.make_targets(rows)
+            predicts = config.architectures[0].endswith(("ForConditionalGeneration", "MTModel", "T5Model"))
+            return inputs | (self.make_targets(rows) if predicts else self.make_decoder_inputs(inputs["input_ids"], mask))
+        if layout == "types":  # which are tokens here
+            inputs["token_type_ids"] = self.integers(0, config.vocab_size, tuple(mask.shape)) * mask
         types = 3 if config.model_type == "xlnet" else getattr(config, "type_vocab_size", 0)
         # Without them transformers 4.57 makes zeros on a device that is none, for DeBERTa with types.
         if types > 0 and (layout != "plain" or config.model_type.startswith("deberta")):
@@ -123,17 +164,24 @@ class InputMaker:
             inputs |= self.labels(config.architectures[0], mask)
         if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
             inputs = {n: t if n == "labels" else t[None] for n, t in inputs.items()}
+        if config.architectures[0].endswith("DoubleHeadsModel"):  # likewise, but GPT takes no masks by choice
+            flat = ("attention_mask", "position_ids", "mc_labels")
+            inputs = {n: t if n in flat else t[None] for n, t in inputs.items()}
         return inputs
 
     def labels(self, head: str, mask: torch.Tensor) -> Tensors:
         """What goes with the head, of the architecture's name."""
         rows, vocabulary = mask.shape[0], self.config.vocab_size
         kind = head[head.find("For") :] if "For" in head else head
+        if kind.endswith("DoubleHeadsModel"):
+            last = (mask * torch.arange(mask.shape[1])).argmax(1)
+            scored = {"mc_token_ids": last, "mc_labels": self.integers(0, rows, (1,))}
+            return scored | {"labels": self.token_labels(mask, vocabulary)}
         if kind == "ForSequenceClassification":
             return {"labels": self.sentence_labels(rows)}
         if kind == "ForTokenClassification":
             return {"labels": self.token_labels(mask, self.config.num_labels)}
-        if kind == "ForQuestionAnswering":
+        if kind in ("ForQuestionAnswering", "ForQuestionAnsweringSimple"):
             ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
             for positions in ends.values():
                 positions[0] %= mask.shape[1]  # beyond the text a position does not count; one has to
@@ -148,6 +196,20 @@ class InputMaker:
             second = "sentence_order_label" if self.config.model_type == "albert" else "next_sentence_label"
             return {"labels": self.token_labels(mask, vocabulary), second: self.integers(0, 2, (rows,))}
         return {} if head.endswith("Model") and "LMHead" not in head else {"labels": self.token_labels(mask, vocabulary)}
+
+    def make_decoder_inputs(self, source: torch.Tensor, source_mask: torch.Tensor) -> Tensors:
+        """For a decoder that predicts no tokens. Without ids of its own it reads the encoder's."""
+        config, layout, head = self.config, self.layout, self.config.architectures[0]
+        inputs, mask = {}, torch.ones_like(source)
+        if head.endswith("ForSequenceClassification"):  # every text ends once, where the decoder is scored
+            source = source.masked_fill(source == config.eos_token_id, config.eos_token_id + 1)
+            last = (source_mask * torch.arange(1, source.shape[1] + 1)).argmax(1, keepdim=True)
+            inputs["input_ids"] = source.scatter(1, last, config.eos_token_id)
+        elif layout in ("right", "left"):
+            mask = self.mask(source.shape[0], int(self.integers(3, 12, (1,))), layout)
+            ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
+            inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
+        return inputs | ({} if layout == "single" else self.labels(head, mask))
 
     def make_targets(self, rows: int) -> Tensors:
         config, layout = self.config, self.layout
@@ -192,13 +254,22 @@ class Original:
 
     def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
         dtype = next(self.model.parameters()).dtype
-        given = {name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()}
+        given: dict[str, Any] = {
+            name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
+        }
         self.model.zero_grad()
+        config = self.model.config
+        if config.model_type == "vit" and given["pixel_values"].shape[2] != config.image_size:
+            given["interpolate_pos_encoding"] = isinstance(config.image_size, int)
         with torch.set_grad_enabled(gradients):
-            made = self.model(**given, output_hidden_states=True, output_attentions=True, return_dict=True)
+            # BigBird's attentions are float32 whatever the model is.
+            attentions = self.model.config.model_type != "big_bird" or dtype == torch.float32
+            made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
         paired = is_paired(self.model.config)
         outputs: Tensors = {}
         for name, value in made.items():
+            if name == "mems":  # what the next segment would read
+                continue
             if isinstance(value, tuple):
                 outputs |= {f"{name}.{i}": item for i, item in enumerate(value)}
             elif isinstance(value, torch.Tensor):
@@ -221,6 +292,8 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
     """Zeroes what belongs to a padded position: rows, and for attentions columns too."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
+    if "lengths" in inputs:
+        source = (torch.arange(inputs["input_ids"].shape[-1]) < inputs["lengths"][..., None]).long()
     if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other
         source = source.flatten(0, 1)
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source
@@ -231,13 +304,15 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
             value = value * rows[:, None, :, None]
         if columns is not None:
             value = value * columns[:, None, None, :]
+    elif value.ndim == 4:  # by choice: [questions, choices, positions, width]
+        value = value * source.reshape(*value.shape[:3], 1) if source is not None else value
     elif rows is not None and value.shape[:2] == rows.shape:  # [batch, positions, width] or [batch, positions]
         value = value * rows.reshape(rows.shape + (1,) * (value.ndim - 2))
     return value
 
 
 def has_loss(inputs: Tensors) -> bool:
-    return any(name.endswith(("labels", "start_positions")) for name in inputs)
+    return any(name.endswith(("labels", "start_positions", "bool_masked_pos")) for name in inputs)
 
 
 def expect(directory: Path, inputs: Tensors) -> Tensors:

@@ -31,7 +31,7 @@ from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes
-LARGEST_TOTAL = 2_500_000
+LARGEST_TOTAL = 4_000_000
 
 FORWARD = {  # case: layout and seed
     "bert-masked-lm": ("right", 1),
@@ -61,6 +61,25 @@ FORWARD = {  # case: layout and seed
     "gptj": ("left", 25),
     "bart": ("right", 26),
     "m2m-100": ("left", 27),
+    "gpt2-double-heads-model": ("right", 28),
+    "gpt2-sequence-classification": ("left", 29),
+    "gpt-neo-question-answering": ("left", 30),
+    "bart-sequence-classification": ("left", 31),
+    "roberta-causal-lm": ("left", 32),
+    "vit-masked-image-modeling": ("plain", 33),
+    "vit-image-classification": ("larger", 34),
+    "xlm-with-lmhead-model": ("left", 35),
+    "xlm-multiple-choice": ("lengths", 36),
+    "xlm-question-answering-simple": ("right", 37),
+    "t5": ("targets", 38),
+    "t5-gated": ("left", 39),
+    "deberta-masked-lm": ("right", 40),
+    "deberta-v2-xl": ("left", 41),
+    "deberta-v2-linear": ("right", 42),
+    "xlnet": ("left", 43),
+    "big-bird-masked-lm": ("plain", 44),
+    "transfo-xl": ("plain", 45),
+    "transfo-xl-same-length": ("plain", 46),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
 BEAM_CASES = 12

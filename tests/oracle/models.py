@@ -10,6 +10,7 @@ parameter is left at zero or one, so that nothing hides behind a bias or a norm 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,15 @@ from transformers import PreTrainedModel
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 transformers.logging.set_verbosity_error()
+
+
+def type_as(tensor: torch.Tensor, other: torch.Tensor | None = None, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Transformer-XL of transformers 4.57 calls it with a dtype, which torch does not take."""
+    return TYPE_AS(tensor, other) if other is not None else tensor.to(dtype)
+
+
+TYPE_AS = torch.Tensor.type_as
+torch.Tensor.type_as = type_as  # type: ignore[assignment]
 torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
 
 
@@ -57,6 +67,53 @@ class Case:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
+class AttendGPT3Config(transformers.GPT2Config):
+    model_type = "attend-gpt3"
+
+
+class AttendGPT3LMHeadModel(transformers.GPT2LMHeadModel):
+    """GPT-2 whose every second layer sees the last `window_size` tokens only: there is no original to compare with."""
+
+    config_class = AttendGPT3Config
+
+    def __init__(self, config: AttendGPT3Config) -> None:
+        super().__init__(config)
+        for block in self.transformer.h[1::2]:
+            block.attn.forward = banded(block.attn.forward, config.window_size)
+
+
+def banded(attend: Any, window: int) -> Any:
+    def forward(hidden_states: torch.Tensor, *arguments: Any, attention_mask: torch.Tensor | None, **more: Any) -> Any:
+        length = hidden_states.shape[1]
+        lowest = torch.finfo(hidden_states.dtype).min
+        unseen = torch.ones(length, length, dtype=torch.bool).tril(-window)
+        if attention_mask is None:
+            attention_mask = hidden_states.new_zeros(1, 1, length, length).masked_fill(unseen.new_ones(length, length).triu(1), lowest)
+        return attend(hidden_states, *arguments, attention_mask=attention_mask.masked_fill(unseen, lowest), **more)
+
+    return forward
+
+
+transformers.AutoConfig.register("attend-gpt3", AttendGPT3Config)
+
+
+def head_class(name: str) -> Any:
+    return AttendGPT3LMHeadModel if name == "AttendGPT3LMHeadModel" else getattr(transformers, name)
+
+
+BERT_LIKE = {
+    "bert": transformers.BertConfig,
+    "roberta": transformers.RobertaConfig,
+    "xlm-roberta": transformers.XLMRobertaConfig,
+    "distilbert": transformers.DistilBertConfig,
+    "electra": transformers.ElectraConfig,
+    "albert": transformers.AlbertConfig,
+    "deberta": transformers.DebertaConfig,
+    "deberta-v2": transformers.DebertaV2Config,
+    "big_bird": transformers.BigBirdConfig,
+}
+
+GPT_LIKE = ("gpt2", "attend-gpt3", "gpt_neo", "gptj", "openai-gpt", "ctrl")
 SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
 
 
@@ -66,10 +123,11 @@ def heads(family: str, prefix: str, names: str) -> dict[str, Case]:
     def dashed(head: str) -> str:
         return re.sub("(?<=[a-z])(?=[A-Z])", "-", head.removeprefix("For")).lower()
 
-    return {
-        f"{family}-{dashed(name)}": Case(family, prefix + name, {} if "Model" == name else {"num_labels": 3} if
-                                         "Classification" in name else {}) for name in names.split()
-    }
+    def settings(head: str) -> dict[str, Any]:
+        causal = family in BERT_LIKE and head.endswith(("ForCausalLM", "LMHeadModel"))
+        return {"num_labels": 3} if "Classification" in head else {"is_decoder": True} if causal else {}
+
+    return {f"{family.replace('_', '-')}-{dashed(name)}": Case(family, prefix + name, settings(name)) for name in names.split()}
 
 
 CASES: dict[str, Case] = {
@@ -89,10 +147,12 @@ CASES: dict[str, Case] = {
     "bert-model": Case("bert", "BertModel"),
     **heads("bert", "Bert", "ForPreTraining ForNextSentencePrediction ForTokenClassification ForQuestionAnswering "
             "ForMultipleChoice"),
-    **heads("roberta", "Roberta", f"Model ForMaskedLM {SCORES}"),
-    **heads("xlm-roberta", "XLMRoberta", "ForMaskedLM ForSequenceClassification"),
+    **heads("bert", "Bert", "LMHeadModel"),
+    "bert-causal": Case("bert", "BertModel", {"is_decoder": True}),
+    **heads("roberta", "Roberta", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("xlm-roberta", "XLMRoberta", "ForMaskedLM ForCausalLM ForSequenceClassification"),
     **heads("distilbert", "DistilBert", f"Model ForMaskedLM {SCORES}"),
-    **heads("electra", "Electra", f"Model ForPreTraining ForMaskedLM {SCORES}"),
+    **heads("electra", "Electra", f"Model ForPreTraining ForMaskedLM ForCausalLM {SCORES}"),
     "electra-same-width": Case("electra", "ElectraForMaskedLM", {"embedding_size": None, "hidden_act": "relu"}),
     **heads("albert", "Albert", f"Model ForPreTraining ForMaskedLM {SCORES}"),
     "albert-groups": Case("albert", "AlbertForMaskedLM", {"num_hidden_groups": 2}),
@@ -107,12 +167,18 @@ CASES: dict[str, Case] = {
     "gpt2-relu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "relu"}),
     "gpt2-gelu": Case("gpt2", "GPT2LMHeadModel", {"activation_function": "gelu"}),
     "gpt2-untied": Case("gpt2", "GPT2LMHeadModel", {"tie_word_embeddings": False}),
+    **heads("gpt2", "GPT2", "DoubleHeadsModel ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
+    "gpt2-regression-padding": Case("gpt2", "GPT2ForSequenceClassification", {"num_labels": 1, "pad_token_id": 5}),
+    "attend-gpt3": Case("attend-gpt3", "AttendGPT3LMHeadModel"),
     "openai-gpt": Case("openai-gpt", "OpenAIGPTLMHeadModel"),
     "openai-gpt-model": Case("openai-gpt", "OpenAIGPTModel", {"afn": "relu"}),
+    **heads("openai-gpt", "OpenAIGPT", "DoubleHeadsModel ForSequenceClassification"),
     "ctrl": Case("ctrl", "CTRLLMHeadModel"),
     "ctrl-model": Case("ctrl", "CTRLModel"),
+    **heads("ctrl", "CTRL", "ForSequenceClassification"),
     "gpt-neo": Case("gpt_neo", "GPTNeoForCausalLM"),
     "gpt-neo-model": Case("gpt_neo", "GPTNeoModel"),
+    **heads("gpt_neo", "GPTNeo", "ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
     "gptj": Case("gptj", "GPTJForCausalLM"),
     "gptj-all-rotated": Case("gptj", "GPTJForCausalLM", {"rotary_dim": None}),
     "t5": Case("t5", "T5ForConditionalGeneration"),
@@ -121,8 +187,7 @@ CASES: dict[str, Case] = {
     ),
     "t5-unequal": Case("t5", "T5Model", {"d_kv": 5, "num_decoder_layers": 1, "relative_attention_num_buckets": 6}),
     "t5-encoder": Case("t5", "T5EncoderModel", {"feed_forward_proj": "gated-silu"}),
-    **heads("deberta-v2", "DebertaV2", "Model ForMaskedLM ForSequenceClassification ForTokenClassification "
-            "ForMultipleChoice"),
+    **heads("deberta-v2", "DebertaV2", f"Model ForMaskedLM {SCORES}"),
     "deberta-v2-xl": Case(
         "deberta-v2", "DebertaV2ForMaskedLM",
         {"share_att_key": False, "conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2},
@@ -135,15 +200,34 @@ CASES: dict[str, Case] = {
         "deberta-v2", "DebertaV2Model",
         {"relative_attention": False, "pos_att_type": [], "position_biased_input": True},
     ),
-    **heads("deberta", "Deberta", "Model ForMaskedLM ForSequenceClassification ForTokenClassification"),
+    **heads("deberta", "Deberta", "Model ForMaskedLM ForSequenceClassification ForTokenClassification "
+            "ForQuestionAnswering"),
     "deberta-content-to-position": Case("deberta", "DebertaModel", {"pos_att_type": ["c2p"], "type_vocab_size": 2,
                                                                     "position_biased_input": True}),
+    **heads("big_bird", "BigBird", "Model ForPreTraining ForMaskedLM ForSequenceClassification "
+            "ForTokenClassification ForMultipleChoice"),
+    "big-bird-full": Case("big_bird", "BigBirdForMaskedLM", {"attention_type": "original_full", "use_bias": False,
+                                                             "rescale_embeddings": True, "hidden_act": "gelu"}),
+    "transfo-xl": Case("transfo-xl", "TransfoXLLMHeadModel"),
+    "transfo-xl-same-length": Case("transfo-xl", "TransfoXLLMHeadModel", {"same_length": True, "clamp_len": 4}),
+    "transfo-xl-one-table": Case("transfo-xl", "TransfoXLLMHeadModel", {"div_val": 1}),
+    "transfo-xl-model": Case("transfo-xl", "TransfoXLModel", {"mem_len": 0}),
     "xlnet": Case("xlnet", "XLNetLMHeadModel"),
     "xlnet-model": Case("xlnet", "XLNetModel", {"clamp_len": 3, "ff_activation": "relu"}),
     "xlnet-token-classification": Case("xlnet", "XLNetForTokenClassification", {"num_labels": 3}),
+    **heads("gptj", "GPTJ", "ForSequenceClassification ForQuestionAnswering"),
     "bart": Case("bart", "BartForConditionalGeneration"),
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
+    **heads("bart", "Bart", "Model ForSequenceClassification ForQuestionAnswering"),
     "m2m-100": Case("m2m_100", "M2M100ForConditionalGeneration", {"scale_embedding": True}),
+    **heads("vit", "ViT", "Model ForImageClassification ForMaskedImageModeling"),
+    "vit-gelu-new": Case("vit", "ViTModel", {"qkv_bias": False, "hidden_act": "gelu_new", "pooler_act": "relu"}),
+    "vit-rectangle": Case("vit", "ViTForImageClassification", {"image_size": [15, 23], "patch_size": [4, 5]}),
+    **heads("xlm", "XLM", "WithLMHeadModel Model ForSequenceClassification ForTokenClassification ForMultipleChoice "
+            "ForQuestionAnsweringSimple"),
+    "xlm-relu": Case("xlm", "XLMWithLMHeadModel", {"gelu_activation": False, "n_langs": 1}),
+    "xlm-causal": Case("xlm", "XLMWithLMHeadModel", {"causal": True}),
+    "xlm-sinusoidal": Case("xlm", "XLMWithLMHeadModel", {"sinusoidal_embeddings": True, "use_lang_emb": False}),
     "marian": Case("marian", "MarianMTModel", {"activation_function": "swish", "scale_embedding": True}),
     "marian-unscaled": Case("marian", "MarianMTModel", {"activation_function": "relu"}),
     "marian-gelu": Case("marian", "MarianMTModel", {"activation_function": "gelu", "scale_embedding": True}),
@@ -156,19 +240,9 @@ CASES: dict[str, Case] = {
 }
 
 
-BERT_LIKE = {
-    "bert": transformers.BertConfig,
-    "roberta": transformers.RobertaConfig,
-    "xlm-roberta": transformers.XLMRobertaConfig,
-    "distilbert": transformers.DistilBertConfig,
-    "electra": transformers.ElectraConfig,
-    "albert": transformers.AlbertConfig,
-    "deberta": transformers.DebertaConfig,
-    "deberta-v2": transformers.DebertaV2Config,
-}
-
-
 def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
+        case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)
     if case.family in BERT_LIKE:
         fields: dict[str, Any] = dict(
@@ -191,18 +265,22 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
                 relative_attention=True, max_relative_positions=9, pos_att_type=["p2c", "c2p"],
                 position_biased_input=False, type_vocab_size=0,
             )  # fmt: skip
+        if case.family == "big_bird":  # so small that texts of eight tokens are sparse
+            fields |= dict(block_size=1, num_random_blocks=1)
         if case.family in ("electra", "albert"):
             fields["embedding_size"] = size.width - 2
         settings = {name: size.width if value is None else value for name, value in settings.items()}
         return BERT_LIKE[case.family](**(fields | settings))
-    if case.family in ("gpt_neo", "gptj", "ctrl", "openai-gpt"):
+    if case.family in GPT_LIKE and case.family not in ("gpt2", "attend-gpt3"):
         return make_gpt_config(case, size)
-    if case.family == "gpt2":
+    if case.family in ("gpt2", "attend-gpt3"):
         fields = dict(
             vocab_size=size.vocabulary, n_embd=size.width, n_layer=size.layers, n_head=size.heads,
             n_positions=size.positions, bos_token_id=1, eos_token_id=1,
         )  # fmt: skip
-        return transformers.GPT2Config(**(fields | settings))
+        if case.family == "attend-gpt3":
+            fields["window_size"] = 4
+        return (transformers.GPT2Config if case.family == "gpt2" else AttendGPT3Config)(**(fields | settings))
     if case.family == "t5":
         fields = dict(
             vocab_size=size.vocabulary, d_model=size.width, d_kv=size.head_width, d_ff=size.feed_forward,
@@ -216,6 +294,26 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             d_inner=size.feed_forward,
         )  # fmt: skip
         return transformers.XLNetConfig(**(fields | settings))
+    if case.family == "transfo-xl":
+        third = size.vocabulary // 3
+        fields = dict(
+            vocab_size=size.vocabulary, cutoffs=[third, 2 * third], d_model=size.width, d_embed=size.width,
+            n_head=size.heads, d_head=size.head_width, d_inner=size.feed_forward, div_val=2, n_layer=size.layers,
+            mem_len=6, clamp_len=9, same_length=False,
+        )  # fmt: skip
+        return transformers.TransfoXLConfig(**(fields | settings))
+    if case.family == "vit":
+        fields = dict(
+            hidden_size=size.width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
+            intermediate_size=size.feed_forward, image_size=17, patch_size=4, encoder_stride=4,
+        )  # fmt: skip
+        return transformers.ViTConfig(**(fields | settings))
+    if case.family == "xlm":
+        fields = dict(
+            vocab_size=size.vocabulary, emb_dim=size.width, n_layers=size.layers, n_heads=size.heads, n_langs=3,
+            max_position_embeddings=size.positions,
+        )  # fmt: skip
+        return transformers.XLMConfig(**(fields | settings))
     unequal = settings.pop("unequal", False)
     fields = dict(
         vocab_size=size.vocabulary, d_model=size.width, max_position_embeddings=size.positions,
@@ -245,8 +343,8 @@ def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         return transformers.GPTNeoConfig(**(fields | case.settings), bos_token_id=1, eos_token_id=1)
     if case.family == "gptj":
         rotary = size.head_width // 2 * 2 if "rotary_dim" in case.settings else max(2, size.head_width // 4 * 2)
-        return transformers.GPTJConfig(**fields, rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1,
-                                       eos_token_id=1)  # fmt: skip
+        fields |= dict(rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1, eos_token_id=1)
+        return transformers.GPTJConfig(**(case.settings | fields))
     if case.family == "ctrl":
         return transformers.CTRLConfig(**fields, dff=size.feed_forward, **case.settings)
     return transformers.OpenAIGPTConfig(**(fields | case.settings))
@@ -300,7 +398,7 @@ def make_model(case_name: str, seed: int, directory: Path, size: Size | None = N
     """Writes config.json, model.safetensors and (for models that generate) generation_config.json."""
     case = CASES[case_name]
     config = make_config(case, size or SIZES[seed % len(SIZES)])
-    model: PreTrainedModel = getattr(transformers, case.head)(config)
+    model: PreTrainedModel = head_class(case.head)(config)
     randomize(model, torch.Generator().manual_seed(seed), **weights)
     model.save_pretrained(directory, safe_serialization=True)
 
@@ -308,7 +406,7 @@ def make_model(case_name: str, seed: int, directory: Path, size: Size | None = N
 def load_model(directory: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
     """The original, as everything else compares with it: eager attention, no dropout."""
     config = transformers.AutoConfig.from_pretrained(directory)
-    head = getattr(transformers, config.architectures[0])
+    head = head_class(config.architectures[0])
     model, info = head.from_pretrained(
         directory, attn_implementation="eager", dtype=torch.float32, output_loading_info=True
     )

@@ -1,0 +1,35 @@
+// Python's pickles, as far as they describe tensors; nothing is run.
+//
+// A pickle is a program that builds objects by calling what it names. This reader knows the instructions that
+// build containers of tensors, and the few names that go with these; any other name is refused. (libtorch has
+// an unpickler as well, but it takes an OrderedDict, which every state_dict is, for None, and it believes the
+// sizes in the file.)
+#pragma once
+
+#include "formats/tensor_file.h"
+
+namespace attend {
+
+// A tensor as a pickle describes it, not yet looked up.
+struct PickledTensor {
+  DType type = DType::f32;
+  std::string storage;      // the key of what holds its numbers
+  std::int64_t offset = 0;  // in numbers, as the strides
+  std::vector<std::int64_t> shape, strides;
+};
+
+struct Pickle {
+  std::vector<std::pair<std::string, PickledTensor>> tensors;  // of a dictionary; other values are left out
+  std::vector<std::string> keys;                               // or a list of strings
+  struct Storage {
+    DType type = DType::u8;
+    std::uint64_t count = 0;  // of numbers
+  };
+  std::map<std::string, Storage, std::less<>> storages;
+  std::size_t size = 0;  // bytes read
+};
+
+// One pickle at the beginning of `bytes`. Error, with `source`, for anything else than said above.
+Pickle read_pickle(std::span<const std::byte> bytes, std::string_view source);
+
+}  // namespace attend

@@ -1,0 +1,17 @@
+// The tensors of a pytorch_model.bin: what torch.save wrote, mapped where they lie.
+#pragma once
+
+#include "formats/tensor_file.h"
+
+namespace attend {
+
+// A whole file, of PyTorch 1.6 or newer (an archive) or older (pickles and numbers one behind the other).
+class PickledTensorFile : public TensorFile {
+ public:
+  explicit PickledTensorFile(const std::filesystem::path& path);
+};
+
+// A PickledTensorFile or a SafetensorsFile, as the name ends in .bin or not.
+TensorFile open_tensor_file(const std::filesystem::path& path);
+
+}  // namespace attend

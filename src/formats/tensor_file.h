@@ -1,0 +1,63 @@
+// A file of named tensors, mapped and not copied.
+#pragma once
+
+#include "base/file.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+enum class DType { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
+
+std::string_view name(DType type);  // as in the file: "F32", "BF16", "BOOL", ...
+std::size_t size_of(DType type);    // bytes of one element
+bool is_floating(DType type);
+
+// A tensor in memory that somebody else keeps: here, a mapped file.
+struct TensorView {
+  DType type;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> data;  // row-major, little-endian; not necessarily aligned
+
+  std::uint64_t count() const { return data.size() / size_of(type); }  // of elements
+};
+
+// What all kinds of them have in common. The views live as long as a copy of the file object or of its
+// owner().
+class TensorFile {
+ public:
+  const std::map<std::string, TensorView>& tensors() const { return tensors_; }
+  const std::filesystem::path& path() const { return mapping().path(); }
+  const MappedFile& mapping() const { return memory_->file; }
+  std::shared_ptr<const void> owner() const { return memory_; }
+
+ protected:
+  explicit TensorFile(const std::filesystem::path& path) : memory_(std::make_shared<Memory>(path)) {}
+  // False if there is one of this name already.
+  bool add(const std::string& name, const TensorView& view) { return tensors_.emplace(name, view).second; }
+  // One that does not lie in the file as a view wants it.
+  bool add(const std::string& name, DType type, const std::vector<std::int64_t>& shape,
+           std::vector<std::byte> data) {
+    const auto& kept = memory_->copies.emplace_back(std::move(data));
+    return add(name, {type, shape, kept});
+  }
+
+ private:
+  struct Memory {
+    explicit Memory(const std::filesystem::path& path) : file(path) {}
+    MappedFile file;
+    std::list<std::vector<std::byte>> copies;
+  };
+  std::shared_ptr<Memory> memory_;
+  std::map<std::string, TensorView> tensors_;
+};
+
+}  // namespace attend

@@ -1,0 +1,78 @@
+#include "models/forward_parts.h"
+#include "models/score_outputs.h"
+
+namespace attend {
+namespace {
+
+ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
+  const PatchSpec& spec = patches->spec();
+  ImageBatch images{find(inputs, "pixel_values"), find(inputs, "bool_masked_pos")};
+  Tensor& pixels = images.pixels;
+  if (pixels.dim() != 4 || !at::isFloatingType(pixels.scalar_type()) || pixels.size(0) == 0 ||
+      pixels.size(1) != spec.channels || pixels.size(2) < spec.patch_height ||
+      pixels.size(3) < spec.patch_width)
+    fail(
+        "pixel_values: expected numbers of shape [batch, {}, height, width] with room for a patch of {} x "
+        "{}, "
+        "found {} of shape [{}]",
+        spec.channels, spec.patch_height, spec.patch_width, toString(pixels.scalar_type()),
+        fmt::join(pixels.sizes(), ", "));
+  pixels = pixels.to(at::kFloat);
+  if (!images.hidden.defined()) return images;
+  const auto [rows, columns] = patches->grid(pixels);
+  if (images.hidden.sizes() != at::IntArrayRef({pixels.size(0), rows * columns}))
+    fail("bool_masked_pos: expected the shape [{}, {}], found [{}]", pixels.size(0), rows * columns,
+         fmt::join(images.hidden.sizes(), ", "));
+  images.hidden = images.hidden.ne(0);
+  return images;
+}
+
+// How far the hidden patches' pixels are from what was made of them, on average.
+Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
+  const PatchSpec& spec = patches->spec();
+  if (made.sizes() != images.pixels.sizes())
+    fail("bool_masked_pos: the patches become an image of [{}], which cannot be compared with [{}]",
+         fmt::join(made.sizes(), ", "), fmt::join(images.pixels.sizes(), ", "));
+  const auto [rows, columns] = patches->grid(images.pixels);
+  const Tensor hidden = images.hidden.reshape({-1, rows, columns})
+                            .repeat_interleave(spec.patch_height, 1)
+                            .repeat_interleave(spec.patch_width, 2)
+                            .unsqueeze(1)
+                            .to(made.scalar_type());  // [B, 1, H, W]
+  const Tensor distance = (images.pixels - made).abs() * hidden;
+  return distance.sum() / (hidden.sum() + 1e-5) / spec.channels;
+}
+
+}  // namespace
+
+Result forward_images(const Model& model, const Tensors& inputs, Pass& pass) {
+  Result r;
+  Transformer net = model.network();
+  PatchEmbeddings& patches = net->encoder->patches;
+  std::set<std::string> known = {"pixel_values"};
+  known.merge(label_inputs(net));
+  check_names(inputs, known);
+  const ImageBatch images = read_images(inputs, patches);
+  const auto [rows, columns] = patches->grid(images.pixels);
+  const Tensor hidden = net->encode(images, pass);  // [T, d]
+  const std::int64_t batch = images.pixels.size(0), length = 1 + rows * columns;
+  // Nothing is padded: every image has as many patches.
+  const Padded layout(at::zeros({batch, length}, at::kLong), {}, "pixel_values");
+  const TokenBatch tokens = layout.batch({}, {});
+  if (net->pixels) {
+    const Tensor seen = hidden.reshape({batch, length, -1}).narrow(1, 1, length - 1);
+    const Tensor made = net->pixels(seen, rows, columns);
+    r.out["reconstruction"] = made;
+    if (images.hidden.defined()) r.loss = reconstruction_loss(images, made, patches);
+  } else if (net->scores) {
+    r.loss = put_scores(r.out, inputs, net,
+                        {.hidden = hidden, .pooled = {}, .layout = layout, .batch = tokens}, pass);
+  } else {
+    r.out["last_hidden_state"] = layout.pad(hidden);
+    if (net->pooler) r.out["pooler_output"] = net->pooler(hidden, tokens.offsets);
+  }
+  if (pass.capture) put_captured(r.out, "", pass.capture->encoder, layout);
+  return r;
+}
+
+}  // namespace attend

@@ -1,0 +1,162 @@
+// XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, each token knowing its own.
+// Checkpoints: FacebookAI/xlm-*.
+#include "base/error.h"
+#include "models/family.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+StackSpec read_stack(const Fields& config) {
+  if (!config.flag({"is_encoder"}, true)) fail("{}: is_encoder: only true is supported", config.source());
+  const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
+  const auto [heads, head_size] = read_heads(config, {"n_heads", "num_attention_heads"}, 16, width);
+  const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
+  const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  const LayerSpec layer = {
+      .order = NormOrder::post,
+      .norm = norm,
+      .self_attention = {.heads = heads,
+                         .head_size = head_size,
+                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
+                         .causal = config.flag({"causal"}, false),
+                         .dropout = read_dropout(config, {"attention_dropout"}, 0.1)},
+      .cross_attention = {},
+      .feed_forward = {.width = 4 * width,
+                       .activation =
+                           config.flag({"gelu_activation"}, true) ? Activation::gelu : Activation::relu},
+      .attention_result_dropout = dropout,
+      .feed_forward_result_dropout = dropout,
+  };
+  const std::int64_t languages = config.integer({"n_langs"}, 1);
+  return {
+      .embeddings = {.vocabulary = config.integer({"vocab_size", "n_words"}, 30145),
+                     .width = width,
+                     .positions = LearnedPositions{.count = config.integer({"max_position_embeddings"}, 512),
+                                                   .trained = !config.flag({"sinusoidal_embeddings"}, false)},
+                     .types_are_tokens = true,
+                     .languages = languages > 1 && config.flag({"use_lang_emb"}, true) ? languages : 0,
+                     .padding_id = config.integer({"pad_index"}, 2, 0),
+                     .norm = norm,
+                     .dropout = dropout},
+      .layers =
+          std::vector<LayerSpec>(config.integer({"n_layers", "num_hidden_layers"}, 12, 1, 10000), layer),
+      .final_norm = {},
+      .weights_of = {},
+      .padding_is_zero = true};
+}
+
+// A sentence is scored by the projection of its first token ("summary"), of which a choice has a second one.
+std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture) {
+  const bool sentence = architecture.ends_with("ForSequenceClassification"),
+             choice = architecture.ends_with("ForMultipleChoice");
+  if ((sentence || choice) &&
+      (config.text({"summary_type"}, "first") != "first" || !config.flag({"summary_use_proj"}, true) ||
+       !config.flag({"summary_proj_to_labels"}, true) || !config.text({"summary_activation"}, "").empty()))
+    fail(
+        "{}: sentences are scored with summary_type \"first\" and a projection to the labels without an "
+        "activation",
+        config.source());
+  const double dropout = read_dropout(config, {"summary_first_dropout"}, 0.1);
+  ScoreHeadSpec summary = {.input = HeadInput::first_token, .dense = {}, .problem = {}, .dropout = dropout};
+  if (choice) {
+    summary.dense = Activation::none;
+    summary.dense_width = read_label_count(config);
+    summary.dense_dropout = dropout;
+    summary.dropout = 0;
+  }
+  std::optional<ScoreHeadSpec> head = read_score_head(
+      config, architecture.ends_with("Simple") ? "ForQuestionAnswering" : architecture, summary);
+  if (head && head->kind == ScoreKind::token_classification)
+    head->dropout = read_dropout(config, {"dropout"}, 0.1);
+  return head;
+}
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model;
+  model.encoder = read_stack(config);
+  if (architecture == "XLMWithLMHeadModel") {
+    if (config.flag({"asm"}, false))
+      fail("{}: asm: an adaptive softmax is not supported, only false", config.source());
+    model.language_model = LanguageModelHeadSpec{
+        .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
+  }
+  model.scores = read_scores(config, architecture);
+  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  const std::string ours = "encoder.layers.{i}.";
+  std::vector<WeightName> table = {
+      // checkpoint, ours
+      {"transformer.embeddings.weight", "encoder.embeddings.tokens"},
+      {"transformer.position_embeddings.weight", "encoder.embeddings.positions", WeightLayout::same,
+       !std::get<LearnedPositions>(model.encoder->embeddings.positions).trained},
+      {"transformer.lang_embeddings.weight", "encoder.embeddings.languages"},
+      {"transformer.layer_norm_emb.{weight|bias}", "encoder.embeddings.norm.{weight|bias}"},
+      {"transformer.attentions.{i}.{q_lin|k_lin|v_lin}.{weight|bias}",
+       ours + "self_attention.query_key_value.{weight|bias}"},
+      {"transformer.attentions.{i}.out_lin.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
+      {"transformer.layer_norm1.{i}.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {"transformer.ffns.{i}.lin1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {"transformer.ffns.{i}.lin2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {"transformer.layer_norm2.{i}.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {"pred_layer.proj.{weight|bias}", "head.{weight|bias}"},
+  };
+  if (!model.scores) return table;
+  switch (model.scores->kind) {
+    case ScoreKind::multiple_choice:
+      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back({"logits_proj.{weight|bias}", "scores.out.{weight|bias}"});
+      break;
+    case ScoreKind::sequence_classification:
+      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.out.{weight|bias}"});
+      break;
+    case ScoreKind::token_classification:
+      table.push_back({"classifier.{weight|bias}", "scores.out.{weight|bias}"});
+      break;
+    default:
+      table.push_back({"qa_outputs.{weight|bias}", "scores.out.{weight|bias}"});
+  }
+  return table;
+}
+
+Json fresh_config(std::string_view) {
+  return {{"model_type", "xlm"},
+          {"architectures", {"XLMWithLMHeadModel"}},
+          {"vocab_size", 30145},
+          {"emb_dim", 1024},
+          {"n_layers", 12},
+          {"n_heads", 8},
+          {"dropout", 0.1},
+          {"attention_dropout", 0.1},
+          {"gelu_activation", true},
+          {"causal", false},
+          {"n_langs", 1},
+          {"use_lang_emb", true},
+          {"max_position_embeddings", 512},
+          {"layer_norm_eps", 1e-12},
+          {"init_std", 0.02},
+          {"pad_index", 2},
+          {"pad_token_id", 2}};
+}
+
+}  // namespace
+
+extern const Family xlm;
+const Family xlm = {
+    .model_type = "xlm",
+    .prefix = "transformer",
+    .architectures = {"XLMWithLMHeadModel", "XLMModel", "XLMForSequenceClassification",
+                      "XLMForTokenClassification", "XLMForMultipleChoice", "XLMForQuestionAnsweringSimple"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"transformer.position_ids", "pred_layer.proj.{weight|bias}"},
+    .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "tie_word_embeddings"},
+    .presets = {"base"},
+    .fresh_config = fresh_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,39 @@
+// The first layer of a stack that sees images: vectors of patches, positions.
+#pragma once
+
+#include "nn/linear.h"
+#include "nn/pass.h"
+#include "nn/ragged.h"
+#include "nn/spec.h"
+
+namespace attend {
+
+struct ImageBatch {
+  Tensor pixels;  // [B, channels, H, W]
+  Tensor hidden;  // [B, patches] bool: those that the mask token replaces; or undefined
+};
+
+// [B, channels, H, W] -> [B * (1 + patches), width]: of each image the first token, then its patches by rows.
+class PatchEmbeddingsImpl : public torch::nn::Module {
+ public:
+  PatchEmbeddingsImpl(const PatchSpec& spec, std::int64_t width);
+  // Images of another size get positions interpolated between those that were trained.
+  Tensor forward(const ImageBatch& images, Pass& pass);
+  // How an image of H x W lies in patches: rows and columns.
+  std::pair<std::int64_t, std::int64_t> grid(const Tensor& pixels) const;
+
+  const PatchSpec& spec() const { return spec_; }
+
+ private:
+  Tensor cut(const Tensor& pixels) const;                              // one row a patch
+  Tensor positions_of(std::int64_t rows, std::int64_t columns) const;  // [1, 1 + rows * columns, width]
+
+  PatchSpec spec_;
+  Tensor weight_, bias_;  // as a convolution's: [width, channels, patch height, patch width]
+  Tensor first_, mask_;   // [1, 1, width]
+  Tensor positions_;      // [1, 1 + patches, width]
+  PackedWeight packed_;
+};
+TORCH_MODULE(PatchEmbeddings);
+
+}  // namespace attend
