@@ -61,6 +61,21 @@ void Charsmap::find_prefixes(std::string_view text, Visit visit) const {
   }
 }
 
+bool Charsmap::leaves_ascii(char first) const {
+  const auto child = [this](std::uint32_t node, std::uint32_t byte) -> std::optional<std::uint32_t> {
+    node ^= byte;
+    if (node >= units_.size() || label(units_[node]) != byte) return {};
+    return node;
+  };
+  if (units_.empty()) return true;
+  const auto node = child(offset(units_[0]), static_cast<unsigned char>(first));
+  if (!node) return true;
+  if (has_leaf(units_[*node])) return false;
+  for (std::uint32_t byte = 1; byte < 0x80; ++byte)
+    if (child(*node ^ offset(units_[*node]), byte)) return false;
+  return true;
+}
+
 std::optional<std::string_view> Charsmap::replacement(std::uint32_t value) const {
   if (value >= replacements_.size() || (replacements_[value] & 0xC0) == 0x80) return {};
   const std::size_t end = std::min(replacements_.find('\0', value), replacements_.size());

@@ -23,6 +23,8 @@ class Charsmap {
   std::optional<Rule> find_longest(std::string_view text) const;
   // The shortest, which is what `tokenizers` takes.
   std::optional<Rule> find_shortest(std::string_view text) const;
+  // Whether no rule is this byte alone, nor begins with it and another byte of ASCII.
+  bool leaves_ascii(char first) const;
 
  private:
   // Calls visit(length, value) for every rule that begins `text`, the shortest first, until it says false.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 namespace attend::tokenizers {
 namespace {
@@ -15,6 +16,12 @@ constexpr std::string_view space = space_letter;
 
 bool may_be_cut_out(Type type) {
   return type == Type::normal || type == Type::user_defined || type == Type::unused;
+}
+
+// Where the word at `at`, with the spaces before it, ends: at the next space behind another character.
+std::size_t end_of_word(std::string_view text, std::size_t at) {
+  while (text.substr(at).starts_with(space)) at += space.size();
+  return std::min(text.find(space, at), text.size());
 }
 
 }  // namespace
@@ -50,6 +57,7 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       scores_by_id_[static_cast<std::size_t>(ids.ids[i])] = info_[i].score;
   }
   ids_ = std::move(ids.ids);
+  words_apart_ = keeps_words_apart(file);
 }
 
 TokenId SentencePieceBase::find_piece(std::string_view text) const {
@@ -60,10 +68,59 @@ TokenId SentencePieceBase::find_piece(std::string_view text) const {
   return found;
 }
 
-void SentencePieceBase::tokenize_word(std::string_view word, bool, ModelScratch&,
+// Whether no piece reaches from one word into the next, and each word but the first begins with a piece, so
+// that the words of a text are tokenized independently. The space of "x y" belongs to the second word.
+bool SentencePieceBase::keeps_words_apart(const SentencePieceFile& file) const {
+  const TokenId letter = find_piece(space);
+  if (letter == no_piece || info(letter).type == Type::unused) return false;
+  return std::none_of(file.pieces.begin(), file.pieces.end(), [](const SentencePieceFile::Piece& piece) {
+    return may_be_cut_out(piece.type) && end_of_word(piece.text, 0) < piece.text.size();
+  });
+}
+
+void SentencePieceBase::tokenize_word(std::string_view text, bool, ModelScratch& scratch,
                                       std::vector<TokenPart>& parts) const {
+  if (words_apart_) {
+    const std::size_t before = parts.size();
+    if (tokenize_by_words(text, scratch.cache, parts)) return;
+    parts.resize(before);
+  }
+  tokenize_whole(text, parts);
+}
+
+// False if that might not be exact.
+bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cache,
+                                          std::vector<TokenPart>& parts) const {
+  std::size_t scores = 0;  // at most that many were added up so far
+  for (std::size_t at = 0, end; at < text.size(); at = end) {
+    end = end_of_word(text, at);
+    const std::string_view word = text.substr(at, end - at);
+    const std::size_t first = parts.size();
+    const bool is_short = WordCache::is_short(word);
+    const WordCache::Key key = is_short ? WordCache::key(word) : WordCache::Key{};
+    if (const WordCache::Entry* entry = is_short ? cache.find(key) : nullptr) {
+      for (std::size_t i = 0; i < entry->count; ++i) parts.push_back(entry->part(i));
+    } else if (const auto* known = is_short ? nullptr : cache.find_long(word)) {
+      parts.insert(parts.end(), known->begin(), known->end());
+    } else {
+      if (!tokenize_whole(word, parts)) return false;
+      const std::span<const TokenPart> found = std::span(parts).subspan(first);
+      if (is_short)
+        cache.insert(key, found);
+      else
+        cache.insert_long(word, found);
+    }
+    for (std::size_t i = first; i < parts.size(); ++i)
+      scores += parts[i].id == unknown_ ? parts[i].length : 1;
+    if (scores > most_sure_scores()) return false;
+  }
+  return true;
+}
+
+// What segment() says.
+bool SentencePieceBase::tokenize_whole(std::string_view word, std::vector<TokenPart>& parts) const {
   std::vector<Part> cut;
-  segment(word, cut);
+  const bool sure = segment(word, cut);
   // Neighbours that are no pieces become one.
   for (std::size_t i = 0; i < cut.size();) {
     std::size_t last = i;
@@ -76,6 +133,7 @@ void SentencePieceBase::tokenize_word(std::string_view word, bool, ModelScratch&
     if (!split_digit_comma_ || !add_without_comma(text, parts)) add_part(text, parts);
     i = last + 1;
   }
+  return sure;
 }
 
 void SentencePieceBase::add_part(std::string_view text, std::vector<TokenPart>& parts) const {

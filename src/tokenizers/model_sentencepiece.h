@@ -24,11 +24,14 @@ class SentencePieceBase : public Model {
 
   SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source);
 
-  // The parts of a normalized text, in order, appended to `parts`.
+  // The parts of a normalized text, in order, appended to `parts`. False: as a word of a longer text, it
+  // might have others (Unigram's rounding).
   struct Part {
     std::uint32_t begin, end;
   };
-  virtual void segment(std::string_view text, std::vector<Part>& parts) const = 0;
+  virtual bool segment(std::string_view text, std::vector<Part>& parts) const = 0;
+  // What segment() says about a word holds in texts whose score is the sum of at most that many.
+  virtual std::size_t most_sure_scores() const = 0;
 
   // The pieces that a text may be cut into: normal, user-defined and unused ones. The value is the piece.
   const Trie& trie() const { return trie_; }
@@ -36,8 +39,14 @@ class SentencePieceBase : public Model {
   const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
 
  private:
-  void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
+  // Of the parts of a text, which is not as likely to come back as one of its words: those are remembered
+  // here.
+  bool depends_on_chance(const ModelScratch&) const override { return true; }
+  void tokenize_word(std::string_view text, bool bytes, ModelScratch& scratch,
                      std::vector<TokenPart>& parts) const override;
+  bool tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
+  bool tokenize_whole(std::string_view text, std::vector<TokenPart>& parts) const;
+  bool keeps_words_apart(const SentencePieceFile& file) const;
   void add_part(std::string_view text, std::vector<TokenPart>& parts) const;
   bool add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const;
 
@@ -51,6 +60,7 @@ class SentencePieceBase : public Model {
   bool split_digit_comma_;
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
+  bool words_apart_;
 };
 
 std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,

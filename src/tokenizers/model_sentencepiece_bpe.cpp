@@ -51,7 +51,9 @@ class SentencePieceBpe : public SentencePieceBase {
     return symbols;
   }
 
-  void segment(std::string_view text, std::vector<Part>& parts) const override {
+  std::size_t most_sure_scores() const override { return SIZE_MAX; }
+
+  bool segment(std::string_view text, std::vector<Part>& parts) const override {
     std::vector<Symbol> symbols = symbols_of(text);
     std::priority_queue<Candidate> queue;
     const auto consider = [&](std::uint32_t left, std::uint32_t right) {
@@ -76,6 +78,7 @@ class SentencePieceBpe : public SentencePieceBase {
     }
     for (std::uint32_t i = symbols.empty() ? none : 0; i != none; i = symbols[i].after)
       parts.push_back({symbols[i].begin, symbols[i].end});
+    return true;
   }
 
   Trie frozen_;

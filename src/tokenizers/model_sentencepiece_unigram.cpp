@@ -4,6 +4,7 @@
 #include "tokenizers/model_sentencepiece.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace attend::tokenizers {
@@ -24,6 +25,13 @@ class SentencePieceUnigram : public SentencePieceBase {
     }
     constexpr float penalty = 10;
     unknown_score_ = least - penalty;
+    float most = std::max(std::abs(unknown_score_), std::abs(greatest_));
+    for (const SentencePieceFile::Piece& piece : file.pieces)
+      if (piece.type == Type::user_defined)
+        most = std::max(most, static_cast<float>(piece.text.size()) * std::abs(greatest_) + 1);
+    const float count = 16384 / most;
+    most_sure_scores_ =
+        count < 1e6F ? static_cast<std::size_t>(count) : 0;  // not a number: a file that is bad
   }
 
  private:
@@ -31,9 +39,16 @@ class SentencePieceUnigram : public SentencePieceBase {
     float score = 0;
     std::uint32_t begin = 0;
     bool reached = false;
+    float margin = std::numeric_limits<float>::infinity();  // to the next best way to get here
   };
 
-  void segment(std::string_view text, std::vector<Part>& parts) const override {
+  // Behind other words a word's sums begin with theirs, and are rounded otherwise: by half of 2^-10 each
+  // below 2^14. Two ways to cut n characters are at most 2 n sums, so a margin of 0.001 n decides all the
+  // same.
+  static constexpr float margin_per_byte = 0.001F;
+  std::size_t most_sure_scores() const override { return most_sure_scores_; }
+
+  bool segment(std::string_view text, std::vector<Part>& parts) const override {
     std::vector<Node> best(text.size() + 1);  // best[i]: how best to reach byte i
     for (std::size_t at = 0; at < text.size();) {
       const unsigned size = unicode::decode(text.data() + at).size;
@@ -42,8 +57,13 @@ class SentencePieceUnigram : public SentencePieceBase {
       // The sum is compared before it is rounded.
       const auto reach = [&](std::size_t length, auto score) {
         Node& node = best[at + length];
-        if (node.reached && !(score > node.score)) return;
-        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), true};
+        const auto ahead = static_cast<float>(score - node.score);
+        if (node.reached && !(score > node.score)) {
+          node.margin = std::min(node.margin, -ahead);
+          return;
+        }
+        const float margin = node.reached ? ahead : std::numeric_limits<float>::infinity();
+        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), true, margin};
       };
       trie().find_prefixes(text.substr(at), [&](std::size_t length, TokenId piece) {
         const PieceInfo& found = info(piece);
@@ -58,12 +78,17 @@ class SentencePieceUnigram : public SentencePieceBase {
       at += size;
     }
     const std::size_t first = parts.size();
-    for (std::size_t end = text.size(); end > 0; end = best[end].begin)
+    bool sure = true;
+    for (std::size_t end = text.size(); end > 0; end = best[end].begin) {
       parts.push_back({best[end].begin, static_cast<std::uint32_t>(end)});
+      sure = sure && best[end].margin > margin_per_byte * static_cast<float>(text.size());
+    }
     std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());
+    return sure;
   }
 
   float unknown_score_, greatest_;
+  std::size_t most_sure_scores_;
 };
 
 }  // namespace

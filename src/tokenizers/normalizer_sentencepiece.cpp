@@ -8,7 +8,7 @@
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/trie.h"
 
-#include <algorithm>
+#include <array>
 
 namespace attend::tokenizers {
 namespace {
@@ -22,14 +22,21 @@ class SentencePiece : public Normalizer {
         suffix_(file.whitespace_as_suffix) {
     if (!file.charsmap.empty())
       rules_ = Charsmap(file.charsmap, source + ": normalizer_spec.precompiled_charsmap");
-    for (const SentencePieceFile::Piece& piece : file.pieces)
-      if (piece.type == SentencePieceFile::Type::user_defined) kept_.add(piece.text, 0);
+    for (unsigned byte = 1; byte < plain_.size(); ++byte)
+      plain_[byte] = byte != ' ' && rules_.leaves_ascii(static_cast<char>(byte));
+    for (const SentencePieceFile::Piece& piece : file.pieces) {
+      if (piece.type != SentencePieceFile::Type::user_defined || piece.text.empty()) continue;
+      kept_.add(piece.text, 0);
+      if (const auto first = static_cast<unsigned char>(piece.text[0]); first < plain_.size())
+        plain_[first] = false;
+    }
   }
 
   void apply(NormalizedText& text) const override {
     if (text.text().empty()) return;
     Output output{text, {}, {}};
     const std::string_view old = text.text();
+    output.text.reserve(old.size() + old.size() / 2);  // a space becomes three bytes
     std::size_t at = 0;
     if (remove_spaces_) {
       for (Step step = next(old, 0); step.size > 0 && step.replacement == " "; step = next(old, at))
@@ -65,6 +72,13 @@ class SentencePiece : public Normalizer {
       if (at < old.size()) source = {old[at].begin, size > 0 ? old[at + size - 1].end : old[at].begin};
       alignment.resize(text.size(), source);
     }
+    // The same for bytes that stay as they are.
+    void copy(std::string_view old, std::size_t at, std::size_t size) {
+      text += old.substr(at, size);
+      if (!from.aligned()) return;
+      const auto begin = from.alignment().begin() + static_cast<std::ptrdiff_t>(at);
+      alignment.insert(alignment.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
+    }
     void drop(std::size_t size) {
       text.resize(text.size() - size);
       if (from.aligned()) alignment.resize(text.size());
@@ -83,9 +97,29 @@ class SentencePiece : public Normalizer {
     return {size, text.substr(0, size)};
   }
 
+  // How many bytes from `at` on are characters that no rule can touch. What follows the last of them is ASCII
+  // too, or else it might be a mark that is joined to it.
+  std::size_t plain_run(std::string_view text, std::size_t at) const {
+    const auto is_plain = [this](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return byte < plain_.size() && plain_[byte];
+    };
+    std::size_t end = at;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    if (end > at && end < text.size() && static_cast<unsigned char>(text[end]) >= plain_.size()) --end;
+    return end - at;
+  }
+
   void rewrite(std::string_view old, std::size_t at, Output& output) const {
     bool after_space = remove_spaces_;
-    for (Step step = next(old, at); step.size > 0; step = next(old, at)) {
+    while (at < old.size()) {
+      if (const std::size_t run = plain_run(old, at); run > 0) {
+        output.copy(old, at, run);
+        after_space = false;
+        at += run;
+        continue;
+      }
+      const Step step = next(old, at);
       std::string_view content = step.replacement;
       while (after_space && content.starts_with(' ')) content.remove_prefix(1);
       for (std::size_t i = 0; i < content.size();) {
@@ -103,7 +137,8 @@ class SentencePiece : public Normalizer {
   static constexpr std::size_t most_text = std::size_t{1} << 31;
 
   Charsmap rules_;
-  Trie kept_;  // user-defined symbols, which no rule touches
+  std::array<bool, 0x80> plain_{};  // characters of ASCII that no rule begins with
+  Trie kept_;                       // user-defined symbols, which no rule touches
   bool add_prefix_, remove_spaces_;
   std::string_view space_;
   bool suffix_;
