@@ -33,19 +33,18 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
       byte_fallback_(file.byte_fallback) {
-  Vocabulary texts;  // refuses what is there twice
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
   for (std::size_t i = 0; i < file.pieces.size(); ++i) {
     const SentencePieceFile::Piece& piece = file.pieces[i];
-    texts.add(piece.text, static_cast<std::int64_t>(i), source);
+    texts_.add(piece.text, static_cast<std::int64_t>(i), source);  // refuses what is there twice
     info_.push_back({piece.score, piece.type});
     if (may_be_cut_out(piece.type)) trie_.add(piece.text, static_cast<TokenId>(i));
   }
   for (std::size_t byte = 0; byte < bytes_.size(); ++byte) {
     char name[8];
     std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));
-    const TokenId piece = texts.find(name);
+    const TokenId piece = texts_.find(name);
     if (byte_fallback_ && (piece < 0 || info(piece).type != Type::byte))
       fail("{}: byte_fallback is on, but there is no piece {} of type byte", source, name);
     bytes_[byte] = piece < 0 ? -1 : ids.ids[static_cast<std::size_t>(piece)];
@@ -61,11 +60,8 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
 }
 
 TokenId SentencePieceBase::find_piece(std::string_view text) const {
-  TokenId found = no_piece;
-  trie_.find_prefixes(text, [&](std::size_t length, TokenId piece) {
-    if (length == text.size()) found = piece;
-  });
-  return found;
+  const TokenId piece = texts_.find(text);
+  return piece >= 0 && may_be_cut_out(info(piece).type) ? piece : no_piece;
 }
 
 // Whether no piece reaches from one word into the next, and each word but the first begins with a piece, so
@@ -96,8 +92,10 @@ bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
     end = end_of_word(text, at);
     const std::string_view word = text.substr(at, end - at);
     const std::size_t first = parts.size();
-    const bool is_short = WordCache::is_short(word);
-    const WordCache::Key key = is_short ? WordCache::key(word) : WordCache::Key{};
+    // One of the space's three bytes tells words with it from those without.
+    const std::string_view rest = word.substr(word.starts_with(space) ? space.size() - 1 : 0);
+    const bool is_short = WordCache::is_short(rest);
+    const WordCache::Key key = is_short ? WordCache::key(rest) : WordCache::Key{};
     if (const WordCache::Entry* entry = is_short ? cache.find(key) : nullptr) {
       for (std::size_t i = 0; i < entry->count; ++i) parts.push_back(entry->part(i));
     } else if (const auto* known = is_short ? nullptr : cache.find_long(word)) {
@@ -121,24 +119,24 @@ bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
 bool SentencePieceBase::tokenize_whole(std::string_view word, std::vector<TokenPart>& parts) const {
   std::vector<Part> cut;
   const bool sure = segment(word, cut);
+  for (Part& part : cut)
+    if (part.piece == no_piece) part.piece = find_piece(word.substr(part.begin, part.end - part.begin));
   // Neighbours that are no pieces become one.
   for (std::size_t i = 0; i < cut.size();) {
     std::size_t last = i;
-    const auto is_unknown = [&](const Part& part) {
-      return find_piece(word.substr(part.begin, part.end - part.begin)) == no_piece;
-    };
-    if (is_unknown(cut[i]))
-      while (last + 1 < cut.size() && is_unknown(cut[last + 1])) ++last;
+    if (cut[i].piece == no_piece)
+      while (last + 1 < cut.size() && cut[last + 1].piece == no_piece) ++last;
     const std::string_view text = word.substr(cut[i].begin, cut[last].end - cut[i].begin);
-    if (!split_digit_comma_ || !add_without_comma(text, parts)) add_part(text, parts);
+    const TokenId piece = last == i ? cut[i].piece : find_piece(text);
+    if (!split_digit_comma_ || !add_without_comma(text, parts)) add_part(text, piece, parts);
     i = last + 1;
   }
   return sure;
 }
 
-void SentencePieceBase::add_part(std::string_view text, std::vector<TokenPart>& parts) const {
+void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const {
   const auto length = static_cast<std::uint32_t>(text.size());
-  if (const TokenId piece = find_piece(text); piece != no_piece) {
+  if (piece != no_piece) {
     parts.push_back({ids_[static_cast<std::size_t>(piece)], length});
     // A piece without an id of its own reads as itself all the same.
     parts.back().literal = parts.back().id == unknown_ ? 1 : 0;
@@ -163,9 +161,9 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   for (const Part& part : cut) {
     std::string_view piece = std::string_view(rest).substr(part.begin, part.end - part.begin);
     if (!begins && part.begin == 0) piece.remove_prefix(space.size());
-    if (!piece.empty()) add_part(piece, parts);
+    if (!piece.empty()) add_part(piece, find_piece(piece), parts);
   }
-  add_part(",", parts);
+  add_part(",", find_piece(","), parts);
   return true;
 }
 

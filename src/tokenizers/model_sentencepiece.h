@@ -28,6 +28,7 @@ class SentencePieceBase : public Model {
   // might have others (Unigram's rounding).
   struct Part {
     std::uint32_t begin, end;
+    TokenId piece;  // no_piece: it is not known to be one
   };
   virtual bool segment(std::string_view text, std::vector<Part>& parts) const = 0;
   // What segment() says about a word holds in texts whose score is the sum of at most that many.
@@ -47,10 +48,11 @@ class SentencePieceBase : public Model {
   bool tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
   bool tokenize_whole(std::string_view text, std::vector<TokenPart>& parts) const;
   bool keeps_words_apart(const SentencePieceFile& file) const;
-  void add_part(std::string_view text, std::vector<TokenPart>& parts) const;
+  void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;
   bool add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const;
 
   Trie trie_;
+  Vocabulary texts_;  // of all pieces
   std::vector<PieceInfo> info_;
   std::vector<TokenId> ids_;  // by piece
   std::vector<double> scores_by_id_;

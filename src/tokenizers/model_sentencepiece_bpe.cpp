@@ -26,10 +26,12 @@ class SentencePieceBpe : public SentencePieceBase {
     std::uint32_t begin, end;
     std::uint32_t before, after;  // neighbours; none: there is none
     bool frozen;
+    TokenId piece;  // that it was joined to; no_piece: one character or symbol
   };
   struct Candidate {
     float score;
     std::uint32_t left, right, size;
+    TokenId piece;
     bool operator<(const Candidate& other) const {  // the top of a priority_queue is the greatest
       return score != other.score ? score < other.score : left > other.left;
     }
@@ -45,7 +47,7 @@ class SentencePieceBpe : public SentencePieceBase {
       const auto index = static_cast<std::uint32_t>(symbols.size());
       const std::uint32_t end = at + static_cast<std::uint32_t>(size);
       symbols.push_back(
-          {at, end, index == 0 ? none : index - 1, end == text.size() ? none : index + 1, frozen});
+          {at, end, index == 0 ? none : index - 1, end == text.size() ? none : index + 1, frozen, no_piece});
       at = end;
     }
     return symbols;
@@ -60,7 +62,7 @@ class SentencePieceBpe : public SentencePieceBase {
       if (left == none || right == none || symbols[left].frozen || symbols[right].frozen) return;
       const std::uint32_t size = symbols[right].end - symbols[left].begin;
       const TokenId piece = find_piece(text.substr(symbols[left].begin, size));
-      if (piece != no_piece) queue.push({info(piece).score, left, right, size});
+      if (piece != no_piece) queue.push({info(piece).score, left, right, size, piece});
     };
     for (std::uint32_t i = 1; i < symbols.size(); ++i) consider(i - 1, i);
     while (!queue.empty()) {
@@ -70,6 +72,7 @@ class SentencePieceBpe : public SentencePieceBase {
       // Stale once one of the two has been joined to something else.
       if (left.begin == left.end || right.begin == right.end || right.end - left.begin != top.size) continue;
       left.end = right.end;
+      left.piece = top.piece;
       left.after = right.after;
       right.end = right.begin;
       if (left.after != none) symbols[left.after].before = top.left;
@@ -77,7 +80,7 @@ class SentencePieceBpe : public SentencePieceBase {
       consider(top.left, left.after);
     }
     for (std::uint32_t i = symbols.empty() ? none : 0; i != none; i = symbols[i].after)
-      parts.push_back({symbols[i].begin, symbols[i].end});
+      parts.push_back({symbols[i].begin, symbols[i].end, symbols[i].piece});
     return true;
   }
 

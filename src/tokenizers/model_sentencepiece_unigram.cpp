@@ -38,6 +38,7 @@ class SentencePieceUnigram : public SentencePieceBase {
   struct Node {
     float score = 0;
     std::uint32_t begin = 0;
+    TokenId piece = no_piece;  // that ends here; no_piece: an unknown character
     bool reached = false;
     float margin = std::numeric_limits<float>::infinity();  // to the next best way to get here
   };
@@ -55,7 +56,7 @@ class SentencePieceUnigram : public SentencePieceBase {
       const float here = best[at].score;
       bool single = false;  // a piece for this one character
       // The sum is compared before it is rounded.
-      const auto reach = [&](std::size_t length, auto score) {
+      const auto reach = [&](std::size_t length, TokenId piece, auto score) {
         Node& node = best[at + length];
         const auto ahead = static_cast<float>(score - node.score);
         if (node.reached && !(score > node.score)) {
@@ -63,7 +64,7 @@ class SentencePieceUnigram : public SentencePieceBase {
           return;
         }
         const float margin = node.reached ? ahead : std::numeric_limits<float>::infinity();
-        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), true, margin};
+        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), piece, true, margin};
       };
       trie().find_prefixes(text.substr(at), [&](std::size_t length, TokenId piece) {
         const PieceInfo& found = info(piece);
@@ -71,16 +72,16 @@ class SentencePieceUnigram : public SentencePieceBase {
         // A user-defined symbol always wins: it is as good as one best piece per byte.
         const double score = found.type == Type::user_defined ? static_cast<float>(length) * greatest_ - 0.1
                                                               : static_cast<double>(found.score);
-        reach(length, score + here);
+        reach(length, piece, score + here);
         single = single || length == size;
       });
-      if (!single) reach(size, unknown_score_ + here);
+      if (!single) reach(size, no_piece, unknown_score_ + here);
       at += size;
     }
     const std::size_t first = parts.size();
     bool sure = true;
     for (std::size_t end = text.size(); end > 0; end = best[end].begin) {
-      parts.push_back({best[end].begin, static_cast<std::uint32_t>(end)});
+      parts.push_back({best[end].begin, static_cast<std::uint32_t>(end), best[end].piece});
       sure = sure && best[end].margin > margin_per_byte * static_cast<float>(text.size());
     }
     std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());

@@ -15,18 +15,14 @@ class Trie {
   // The first value given to a text stays.
   void add(std::string_view text, TokenId value) {
     std::uint32_t node = 0;
-    for (const char byte : text) {
-      const std::uint64_t key = edge(node, byte);
-      if ((count_ + 1) * 2 > edges_.size()) grow();
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const std::uint64_t key = edge(node, text[i]);
+      if ((std::size_t{count_} + 1) * 2 > edges_.size()) grow();
       Edge& found = edges_[slot(key)];
-      if (found.key == 0) {
-        found = {key, static_cast<std::uint32_t>(values_.size())};
-        values_.push_back(-1);
-        ++count_;
-      }
+      if (found.key == 0) found = {key, ++count_, -1};
       node = found.node;
+      if (i + 1 == text.size() && found.value < 0) found.value = value;
     }
-    if (values_[node] < 0) values_[node] = value;
   }
 
   // Calls visit(length, value) for every text that begins `text`, the shortest first.
@@ -38,7 +34,7 @@ class Trie {
       const Edge& found = edges_[slot(key)];
       if (found.key == 0) return;
       node = found.node;
-      if (values_[node] >= 0) visit(length, values_[node]);
+      if (found.value >= 0) visit(length, found.value);
     }
   }
 
@@ -48,6 +44,7 @@ class Trie {
   struct Edge {
     std::uint64_t key = 0;  // 0: free
     std::uint32_t node = 0;
+    TokenId value = -1;  // -1: no text ends here
   };
   static std::uint64_t edge(std::uint32_t node, char byte) {
     return (static_cast<std::uint64_t>(node) << 8 | static_cast<unsigned char>(byte)) + 1;
@@ -66,8 +63,7 @@ class Trie {
   }
 
   std::vector<Edge> edges_ = std::vector<Edge>(16);
-  std::vector<TokenId> values_ = {-1};  // by node; -1: no text ends here
-  std::size_t count_ = 0;
+  std::uint32_t count_ = 0;  // of edges, and so of nodes but the first
 };
 
 }  // namespace attend::tokenizers

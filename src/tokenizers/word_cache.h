@@ -108,7 +108,7 @@ class WordCache {
   }
   void insert_long(std::string_view word, std::span<const TokenPart> parts) {
     if (word.size() > most_length) return;
-    if (long_words_.size() >= 16384) long_words_.clear();
+    if (long_words_.size() >= 65536) long_words_.clear();
     long_words_.try_emplace(std::string(word), parts.begin(), parts.end());
   }
 
