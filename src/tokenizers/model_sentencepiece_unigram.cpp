@@ -55,23 +55,23 @@ class SentencePieceUnigram : public SentencePieceBase {
       const unsigned size = unicode::decode(text.data() + at).size;
       const float here = best[at].score;
       bool single = false;  // a piece for this one character
-      // The sum is compared before it is rounded.
-      const auto reach = [&](std::size_t length, TokenId piece, auto score) {
+      const auto reach = [&](std::size_t length, TokenId piece, float score) {
         Node& node = best[at + length];
-        const auto ahead = static_cast<float>(score - node.score);
+        const float ahead = score - node.score;
         if (node.reached && !(score > node.score)) {
           node.margin = std::min(node.margin, -ahead);
           return;
         }
         const float margin = node.reached ? ahead : std::numeric_limits<float>::infinity();
-        node = {static_cast<float>(score), static_cast<std::uint32_t>(at), piece, true, margin};
+        node = {score, static_cast<std::uint32_t>(at), piece, true, margin};
       };
       trie().find_prefixes(text.substr(at), [&](std::size_t length, TokenId piece) {
         const PieceInfo& found = info(piece);
         if (found.type == Type::unused) return;
         // A user-defined symbol always wins: it is as good as one best piece per byte.
-        const double score = found.type == Type::user_defined ? static_cast<float>(length) * greatest_ - 0.1
-                                                              : static_cast<double>(found.score);
+        const float score = found.type == Type::user_defined
+                                ? static_cast<float>(static_cast<float>(length) * greatest_ - 0.1)
+                                : found.score;
         reach(length, piece, score + here);
         single = single || length == size;
       });
