@@ -15,7 +15,8 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / file_names::vocab_txt;
   const TokenizerConfig config(directory);
   if (config.family() == "TransfoXL" || config.family() == "transfo-xl")
-    fail("{}: the word vocabulary of Transformer-XL is not supported", path.string());
+    fail("{}: Transformer-XL's words are not read from this file, but from a tokenizer.json (WordLevel)",
+         path.string());
   TokenizerJson result;
   Vocabulary& vocabulary = result.tables.vocabulary;
   result.tables.has_vocabulary = true;
@@ -67,8 +68,7 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
     if (has(name))
       fail(
           "{}: a pickle may run any program and is not read; load it in Python with transformers 4.35 or "
-          "older "
-          "and write its words, one a line, to vocab.txt",
+          "older and write its words to a tokenizer.json whose model is WordLevel",
           (directory / name).string());
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());
