@@ -45,9 +45,9 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
 }  // namespace
 
 void copy_tokenizer(const fs::path& from, const fs::path& to) {
-  if (fs::equivalent(from, to)) return;
-  for (const std::string& name : tokenizers::tokenizer_files(from))
-    write_file_atomically(to / name, read_file(from / name));
+  const std::vector<std::string> names = tokenizers::tokenizer_files(from);
+  if (names.empty() || fs::equivalent(from, to)) return;
+  for (const std::string& name : names) write_file_atomically(to / name, read_file(from / name));
 }
 
 std::int64_t make_fresh_model(const FreshModel& fresh) {
