@@ -48,7 +48,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                  .output = "seq_relationship_logits",
                                  .label_input = "next_sentence_label"};
   }
-  model.pooler = architecture == "BigBirdModel" || (model.scores && model.scores->input == HeadInput::pooled);
+  model.pooler = true;  // stored with every head, used by few
   return model;
 }
 

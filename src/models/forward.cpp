@@ -6,15 +6,6 @@
 namespace attend {
 namespace {
 
-// Error for a token id that the model does not have.
-void check_ids(const Padded& text, const StackSpec& stack, const char* name) {
-  const Tensor ids = text.unpad(text.ids());
-  const Tensor outside = ids.masked_select(ids.lt(0).logical_or(ids.ge(stack.embeddings.vocabulary)));
-  if (outside.numel() > 0)
-    fail("{}: {} is outside the model's token ids, 0 to {}", name, outside[0].item<std::int64_t>(),
-         stack.embeddings.vocabulary - 1);
-}
-
 // Labels in the order of the rows of `layout`; Error for one outside the vocabulary.
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary) {
   layout.check(labels, "labels");
@@ -57,21 +48,27 @@ void check_distances(const StackSpec& stack, const Padded& layout) {
   if (!std::holds_alternative<std::monostate>(stack.distances)) layout.spans();
 }
 
-// The loss of each row of log-probabilities [T, V]; 0 where the label does not count. [T]
-Tensor token_losses(const Tensor& scores, const Tensor& labels) {
+// Transformer-XL gives the tokens' losses in place of the scores: [B, L - 1], but cluster by cluster, and
+// those that do not count last. scores [T, V] are log-probabilities, labels [T] those of the next tokens.
+Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padded& layout,
+                         const ClusterSpec& clusters) {
   const Tensor ignored = labels.eq(kIgnoredLabel);
-  return scores.gather(1, labels.masked_fill(ignored, 0).unsqueeze(1))
-      .squeeze(1)
-      .neg()
-      .masked_fill(ignored, 0);
+  const Tensor losses =
+      scores.gather(1, labels.masked_fill(ignored, 0).unsqueeze(1)).squeeze(1).neg().masked_fill(ignored, 0);
+  Tensor cluster = ignored.to(at::kLong) * static_cast<std::int64_t>(clusters.ends.size());
+  for (const std::int64_t end : clusters.ends) cluster += labels.ge(end).to(at::kLong);
+  const auto but_last = [&](const Tensor& rows) {
+    return layout.pad(rows).narrow(1, 0, layout.length() - 1).flatten();
+  };
+  const Tensor order = at::argsort(but_last(cluster), /*stable=*/true, 0, /*descending=*/false);
+  return but_last(losses).index_select(0, order).view({layout.sequences(), layout.length() - 1});
 }
 
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels) {
-  if (net->spec().language_model->clusters && labels.defined()) {
-    // Transformer-XL gives each token's loss in place of the scores: [B, L - 1].
+  if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
     const Tensor scores = net->language_model_head(hidden);
-    r.out["losses"] = layout.pad(token_losses(scores, labels)).narrow(1, 0, layout.length() - 1);
+    r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
     r.loss = cross_entropy(scores, labels, 0).mean();
     return;
   }

@@ -55,13 +55,12 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
       .feed_forward_result_dropout = dropout,
   };
   ModelSpec model;
-  model.encoder =
-      StackSpec{.embeddings = {.width = width, .positions = {}, .norm = {}},
-                .patches = read_patches(config, dropout, reconstructs),
-                .layers = std::vector<LayerSpec>(config.integer({"num_hidden_layers"}, 12, 1, 10000), layer),
-                .final_norm = norm,
-                .weights_of = {},
-                .norm_in_states = false};
+  StackSpec& encoder = model.encoder.emplace();
+  encoder.embeddings.width = width;
+  encoder.patches = read_patches(config, dropout, reconstructs);
+  encoder.layers.assign(config.integer({"num_hidden_layers"}, 12, 1, 10000), layer);
+  encoder.final_norm = norm;
+  encoder.norm_in_states = false;
   if (reconstructs)
     model.pixels = PixelHeadSpec{.channels = model.encoder->patches->channels,
                                  .stride = config.integer({"encoder_stride"}, 16, 1, 4096)};

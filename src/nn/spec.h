@@ -73,9 +73,9 @@ struct EmbeddingSpec {
   std::int64_t languages = 0;  // XLM: a vector for the language of each token; 0: none
   // Looking up this id gives the vector but no gradient to it (torch's padding_idx); -1: none.
   std::int64_t padding_id = -1;
-  std::optional<NormSpec> norm;
+  std::optional<NormSpec> norm = {};
   double dropout = 0;
-  std::optional<ClusterSpec> clusters;
+  std::optional<ClusterSpec> clusters = {};
   // XLNet: one more vector, which stands for a token that is to be predicted.
   bool mask_vector = false;
   // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
@@ -102,7 +102,7 @@ struct SinusoidalDistances {
 // arXiv:2111.09543).
 struct LearnedDistances {
   std::int64_t span = 512, max_distance = 0;
-  std::optional<NormSpec> norm;
+  std::optional<NormSpec> norm = {};
 };
 using DistanceSpec = std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances>;
 
@@ -130,8 +130,8 @@ struct AttentionSpec {
   // The first so many numbers of a head's queries and keys are turned by their position, in neighbouring
   // pairs (RoPE: Su et al. 2021, arXiv:2104.09864).
   std::int64_t rotary = 0;
-  std::optional<DistanceTerms> distance;
-  std::optional<BlockSparse> blocks;  // absent: dense
+  std::optional<DistanceTerms> distance = {};
+  std::optional<BlockSparse> blocks = {};  // absent: dense
   // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
   // anything has been read.
   std::int64_t empty_keys = 0;
@@ -158,7 +158,7 @@ struct LayerSpec {
   NormOrder order = NormOrder::post;
   NormSpec norm;
   AttentionSpec self_attention;
-  std::optional<AttentionSpec> cross_attention;
+  std::optional<AttentionSpec> cross_attention = {};
   FeedForwardSpec feed_forward;
   // Of a sublayer's result, before it is added.
   double attention_result_dropout = 0, feed_forward_result_dropout = 0;
@@ -178,12 +178,12 @@ struct StackSpec {
   EmbeddingSpec embeddings;
   std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
   std::vector<LayerSpec> layers;
-  std::optional<NormSpec> final_norm;
+  std::optional<NormSpec> final_norm = {};
   double final_dropout = 0;
-  DistanceSpec distances;
-  std::optional<ConvolutionSpec> convolution;
+  DistanceSpec distances = {};
+  std::optional<ConvolutionSpec> convolution = {};
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
-  std::vector<std::int64_t> weights_of;
+  std::vector<std::int64_t> weights_of = {};
   // A hidden state is reported behind every so many layers.
   std::int64_t layers_per_state = 1;
   bool norm_in_states = true;  // the last of them is behind the final norm
@@ -202,10 +202,10 @@ struct LanguageModelHeadSpec {
     Activation activation = Activation::gelu;
     NormSpec norm;
   };
-  std::optional<Transform> transform;
+  std::optional<Transform> transform = {};
   bool bias = false, untied = false;
   double scale = 1;  // of the hidden states (T5's tied head)
-  std::optional<ClusterSpec> clusters;
+  std::optional<ClusterSpec> clusters = {};
   std::string_view output = "logits";  // what transformers calls the result
 };
 
@@ -236,12 +236,12 @@ enum class ScoreKind {
 struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
-  std::optional<Activation> dense;
+  std::optional<Activation> dense = {};
   std::int64_t dense_width = 0;  // of its result; 0: that of its input
   std::int64_t labels = 2;
   bool bias = true;                           // of the last matrix
   std::optional<std::int64_t> token_id = {};  // for HeadInput
-  std::optional<ProblemType> problem;         // absent: from the labels, as the original infers it
+  std::optional<ProblemType> problem = {};    // absent: from the labels, as the original infers it
   double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
   // What transformers calls the result, the labels and the loss; one of another name is only reported.
   std::string_view output = "logits", label_input = "labels", loss = "loss";
