@@ -44,6 +44,7 @@ void evaluate_translation(const Arguments& a) {
   if (sources.size() != references.size())
     fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", a.data[0],
          sources.size(), a.data[1], references.size());
+  if (sources.empty()) fail("{}: the file is empty", a.data[0]);
   const std::vector<std::string> hypotheses = a.model == "-" ? sources : translations(a, sources);
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   const Bleu bleu = corpus_bleu(hypotheses, references, {bleu_tokenizer(a.tokenize), a.lowercase});

@@ -195,6 +195,7 @@ void GenerationConfig::apply(const Fields& fields, bool strict) {
   maybe_integer("min_new_tokens", min_new_tokens, 0);
   if (given("do_sample")) do_sample = fields.flag({"do_sample"}, defaults.do_sample);
   integer("num_beams", num_beams, defaults.num_beams, 1);
+  if (num_beams > 4096) fail("{}: num_beams: expected at most 4096, found {}", fields.source(), num_beams);
   integer("num_return_sequences", num_return_sequences, defaults.num_return_sequences, 1);
   number("temperature", temperature, defaults.temperature);
   integer("top_k", top_k, 0, 0);  // null means all tokens, unlike no top_k at all

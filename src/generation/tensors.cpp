@@ -37,6 +37,12 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
   const Padded padded(ids, mask, "input_ids");
 
   const bool has_encoder = model.network()->is_encoder_decoder();
+  if (const Transformer network = model.network(); network->decoder) {  // else generate() complains
+    check_ids(padded, (has_encoder ? network->encoder : network->decoder)->spec(), "input_ids");
+    const std::int64_t vocabulary = network->decoder->spec().embeddings.vocabulary;
+    if (config.pad_token_id && (*config.pad_token_id < 0 || *config.pad_token_id >= vocabulary))
+      fail("pad_token_id: expected an id of 0 to {}, found {}", vocabulary - 1, *config.pad_token_id);
+  }
   if (!has_encoder && !mask.select(1, -1).ne(0).all().item<bool>())
     fail(
         "attention_mask: a decoder continues the last column, so prompts must be padded in front, not "

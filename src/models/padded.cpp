@@ -101,6 +101,14 @@ void Padded::check(const Tensor& t, const std::string& name) const {
          fmt::join(t.sizes(), ", "));
 }
 
+void check_ids(const Padded& text, const StackSpec& stack, const std::string& name) {
+  const Tensor ids = text.unpad(text.ids());
+  const Tensor outside = ids.masked_select(ids.lt(0).logical_or(ids.ge(stack.embeddings.vocabulary)));
+  if (outside.numel() > 0)
+    fail("{}: {} is outside the model's token ids, 0 to {}", name, outside[0].item<std::int64_t>(),
+         stack.embeddings.vocabulary - 1);
+}
+
 Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys) {
   const std::int64_t heads = weights.empty() ? 0 : weights[0].size(0);
   Tensor padded = at::zeros({queries.sequences(), heads, queries.length(), keys.length()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/ragged.h"
+#include "nn/spec.h"
 
 namespace attend {
 
@@ -37,6 +38,9 @@ class Padded {
  private:
   Tensor ids_, mask_;  // [B, L], int64 and bool
 };
+
+// Error, with `name`, for a token id that the stack does not have.
+void check_ids(const Padded& text, const StackSpec& stack, const std::string& name);
 
 // Weights of each sequence [heads, Lq, Lk] -> [B, heads, Lq, Lk], zero where a query or key is not real.
 Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys);

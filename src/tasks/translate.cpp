@@ -40,8 +40,8 @@ struct Translator::State {
       : model(Model::load(ModelDirectory(directory), Purpose::inference)),
         tokenizers(TokenizerPair::from_file(directory)) {
     if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
-      fail("{}: expected an encoder-decoder such as Marian, found {}", directory.string(),
-           model.architecture());
+      fail("{}: expected a model that translates, an encoder-decoder such as Marian, found {}",
+           directory.string(), model.architecture());
   }
 };
 

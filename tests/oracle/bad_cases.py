@@ -115,7 +115,7 @@ class Workshop:
     def train(self, source: Path, target: Path, validation: tuple[Path, Path] | None = None) -> list[object]:
         held_out = validation or (self.text, self.text)
         return ["train", "--objective", "sequence-to-sequence", "--model", self.models["marian"], "--train", source,
-                target, "--validation", *held_out, "--output", self.out / "trained"]  # fmt: skip
+                target, "--validation", *held_out, "--steps", "1", "--output", self.out / "trained"]  # fmt: skip
 
 
 def byte_pairs(end: str) -> Tokenizer:

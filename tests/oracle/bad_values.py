@@ -192,7 +192,7 @@ def training_cases(w: Workshop) -> Iterator[BadCase]:
         yield BadCase(f"validation, {name}", w.train(w.text, w.text, (source, target)), mentions)
         yield BadCase(f"evaluate, {name}", ["evaluate", "translation", w.models["marian"], source, target], mentions)
     gone = ["train", "--objective", "sequence-to-sequence", "--model", w.root / "nobody", "--train", w.text, w.text,
-            "--validation", w.text, w.text, "--output", w.out / "trained"]  # fmt: skip
+            "--validation", w.text, w.text, "--steps", "1", "--output", w.out / "trained"]  # fmt: skip
     yield BadCase("model missing", gone, ("nobody",))
 
     def learn(*files: Any, size: str = "300", model: str = "bpe") -> list[Any]:
