@@ -76,9 +76,14 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
 
 
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
-    """Left padding for a decoder, right padding for an encoder; neither eos nor padding inside."""
+    """Left padding for a decoder, right padding for an encoder; neither eos nor padding inside.
+
+    In generate() GPT's padding moves the positions of the text behind it, and CTRL's is read like text: there a
+    prompt's result depends on its batch, and attend gives that of the prompt alone. Their prompts have one length.
+    """
     paired = config.is_encoder_decoder
-    maker = InputMaker(config, torch.Generator().manual_seed(seed), "right" if paired else "left")
+    layout = "right" if paired else "plain" if config.model_type in ("openai-gpt", "ctrl") else "left"
+    maker = InputMaker(config, torch.Generator().manual_seed(seed), layout)
     mask = maker.mask(rows, longest, maker.layout)
     ids = maker.integers(2, config.vocab_size - 1, tuple(mask.shape))
     inputs = {"input_ids": ids.masked_fill(mask == 0, config.pad_token_id or 0), "attention_mask": mask}
