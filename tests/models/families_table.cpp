@@ -1,0 +1,132 @@
+// The table of docs/models.md, made from the registry:
+//     families-table            prints it
+//     families-table --check F  says whether the file F is what it would print
+#include "base/file.h"
+#include "models/family.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace attend {
+namespace {
+
+constexpr const char* introduction =
+    R"(# Models
+
+Made from the registry of families by `build/release/families-table > docs/models.md`; a test compares the two.
+
+Every head runs with `attend forward`, which also gives the gradient of every tensor. What decodes generates with
+`attend generate` (two stacks also with `attend translate`) and trains with `attend train`. Positions, attention and
+norms are those of a fresh model (`attend init`, of the first preset); a config.json may say otherwise.
+
+Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
+attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
+`check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
+is banded. XLNet runs without its second stream, Transformer-XL does not generate yet, and BigBird trains with the
+blocks of evaluation.
+
+)";
+
+std::string positions_of(const StackSpec& stack) {
+  if (stack.patches) return "learned for patches, interpolated";
+  struct Name {
+    std::string operator()(std::monostate) const { return "none"; }
+    std::string operator()(const LearnedPositions& p) const {
+      return p.skipped_id >= 0 ? "learned, from behind the padding id" : "learned";
+    }
+    std::string operator()(const SinusoidalPositions&) const { return "sines"; }
+    std::string operator()(const RotaryPositions&) const { return "rotary"; }
+  };
+  struct Distance {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(const BucketedBias&) const { return "relative: a number per bucket"; }
+    std::string operator()(const SinusoidalDistances&) const { return "relative: sines"; }
+    std::string operator()(const LearnedDistances&) const { return "relative: learned"; }
+  };
+  const std::string absolute = std::visit(Name{}, stack.embeddings.positions),
+                    relative = std::visit(Distance{}, stack.distances);
+  if (relative.empty()) return absolute;
+  return absolute == "none" ? relative : absolute + ", " + relative;
+}
+
+std::string attention_of(const StackSpec& stack) {
+  bool local = false;
+  for (const LayerSpec& layer : stack.layers) local = local || layer.self_attention.window > 0;
+  const AttentionSpec& attention = stack.layers.front().self_attention;
+  if (attention.blocks) return "block-sparse";
+  return fmt::format("{}{}{}", attention.causal ? "causal" : "full", local ? ", some layers local" : "",
+                     stack.layers.front().cross_attention ? ", cross" : "");
+}
+
+std::string norm_of(const StackSpec& stack) {
+  switch (stack.layers.front().order) {
+    case NormOrder::post:
+      return "after";
+    case NormOrder::pre:
+      return "before";
+    case NormOrder::parallel:
+      return "before, side by side";
+  }
+  return "";
+}
+
+// "BertForMaskedLM" -> "MaskedLM", in a family whose model without a head is "BertModel".
+std::vector<std::string> heads_of(const Family& family) {
+  std::string_view common = *std::ranges::min_element(family.architectures, {}, &std::string_view::size);
+  common.remove_suffix(std::string_view("Model").size());
+  std::vector<std::string> heads;
+  for (std::string_view name : family.architectures) {
+    name.remove_prefix(common.size());
+    if (name.starts_with("For")) name.remove_prefix(3);
+    heads.emplace_back(name);
+  }
+  return heads;
+}
+
+std::string row(const Family& family) {
+  const Fields config(family.fresh_config(family.presets.front()), std::string(family.model_type));
+  const ModelSpec spec = family.spec(config, config.texts({"architectures"}).front());
+  std::string stacks, positions, attention, norms;
+  const auto add = [](std::string& cell, const std::string& text) {
+    if (cell != text) cell += (cell.empty() ? "" : " / ") + text;
+  };
+  for (const auto* stack : {&spec.encoder, &spec.decoder}) {
+    if (!*stack) continue;
+    add(stacks, stack == &spec.encoder ? "encoder" : "decoder");
+    add(positions, positions_of(**stack));
+    add(attention, attention_of(**stack));
+    add(norms, norm_of(**stack));
+  }
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", family.model_type, stacks, positions,
+                     attention, norms, fmt::join(heads_of(family), ", "), fmt::join(family.presets, ", "));
+}
+
+std::string table() {
+  std::string text = introduction;
+  text += "| model_type | Stacks | Positions | Attention | Norms | Heads | Presets of `attend init` |\n";
+  text += "|---|---|---|---|---|---|---|\n";
+  for (const Family* family : families()) text += row(*family);
+  return text;
+}
+
+}  // namespace
+}  // namespace attend
+
+int main(int argc, char** argv) {
+  const std::string text = attend::table();
+  if (argc == 1) {
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  if (argc != 3 || std::string(argv[1]) != "--check") {
+    std::fputs("expected nothing, or --check and a file\n", stderr);
+    return 2;
+  }
+  if (attend::read_file(argv[2]) == text) return 0;
+  std::fprintf(stderr, "%s is not what the families are; run %s > %s\n", argv[2], argv[0], argv[2]);
+  return 1;
+}
