@@ -68,16 +68,33 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
     ASSERT_EQ(before.tensors().count(name), 1) << name << " is no name of the original's";
     EXPECT_TRUE(std::ranges::equal(view.data, before.tensors().at(name).data)) << name;
   }
-  EXPECT_EQ(before.tensors().size(), after.tensors().size());
+  // Transformer-XL stores the frequencies of its sines, which every reader computes.
+  EXPECT_EQ(before.tensors().size() - before.tensors().count("transformer.pos_emb.inv_freq"),
+            after.tensors().size());
   const auto one = run(directory(), false), two = run(copy, false);
   for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
   fs::remove_all(copy);
+}
+
+// The hidden states of images together and alone.
+void expect_images_apart(Transformer& network) {
+  c10::InferenceMode inference;
+  Pass pass = Pass::inference();
+  const PatchSpec& patches = network->encoder->patches->spec();
+  const Tensor pixels = at::randn({5, patches.channels, patches.height, patches.width});
+  const Tensor together = network->encode(ImageBatch{pixels, {}}, pass);
+  const std::int64_t rows = together.size(0) / 5;
+  for (std::int64_t b : {0, 2, 4})
+    EXPECT_TRUE(at::equal(together.narrow(0, b * rows, rows),
+                          network->encode(ImageBatch{pixels.narrow(0, b, 1), {}}, pass)))
+        << "image " << b;
 }
 
 // A sentence among 63 others of other lengths, and alone.
 TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
   const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
   Transformer network = model.network();
+  if (network->reads_images()) return expect_images_apart(network);
   const StackSpec& spec = network->encoder ? *network->spec().encoder : *network->spec().decoder;
   const auto longest = std::min<std::int64_t>(
       37, (network->encoder ? network->encoder : network->decoder)->embeddings->max_positions());

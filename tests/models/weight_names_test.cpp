@@ -41,6 +41,8 @@ TEST(WeightNames, TheTablesOfAllFamiliesAreWhole) {
   for (const Family* family : families()) {
     Json config = family->fresh_config(family->presets.front());
     for (std::string_view architecture : family->architectures) {
+      // What BERT's relatives want to be told before they look only back.
+      config["is_decoder"] = architecture.ends_with("LMHeadModel") || architecture.ends_with("ForCausalLM");
       const ModelSpec spec = family->spec(Fields(config, "config.json"), architecture);
       const std::vector<WeightName> table = family->weights(spec);
       Transformer network(spec);

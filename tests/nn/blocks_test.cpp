@@ -23,8 +23,9 @@ ModelSpec encoder_decoder(NormOrder order) {
   decoder_layer.cross_attention = attention;
   const std::optional<NormSpec> last = order == NormOrder::pre ? std::optional(NormSpec{1e-5}) : std::nullopt;
   ModelSpec spec;
-  spec.encoder = StackSpec{embeddings, {layer, layer}, last, {}};
-  spec.decoder = StackSpec{embeddings, {decoder_layer, decoder_layer}, last, {}};
+  spec.encoder = StackSpec{.embeddings = embeddings, .layers = {layer, layer}, .final_norm = last};
+  spec.decoder =
+      StackSpec{.embeddings = embeddings, .layers = {decoder_layer, decoder_layer}, .final_norm = last};
   spec.language_model = LanguageModelHeadSpec{
       .transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
   spec.initializer_range = 0.5;

@@ -80,6 +80,7 @@ FORWARD = {  # case: layout and seed
     "big-bird-masked-lm": ("plain", 44),
     "transfo-xl": ("plain", 45),
     "transfo-xl-same-length": ("plain", 46),
+    "attend-gpt3": ("positions", 47),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
 BEAM_CASES = 12

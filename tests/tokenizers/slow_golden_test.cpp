@@ -34,11 +34,13 @@ void check(const Tokenizer& tokenizer, const Json& cases) {
                                   ? tokenizer.encode_pair(text, test.at("pair").get<std::string>())
                                   : tokenizer.encode(text);
     EXPECT_EQ(encoding.ids, test.at("ids").get<std::vector<TokenId>>()) << test.at("text").dump();
-    if (test.contains("decoded"))
+    if (test.contains("decoded")) {
       EXPECT_EQ(tokenizer.decode(encoding.ids), test.at("decoded")) << test.at("text").dump();
-    if (test.contains("decoded_without_specials"))
+    }
+    if (test.contains("decoded_without_specials")) {
       EXPECT_EQ(tokenizer.decode(encoding.ids, true), test.at("decoded_without_specials"))
           << test.at("text").dump();
+    }
     for (const TextSpan& span : encoding.offsets) {
       EXPECT_LE(span.begin, span.end) << test.at("text").dump();
       EXPECT_LE(span.end, std::max(text.size(), test.value("pair", std::string()).size()))
@@ -127,6 +129,7 @@ TEST_F(SlowFiles, SayWhatIsWrong) {
 TEST_F(SlowFiles, OfATokenizerAreAllListed) {
   for (const std::string& name : names()) {
     const std::vector<std::string> files = tokenizers::tokenizer_files(root / name);
+    fs::create_directories(directory / name);
     for (const std::string& file : files)
       write_file_atomically(directory / name / file, read_file(root / name / file));
     // config.json is the model's; only the model's type is read from it.
