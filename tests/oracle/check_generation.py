@@ -52,6 +52,8 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "gpt_neo": (["gpt-neo"], {"embedding": 0.5, "gain": 2.0}),
     "gptj": (["gptj", "gptj-all-rotated"], {"embedding": 0.5, "gain": 3.0}),
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
+    # The tied head makes little of a hidden state, which larger embeddings bring back to size.
+    "t5": (["t5-gated", "t5"], {"embedding": 1.0, "gain": 1.0, "mixing": True}),
     "m2m_100": (["m2m-100"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
 }
 
