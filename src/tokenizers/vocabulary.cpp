@@ -22,7 +22,7 @@ std::uint64_t hash_text(std::string_view text) {
     mix(word);
   }
   std::uint64_t word = 0;
-  std::memcpy(&word, at, left);
+  if (left > 0) std::memcpy(&word, at, left);  // an empty text may point nowhere
   mix(word);
   return hash ^ hash >> 32;
 }
