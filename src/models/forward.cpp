@@ -173,8 +173,8 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   const EmbeddingSpec& embeddings = stack_spec.embeddings;
   std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
   if (takes_types(stack_spec)) known.insert("token_type_ids");
-  if (embeddings.languages > 0) known.insert("langs");
-  if (stack_spec.padding_is_zero) known.insert("lengths");
+  // XLM takes both always, and passes over languages where it has no vectors for them.
+  if (stack_spec.padding_is_zero) known.insert({"langs", "lengths"});
   if (net->scores && net->scores->spec().input == HeadInput::chosen_token) known.insert("mc_token_ids");
   known.merge(label_inputs(net));
   check_names(inputs, known);
