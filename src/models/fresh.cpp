@@ -44,12 +44,6 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
 
 }  // namespace
 
-void copy_tokenizer(const fs::path& from, const fs::path& to) {
-  const std::vector<std::string> names = tokenizers::tokenizer_files(from);
-  if (names.empty() || fs::equivalent(from, to)) return;
-  for (const std::string& name : names) write_file_atomically(to / name, read_file(from / name));
-}
-
 std::int64_t make_fresh_model(const FreshModel& fresh) {
   const Family& family = find_family(fresh.family);
   std::string preset(family.presets.front());
@@ -79,7 +73,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   }
   const Model model = Model::fresh(Fields(config, "the new config.json"), fresh.seed);
   model.save(fresh.directory);
-  if (!fresh.tokenizer.empty()) copy_tokenizer(fresh.tokenizer, fresh.directory);
+  if (!fresh.tokenizer.empty()) tokenizers::copy_tokenizer(fresh.tokenizer, fresh.directory);
   std::int64_t parameters = 0;
   for (const Tensor& p : model.network()->parameters()) parameters += p.numel();
   return parameters;

@@ -19,7 +19,4 @@ struct FreshModel {
 // a setting names a field that the family's config does not have, or if the directory already holds a model.
 std::int64_t make_fresh_model(const FreshModel& fresh);
 
-// Copies tokenizer.json and its companions from one model directory to another.
-void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
-
 }  // namespace attend

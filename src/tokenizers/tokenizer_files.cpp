@@ -20,4 +20,10 @@ std::vector<std::string> tokenizer_files(const std::filesystem::path& directory)
   return names;
 }
 
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const std::vector<std::string> names = tokenizer_files(from);
+  if (names.empty() || (std::filesystem::exists(to) && std::filesystem::equivalent(from, to))) return;
+  for (const std::string& name : names) write_file_atomically(to / name, read_file(from / name));
+}
+
 }  // namespace attend::tokenizers

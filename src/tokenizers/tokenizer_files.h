@@ -1,4 +1,4 @@
-// The names of the files that a tokenizer's directory may hold: one list for all who read or copy them.
+// The files that a tokenizer's directory may hold: one list for all who read or copy them.
 #pragma once
 
 #include <array>
@@ -26,5 +26,7 @@ inline constexpr std::array sentencepiece = {source_spm,  "spiece.model",    "se
 
 // The names of those that are in `directory`: together they are its tokenizer.
 std::vector<std::string> tokenizer_files(const std::filesystem::path& directory);
+// Copies them; each is complete under its name or not there. Nothing happens if both are the same directory.
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace attend::tokenizers

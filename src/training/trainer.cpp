@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "models/fresh.h"
+#include "tokenizers/tokenizer_files.h"
 #include "training/batches.h"
 #include "training/metrics_log.h"
 
@@ -101,8 +101,10 @@ class Run {
     if (!newest && std::filesystem::exists(options_.output / "model.safetensors"))
       fail("{}: there already is a model in it; expected an --output for a new one",
            options_.output.string());
-    if (!options_.tokenizer.empty()) copy_tokenizer(options_.tokenizer, options_.output);
-    if (!newest) return;
+    if (!newest) {
+      if (!options_.tokenizer.empty()) tokenizers::copy_tokenizer(options_.tokenizer, options_.output);
+      return;
+    }
     at_ = Checkpoints::restore(*newest, model_, optimizer_);
     inform("going on after step {}", at_.step);
   }

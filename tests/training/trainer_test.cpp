@@ -124,7 +124,13 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   TrainingOptions o = options("run", 10);
   o.tokenizer = root_ / "base";
   run(o);
-  EXPECT_TRUE(fs::exists(root_ / "run" / "tokenizer.json"));
+  EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
+  // A run that goes on keeps the tokenizer that it began with.
+  write_file_atomically(root_ / "base" / "tokenizer.json", "[]");
+  o.steps = 20;
+  o.resume = true;
+  run(o);
+  EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
 }
 
 TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
