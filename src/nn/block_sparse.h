@@ -8,8 +8,8 @@
 namespace attend {
 
 // The blocks whose keys each of `blocks` query blocks sees. A block may stand there more than once, and then
-// its keys count so many times. Random blocks are drawn in training only; otherwise, as in the original, they
-// are all the first block.
+// its keys count so many times. All random blocks are the first block: so the original has it in evaluation.
+// In training it draws others, which are not implemented: there too the first block stands for them.
 std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks, std::int64_t random_blocks);
 
 // As self_attention for packed [T, 3 w]. Sequences of up to (5 + 2 random) blocks attend to everything, as in
