@@ -226,10 +226,19 @@ Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_
   return sum;
 }
 
+// What is added to the scores of the last Lq of Lk positions [Lq, Lk]: -infinity for keys that come after the
+// query, `far` for those before its window.
+Tensor causal_penalty(std::int64_t Lq, std::int64_t Lk, std::int64_t window, double far,
+                      const at::TensorOptions& options) {
+  Tensor penalty = at::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
+  if (window > 0) penalty += at::full({Lq, Lk}, far, options).tril(Lk - Lq - window);
+  return penalty;
+}
+
 // One sequence in torch's operations: q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows
-// at which it begins.
+// at which it begins. `penalty` [Lq, Lk], added to the scores, may be undefined.
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key) {
+                       std::int64_t query, std::int64_t key, const Tensor& penalty) {
   const auto& spec = call.spec;
   const std::int64_t Lq = q.size(0), Lk = k.size(0);
   const auto heads = [&](const Tensor& x) {
@@ -237,39 +246,36 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
   if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, Lq, key, Lk);
-  if (spec.causal) {
-    const Tensor all = at::ones({Lq, Lk}, scores.options().dtype(at::kBool));
-    Tensor hidden = all.triu(Lk - Lq + 1);
-    if (spec.window > 0) hidden = hidden.logical_or(all.tril(Lk - Lq - spec.window));
-    scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
-  }
+  if (penalty.defined()) scores = scores + penalty;
   Tensor weights = at::softmax(scores, -1);
   if (call.weights) call.weights->push_back(weights.detach());
   if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
   return at::matmul(weights, heads(v)).transpose(0, 1).reshape({Lq, spec.heads * spec.head_size});
 }
 
+Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                       std::int64_t query, std::int64_t key) {
+  Tensor penalty;
+  if (call.spec.causal)
+    penalty = causal_penalty(q.size(0), k.size(0), call.spec.window, -std::numeric_limits<double>::infinity(),
+                             q.options());
+  return torch_attention(q, k, v, call, query, key, penalty);
+}
+
 // Causal attention of one padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are
-// columns first to first + count - 1. Only a loss over padding needs it. As in GPT-2, padding gets the lowest
-// score there is, so that a row that may see nothing else sees all of it alike.
+// columns first to first + count - 1; it begins at row `begin`. Only a loss over padding needs it. As in
+// GPT-2, padding gets the lowest score there is, so that a row that may see nothing else sees all of it
+// alike.
 Tensor padded_causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
-                               std::int64_t count, const AttentionCall& call) {
-  const auto& spec = call.spec;
+                               std::int64_t count, const AttentionCall& call, std::int64_t begin) {
   const std::int64_t L = q.size(0);
-  const auto heads = [&](const Tensor& x) {
-    return x.reshape({L, spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
-  };
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  Tensor penalty = at::zeros({L, L}, q.options());
+  const Tensor penalty = causal_penalty(L, L, call.spec.window, lowest, q.options());
   penalty.narrow(1, 0, first) += lowest;
   penalty.narrow(1, first + count, L - first - count) += lowest;
-  if (spec.window > 0) penalty += at::full({L, L}, lowest, q.options()).tril(-spec.window);
-  penalty.masked_fill_(at::ones({L, L}, q.options().dtype(at::kBool)).triu(1),
-                       -std::numeric_limits<double>::infinity());
-  const Tensor weights =
-      at::softmax(at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale + penalty, -1);
-  if (call.weights) call.weights->push_back(weights.detach().narrow(2, first, count));
-  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({L, spec.heads * spec.head_size});
+  Tensor out = torch_attention(q, k, v, call, begin, begin, penalty);
+  if (call.weights) call.weights->back() = call.weights->back().narrow(2, first, count);
+  return out;
 }
 
 Tensor torch_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
@@ -304,7 +310,7 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
     for (std::int64_t b = 0; b < offsets.count(); ++b)
       parts.push_back(padded_causal_attention(offsets.part(views.query, b), offsets.part(views.key, b),
                                               offsets.part(views.value, b), visible->first[b],
-                                              visible->count[b], call));
+                                              visible->count[b], call, offsets.begin(b)));
     return at::cat(parts);
   }
   Layout layout = make_layout(offsets, offsets, {});
