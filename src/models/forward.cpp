@@ -171,7 +171,8 @@ Result forward_single(const Model& model, Tensors inputs, Pass& pass) {
   const bool decoder = static_cast<bool>(net->decoder);
   const StackSpec& stack_spec = (decoder ? net->decoder : net->encoder)->spec();
   const EmbeddingSpec& embeddings = stack_spec.embeddings;
-  std::set<std::string> known = {"input_ids", "attention_mask", "position_ids"};
+  std::set<std::string> known = {"input_ids", "attention_mask"};
+  if (!std::holds_alternative<std::monostate>(embeddings.positions)) known.insert("position_ids");
   if (takes_types(stack_spec)) known.insert("token_type_ids");
   // XLM takes both always, and passes over languages where it has no vectors for them.
   if (stack_spec.padding_is_zero) known.insert({"langs", "lengths"});
