@@ -15,12 +15,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (pretraining || architecture == "BertForMaskedLM" || model.decoder)
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   if (pretraining) {
-    model.language_model->output = "prediction_logits";
-    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
-                                 .dense = {},
-                                 .problem = {},
-                                 .output = "seq_relationship_logits",
-                                 .label_input = "next_sentence_label"};
+    put_pretraining_heads(model);
   } else if (architecture == "BertForNextSentencePrediction") {
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
   } else {
@@ -39,10 +34,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("bert");
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
   for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
-  if (model.scores && model.scores->kind == ScoreKind::next_sentence)
-    table.push_back({"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"});
-  else
-    table.push_back(score_weights(model));
+  table.push_back(bert_score_weights(model));
   return table;
 }
 

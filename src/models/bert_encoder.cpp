@@ -2,8 +2,6 @@
 
 #include "base/error.h"
 
-#include <cmath>
-
 namespace attend {
 namespace {
 
@@ -26,20 +24,16 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
   if (config.flag({"add_cross_attention"}, false))
     fail("{}: add_cross_attention: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
-  const auto [heads, head_size] =
-      read_heads(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
+  AttentionSpec attention = read_attention(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
+  attention.causal = decoder;
+  attention.dropout =
+      read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};
   const double dropout = read_dropout(config, {"hidden_dropout_prob", "dropout"}, relative.dropout);
   const LayerSpec layer = {
       .order = NormOrder::post,
       .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .causal = decoder,
-                         .dropout =
-                             read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"},
-                                          relative.dropout)},
+      .self_attention = attention,
       .cross_attention = {},
       .feed_forward = {.width = config.integer({"intermediate_size", "hidden_dim"}, relative.inner),
                        .activation =
@@ -120,9 +114,19 @@ std::vector<WeightName> bert_prediction_weights() {
   };
 }
 
-WeightName score_weights(const ModelSpec& model) {
-  const bool spans = model.scores && model.scores->kind == ScoreKind::question_answering;
-  return {spans ? "qa_outputs.{weight|bias}" : "classifier.{weight|bias}", "scores.out.{weight|bias}"};
+void put_pretraining_heads(ModelSpec& model) {
+  model.language_model->output = "prediction_logits";
+  model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
+                               .dense = {},
+                               .problem = {},
+                               .output = "seq_relationship_logits",
+                               .label_input = "next_sentence_label"};
+}
+
+WeightName bert_score_weights(const ModelSpec& model) {
+  if (model.scores && model.scores->kind == ScoreKind::next_sentence)
+    return {"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"};
+  return score_weights(model);
 }
 
 Json fresh_bert_config(std::string_view model_type, std::string_view architecture,

@@ -38,8 +38,10 @@ std::vector<WeightName> bert_layer_weights(const std::string& prefix);
 // "cls.predictions...", of masked_language_model.
 std::vector<WeightName> bert_prediction_weights();
 
-// The matrix of the scores over labels: "qa_outputs" for spans, "classifier" for everything else.
-WeightName score_weights(const ModelSpec& model);
+// BERT's pretraining: whether the second sentence follows is scored beside the masked tokens.
+void put_pretraining_heads(ModelSpec& model);
+// As score_weights, and "cls.seq_relationship" for whether a sentence follows.
+WeightName bert_score_weights(const ModelSpec& model);
 
 // config.json of a fresh model, and the fields that it may hold besides.
 Json fresh_bert_config(std::string_view model_type, std::string_view architecture,

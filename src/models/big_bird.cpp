@@ -40,14 +40,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                             .dropout = dropout};
   if (!choice) sentence.dense = layer.feed_forward.activation;
   model.scores = read_score_head(config, architecture, sentence);
-  if (architecture == "BigBirdForPreTraining") {
-    model.language_model->output = "prediction_logits";
-    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
-                                 .dense = {},
-                                 .problem = {},
-                                 .output = "seq_relationship_logits",
-                                 .label_input = "next_sentence_label"};
-  }
+  if (architecture == "BigBirdForPreTraining") put_pretraining_heads(model);
   model.pooler = true;  // stored with every head, used by few
   return model;
 }
@@ -57,13 +50,11 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   table.push_back({"bert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
   for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
-  if (model.scores && model.scores->kind == ScoreKind::next_sentence) {
-    table.push_back({"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"});
-  } else if (model.scores && model.scores->dense) {
+  if (model.scores && model.scores->dense) {
     table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
     table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
   } else {
-    table.push_back(score_weights(model));
+    table.push_back(bert_score_weights(model));
   }
   return table;
 }

@@ -6,17 +6,14 @@ namespace attend {
 
 StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, relative.width);
-  const auto [heads, head_size] =
-      decoder ? read_heads(config, {"decoder_attention_heads"}, relative.heads, width)
-              : read_heads(config, {"encoder_attention_heads", "num_attention_heads"}, relative.heads, width);
+  AttentionSpec attention =
+      decoder
+          ? read_attention(config, {"decoder_attention_heads"}, relative.heads, width)
+          : read_attention(config, {"encoder_attention_heads", "num_attention_heads"}, relative.heads, width);
+  attention.causal = decoder;
+  attention.dropout = read_dropout(config, {"attention_dropout"}, relative.attention_dropout);
   const NormSpec norm{1e-5};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
-  const AttentionSpec attention = {
-      .heads = heads,
-      .head_size = head_size,
-      .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-      .causal = decoder,
-      .dropout = read_dropout(config, {"attention_dropout"}, relative.attention_dropout)};
   AttentionSpec cross = attention;
   cross.causal = false;
   const LayerSpec layer = {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -49,12 +50,14 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
   return found->second;
 }
 
-Heads read_heads(const Fields& config, Fields::Names names, std::int64_t otherwise, std::int64_t width) {
+AttentionSpec read_attention(const Fields& config, Fields::Names names, std::int64_t otherwise,
+                             std::int64_t width) {
   const std::int64_t heads = config.integer(names, otherwise);
   if (width % heads != 0)
     fail("{}: {}: the hidden size {} cannot be divided among {} attention heads", config.source(),
          fmt::join(names, " or "), width, heads);
-  return {heads, width / heads};
+  const std::int64_t size = width / heads;
+  return {.heads = heads, .head_size = size, .scale = 1 / std::sqrt(static_cast<double>(size))};
 }
 
 double read_dropout(const Fields& config, Fields::Names names, double otherwise) {
@@ -93,6 +96,11 @@ std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_v
     return head;
   }
   return {};
+}
+
+WeightName score_weights(const ModelSpec& model) {
+  const bool spans = model.scores && model.scores->kind == ScoreKind::question_answering;
+  return {spans ? "qa_outputs.{weight|bias}" : "classifier.{weight|bias}", "scores.out.{weight|bias}"};
 }
 
 }  // namespace attend

@@ -36,11 +36,10 @@ std::span<const Family* const> families();
 
 // Helpers for reading a family's config.
 Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise);
-// How many heads (the field of these names), and width / heads; Error if it does not divide.
-struct Heads {
-  std::int64_t count, size;
-};
-Heads read_heads(const Fields& config, Fields::Names names, std::int64_t otherwise, std::int64_t width);
+// Scaled dot-product attention with as many heads as the field of these names says, which share `width`;
+// Error if they do not divide it.
+AttentionSpec read_attention(const Fields& config, Fields::Names heads, std::int64_t otherwise,
+                             std::int64_t width);
 double read_dropout(const Fields& config, Fields::Names names, double otherwise);
 // num_labels (or id2label).
 std::int64_t read_label_count(const Fields& config);
@@ -48,5 +47,7 @@ std::int64_t read_label_count(const Fields& config);
 // `sentence`: what the family does before it scores a sentence; tokens and spans are scored as they are.
 std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_view architecture,
                                              const ScoreHeadSpec& sentence);
+// What most families call its last projection: "qa_outputs" for spans, "classifier" for everything else.
+WeightName score_weights(const ModelSpec& model);
 
 }  // namespace attend

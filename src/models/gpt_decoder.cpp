@@ -8,19 +8,16 @@ namespace attend {
 
 StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
   const std::int64_t width = config.integer({"n_embd", "hidden_size"}, relative.width);
-  const auto [heads, head_size] =
-      read_heads(config, {"n_head", "num_attention_heads", "num_heads"}, relative.heads, width);
+  AttentionSpec attention =
+      read_attention(config, {"n_head", "num_attention_heads", "num_heads"}, relative.heads, width);
+  attention.causal = true;
+  attention.dropout = read_dropout(config, {"attn_pdrop", "attention_dropout"}, relative.dropout);
   const double dropout = read_dropout(config, {"resid_pdrop", "resid_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, relative.norm_epsilon, 0, 1)};
   const LayerSpec layer = {
       .order = relative.order,
       .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .causal = true,
-                         .dropout =
-                             read_dropout(config, {"attn_pdrop", "attention_dropout"}, relative.dropout)},
+      .self_attention = attention,
       .cross_attention = {},
       .feed_forward =
           {.width = config.maybe_integer({"n_inner", "intermediate_size", "dff"}, 1).value_or(4 * width),

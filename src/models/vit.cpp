@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "models/family.h"
 
-#include <cmath>
-
 namespace attend {
 namespace {
 
@@ -36,18 +34,16 @@ PatchSpec read_patches(const Fields& config, double dropout, bool mask_token) {
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   const std::int64_t width = config.integer({"hidden_size"}, 768);
-  const auto [heads, head_size] = read_heads(config, {"num_attention_heads"}, 12, width);
+  AttentionSpec attention = read_attention(config, {"num_attention_heads"}, 12, width);
+  attention.input_bias = config.flag({"qkv_bias"}, true);
+  attention.dropout = read_dropout(config, {"attention_probs_dropout_prob"}, 0);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"hidden_dropout_prob"}, 0);
   const bool reconstructs = architecture == "ViTForMaskedImageModeling";
   const LayerSpec layer = {
       .order = NormOrder::pre,
       .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .input_bias = config.flag({"qkv_bias"}, true),
-                         .dropout = read_dropout(config, {"attention_probs_dropout_prob"}, 0)},
+      .self_attention = attention,
       .cross_attention = {},
       .feed_forward = {.width = config.integer({"intermediate_size"}, 3072),
                        .activation = read_activation(config, {"hidden_act"}, "gelu")},

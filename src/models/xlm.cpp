@@ -3,25 +3,21 @@
 #include "base/error.h"
 #include "models/family.h"
 
-#include <cmath>
-
 namespace attend {
 namespace {
 
 StackSpec read_stack(const Fields& config) {
   if (!config.flag({"is_encoder"}, true)) fail("{}: is_encoder: only true is supported", config.source());
   const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
-  const auto [heads, head_size] = read_heads(config, {"n_heads", "num_attention_heads"}, 16, width);
+  AttentionSpec attention = read_attention(config, {"n_heads", "num_attention_heads"}, 16, width);
+  attention.causal = config.flag({"causal"}, false);
+  attention.dropout = read_dropout(config, {"attention_dropout"}, 0.1);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const LayerSpec layer = {
       .order = NormOrder::post,
       .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .causal = config.flag({"causal"}, false),
-                         .dropout = read_dropout(config, {"attention_dropout"}, 0.1)},
+      .self_attention = attention,
       .cross_attention = {},
       .feed_forward = {.width = 4 * width,
                        .activation =
@@ -29,15 +25,16 @@ StackSpec read_stack(const Fields& config) {
       .attention_result_dropout = dropout,
       .feed_forward_result_dropout = dropout,
   };
+  const std::int64_t vocabulary = config.integer({"vocab_size", "n_words"}, 30145);
   const std::int64_t languages = config.integer({"n_langs"}, 1);
   return {
-      .embeddings = {.vocabulary = config.integer({"vocab_size", "n_words"}, 30145),
+      .embeddings = {.vocabulary = vocabulary,
                      .width = width,
                      .positions = LearnedPositions{.count = config.integer({"max_position_embeddings"}, 512),
                                                    .trained = !config.flag({"sinusoidal_embeddings"}, false)},
                      .types_are_tokens = true,
                      .languages = languages > 1 && config.flag({"use_lang_emb"}, true) ? languages : 0,
-                     .padding_id = config.integer({"pad_index"}, 2, 0),
+                     .padding_id = config.integer({"pad_index"}, 2, 0, vocabulary - 1),
                      .norm = norm,
                      .dropout = dropout},
       .layers =
@@ -114,11 +111,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
     case ScoreKind::sequence_classification:
       table.push_back({"sequence_summary.summary.{weight|bias}", "scores.out.{weight|bias}"});
       break;
-    case ScoreKind::token_classification:
-      table.push_back({"classifier.{weight|bias}", "scores.out.{weight|bias}"});
-      break;
     default:
-      table.push_back({"qa_outputs.{weight|bias}", "scores.out.{weight|bias}"});
+      table.push_back(score_weights(model));
   }
   return table;
 }

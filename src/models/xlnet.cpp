@@ -3,26 +3,21 @@
 #include "base/error.h"
 #include "models/family.h"
 
-#include <cmath>
-
 namespace attend {
 namespace {
 
 StackSpec read_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
-  const auto [heads, head_size] = read_heads(config, {"n_head", "num_attention_heads"}, 16, width);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  AttentionSpec attention = read_attention(config, {"n_head", "num_attention_heads"}, 16, width);
+  attention.distance = DistanceTerms{.biases = true, .segments = true, .dropout = dropout};
+  attention.input_bias = attention.output_bias = false;
+  attention.dropout = dropout;
   const LayerSpec layer = {
       .order = NormOrder::post,
       .norm = norm,
-      .self_attention = {.heads = heads,
-                         .head_size = head_size,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_size)),
-                         .distance = DistanceTerms{.biases = true, .segments = true, .dropout = dropout},
-                         .input_bias = false,
-                         .output_bias = false,
-                         .dropout = dropout},
+      .self_attention = attention,
       .cross_attention = {},
       .feed_forward = {.width = config.integer({"d_inner"}, 4096),
                        .activation = read_activation(config, {"ff_activation"}, "gelu"),
@@ -91,7 +86,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {layer + "ff.layer_2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {"lm_loss.{weight|bias}", "head.{weight|bias}"},
-      {"classifier.{weight|bias}", "scores.out.{weight|bias}"},
+      score_weights(model),
   };
 }
 
