@@ -8,27 +8,28 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 50358, .activation = "gelu_new"};
+constexpr BertRelative relative = {.vocabulary = 50358, .activation = "gelu_new", .decodes = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  StackSpec& stack = put_bert_stack(model, config, architecture, relative);
   const std::string kind = config.text({"attention_type"}, "block_sparse");
   if (kind != "block_sparse" && kind != "original_full")
     fail("{}: attention_type: expected block_sparse or original_full, found \"{}\"", config.source(), kind);
-  for (LayerSpec& layer : model.encoder->layers) {
+  for (LayerSpec& layer : stack.layers) {
     layer.self_attention.input_bias = config.flag({"use_bias"}, true);
-    if (kind == "block_sparse")
+    // Blocks look ahead: a decoder does without them. (The original lets it look ahead where a text is long.)
+    if (kind == "block_sparse" && !layer.self_attention.causal)
       layer.self_attention.blocks =
           BlockSparse{.size = config.integer({"block_size"}, 64, 1, 1 << 20),
                       .random = config.integer({"num_random_blocks"}, 3, 0, 1 << 10)};
   }
   if (config.flag({"rescale_embeddings"}, false))
-    model.encoder->embeddings.scale = std::sqrt(static_cast<double>(model.encoder->width()));
+    stack.embeddings.scale = std::sqrt(static_cast<double>(stack.width()));
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
 
-  const LayerSpec& layer = model.encoder->layers.front();
-  if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM")
+  const LayerSpec& layer = stack.layers.front();
+  if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM" || model.decoder)
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
@@ -41,7 +42,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (!choice) sentence.dense = layer.feed_forward.activation;
   model.scores = read_score_head(config, architecture, sentence);
   if (architecture == "BigBirdForPreTraining") put_pretraining_heads(model);
-  model.pooler = true;  // stored with every head, used by few
+  if (architecture == "BigBirdForQuestionAnswering") {
+    model.scores->dropout = layer.feed_forward_result_dropout;
+    model.scores->block =
+        ScoreHeadSpec::Block{layer.feed_forward, layer.norm, layer.feed_forward_result_dropout};
+    model.scores->question_end = config.integer({"sep_token_id"}, 66, 0);
+  }
+  // Stored with every other head, used by few.
+  model.pooler = architecture != "BigBirdForQuestionAnswering";
   return model;
 }
 
@@ -50,7 +58,12 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   table.push_back({"bert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
   for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
-  if (model.scores && model.scores->dense) {
+  if (model.scores && model.scores->block) {
+    table.push_back({"qa_classifier.intermediate.dense.{weight|bias}", "scores.block.in.{weight|bias}"});
+    table.push_back({"qa_classifier.output.dense.{weight|bias}", "scores.block.out.{weight|bias}"});
+    table.push_back({"qa_classifier.output.LayerNorm.{weight|bias}", "scores.block_norm.{weight|bias}"});
+    table.push_back({"qa_classifier.qa_outputs.{weight|bias}", "scores.out.{weight|bias}"});
+  } else if (model.scores && model.scores->dense) {
     table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
     table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
   } else {
@@ -81,7 +94,7 @@ const Family big_bird = {
     .prefix = "bert",
     .architectures = {"BigBirdModel", "BigBirdForMaskedLM", "BigBirdForPreTraining",
                       "BigBirdForSequenceClassification", "BigBirdForTokenClassification",
-                      "BigBirdForMultipleChoice"},
+                      "BigBirdForMultipleChoice", "BigBirdForQuestionAnswering", "BigBirdForCausalLM"},
     .spec = spec,
     .weights = weights,
     .ignored = {"bert.embeddings.position_ids", "bert.embeddings.token_type_ids", "bert.pooler.{weight|bias}",

@@ -90,12 +90,30 @@ std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_v
     head.labels = read_label_count(config);
     return head;
   }
-  if (architecture.ends_with("ForQuestionAnswering")) {
+  if (architecture.ends_with("ForQuestionAnswering") ||
+      architecture.ends_with("ForQuestionAnsweringSimple")) {
     head.kind = ScoreKind::question_answering;
     head.dropout = 0;
     return head;
   }
   return {};
+}
+
+SpanSearchSpec read_span_search(const Fields& config, const NormSpec& norm) {
+  return {.starts = config.integer({"start_n_top"}, 5, 1, 1 << 16),
+          .ends = config.integer({"end_n_top"}, 5, 1, 1 << 16),
+          .norm = norm};
+}
+
+std::vector<WeightName> span_search_weights(const std::string& prefix) {
+  return {
+      {prefix + "start_logits.dense.{weight|bias}", "spans.start.{weight|bias}"},
+      {prefix + "end_logits.dense_0.{weight|bias}", "spans.end_in.{weight|bias}"},
+      {prefix + "end_logits.LayerNorm.{weight|bias}", "spans.end_norm.{weight|bias}"},
+      {prefix + "end_logits.dense_1.{weight|bias}", "spans.end_out.{weight|bias}"},
+      {prefix + "answer_class.dense_0.{weight|bias}", "spans.absent_in.{weight|bias}"},
+      {prefix + "answer_class.dense_1.weight", "spans.absent_out.weight"},
+  };
 }
 
 WeightName score_weights(const ModelSpec& model) {

@@ -47,6 +47,9 @@ std::int64_t read_label_count(const Fields& config);
 // `sentence`: what the family does before it scores a sentence; tokens and spans are scored as they are.
 std::optional<ScoreHeadSpec> read_score_head(const Fields& config, std::string_view architecture,
                                              const ScoreHeadSpec& sentence);
+// XLNet's search for answers, which XLM has as well, and its names behind `prefix`.
+SpanSearchSpec read_span_search(const Fields& config, const NormSpec& norm);
+std::vector<WeightName> span_search_weights(const std::string& prefix);
 // What most families call its last projection: "qa_outputs" for spans, "classifier" for everything else.
 WeightName score_weights(const ModelSpec& model);
 

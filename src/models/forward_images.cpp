@@ -45,8 +45,10 @@ Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const P
 
 }  // namespace
 
-Result forward_images(const Model& model, const Tensors& inputs, Pass& pass) {
+Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
+  Capture capture{options.hidden_states, options.attentions, {}, {}};
+  Pass pass = capturing(capture);
   Transformer net = model.network();
   PatchEmbeddings& patches = net->encoder->patches;
   std::set<std::string> known = {"pixel_values"};

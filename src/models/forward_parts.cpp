@@ -3,6 +3,31 @@
 #include "models/score_outputs.h"
 
 namespace attend {
+namespace {
+
+// Transformer-XL gives the tokens' losses in place of the scores: [B, L - 1], but cluster by cluster, and
+// those that do not count last. scores [T, V] are log-probabilities, labels [T] those of the next tokens.
+Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padded& layout,
+                         const ClusterSpec& clusters) {
+  const Tensor ignored = labels.eq(kIgnoredLabel);
+  const Tensor losses =
+      scores.gather(1, labels.masked_fill(ignored, 0).unsqueeze(1)).squeeze(1).neg().masked_fill(ignored, 0);
+  Tensor cluster = ignored.to(at::kLong) * static_cast<std::int64_t>(clusters.ends.size());
+  for (const std::int64_t end : clusters.ends) cluster += labels.ge(end).to(at::kLong);
+  const auto but_last = [&](const Tensor& rows) {
+    return layout.pad(rows).narrow(1, 0, layout.length() - 1).flatten();
+  };
+  const Tensor order = at::argsort(but_last(cluster), /*stable=*/true, 0, /*descending=*/false);
+  return but_last(losses).index_select(0, order).view({layout.sequences(), layout.length() - 1});
+}
+
+}  // namespace
+
+Pass capturing(Capture& capture) {
+  Pass pass = Pass::inference();
+  if (capture.hidden_states || capture.attentions) pass.capture = &capture;
+  return pass;
+}
 
 Tensor find(const Tensors& inputs, std::string_view name) {
   const auto found = inputs.find(std::string(name));
@@ -19,6 +44,7 @@ std::set<std::string> label_inputs(Transformer& net) {
   std::set<std::string> names;
   if (net->language_model_head) names.insert("labels");
   if (net->pixels) names.insert("bool_masked_pos");
+  if (net->spans) names.insert({"start_positions", "end_positions", "cls_index", "is_impossible", "p_mask"});
   if (net->scores)
     for (const std::string& name : label_inputs(net->scores->spec())) names.insert(name);
   return names;
@@ -38,6 +64,43 @@ void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& gi
     for (std::vector<Tensor>& layer : *layers)
       for (std::size_t b = 0; b < layer.size(); ++b)
         layer[b] = layer[b].index_select(1, given.columns(static_cast<std::int64_t>(b)));
+}
+
+Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary) {
+  layout.check(labels, "labels");
+  const Tensor rows = layout.unpad(labels).to(at::kLong);
+  const Tensor outside =
+      rows.masked_select(rows.lt(0).logical_or(rows.ge(vocabulary)).logical_and(rows.ne(kIgnoredLabel)));
+  if (outside.numel() > 0)
+    fail("labels: {} is outside the vocabulary, 0 to {} (or {}, which does not count)",
+         outside[0].item<std::int64_t>(), vocabulary - 1, kIgnoredLabel);
+  return rows;
+}
+
+void check_distances(const StackSpec& stack, const Padded& layout) {
+  if (!std::holds_alternative<std::monostate>(stack.distances)) layout.spans();
+}
+
+void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
+                        const Tensor& labels) {
+  if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
+    const Tensor scores = net->language_model_head(hidden);
+    r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
+    r.loss = cross_entropy(scores, labels, 0).mean();
+    return;
+  }
+  r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden));
+  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, 0).mean();
+}
+
+bool counts_padding(const Tensors& inputs) {
+  return inputs.count("start_positions") > 0;
+}
+
+void keep_real_scores(Tensors& out, const Padded& given) {
+  for (const char* name : {"start_logits", "end_logits"})
+    if (const auto found = out.find(name); found != out.end())
+      found->second = given.pad(given.unpad(found->second));
 }
 
 }  // namespace attend

@@ -1,7 +1,7 @@
 // What the ways through a model share: inputs by name, results by name, captured states as outputs.
 #pragma once
 
-#include "models/model.h"
+#include "models/forward.h"
 #include "models/padded.h"
 
 #include <set>
@@ -28,8 +28,26 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 // What was captured of `whole`, without the rows that are padding in `given`.
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given);
 
-// For a model that reads images: pixel_values [B, channels, H, W], and bool_masked_pos [B, patches] where it
-// fills in hidden patches.
-Result forward_images(const Model& model, const Tensors& inputs, Pass& pass);
+// Evaluation that fills `capture`, if it wants anything.
+Pass capturing(Capture& capture);
+
+// Labels in the order of the rows of `layout`; Error for one outside the vocabulary.
+Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary);
+// Scores over the vocabulary, and the loss where there are labels [T].
+void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
+                        const Tensor& labels);
+// Distances are counted from token to token, the original's from column to column: Error where padding
+// between tokens would make that a difference.
+void check_distances(const StackSpec& stack, const Padded& layout);
+// The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
+bool counts_padding(const Tensors& inputs);
+// Zeroes what belongs to padding in start_logits and end_logits, if they are there.
+void keep_real_scores(Tensors& out, const Padded& given);
+
+// For a model with one stack, with two, and for one that reads images: pixel_values [B, channels, H, W], and
+// bool_masked_pos [B, patches] where it fills in hidden patches.
+Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& options);
+Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOptions& options);
+Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options);
 
 }  // namespace attend

@@ -209,7 +209,8 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
 std::string Model::saved_name(const std::string& name) const {
   // transformers stores a model without a head without the prefix that tells body from head.
   const std::string prefix = std::string(family_->prefix) + ".";
-  const bool headless = !network_->language_model_head && !network_->scores && !network_->pixels;
+  const ModelSpec& spec = network_->spec();
+  const bool headless = !spec.language_model && !spec.scores && !spec.spans && !spec.pixels;
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 

@@ -32,6 +32,7 @@ class Padded {
   std::int64_t length() const { return mask_.size(1); }
   // The row of column columns[b] of every sequence b: [B]. Error, with `name`, for a column that is not real.
   Tensor rows_at(const Tensor& columns, const std::string& name) const;
+  Tensor padding() const { return mask_.logical_not(); }  // [B, L]
   // The real columns of sequence b: [n] int64.
   Tensor columns(std::int64_t b) const { return mask_[b].nonzero().squeeze(1); }
 

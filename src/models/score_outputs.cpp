@@ -43,6 +43,33 @@ Tensor last_rows(const TokenBatch& batch, std::optional<std::int64_t> padding) {
   return last;
 }
 
+// The row before each text's first token of id `padding`; its last where there is none, or where it begins
+// so.
+Tensor rows_before(const TokenBatch& batch, std::optional<std::int64_t> padding) {
+  Tensor row = last_rows(batch, padding);  // checks that there is an id where one is needed
+  if (!padding) return row;
+  row = batch.offsets.last_rows();
+  const auto ids = batch.ids.accessor<std::int64_t, 1>();
+  for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
+    const std::int64_t begin = batch.offsets.begin(b);
+    for (std::int64_t t = begin + batch.offsets.length(b) - 1; t > begin; --t)
+      if (ids[t] == *padding) row[b] = t - 1;
+    if (ids[begin] == *padding) row[b] = begin + batch.offsets.length(b) - 1;
+  }
+  return row;
+}
+
+// 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
+// the input question_lengths says.
+Tensor question_mask(std::int64_t end, const Tensors& inputs) {
+  const Tensor ids = find(inputs, "input_ids"), given = find(inputs, "question_lengths");
+  if (given.defined() && given.numel() != ids.size(0))
+    fail("question_lengths: expected one for each of {} texts, found {}", ids.size(0), given.numel());
+  const Tensor lengths = given.defined() ? given.reshape({-1, 1}).to(at::kLong)
+                                         : ids.eq(end).to(at::kInt).argmax(1, /*keepdim=*/true) + 1;
+  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths).to(at::kLong);
+}
+
 // The decoder's row in the column where the encoder's input has its last token of this id.
 Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
   const Tensor ends = rows.source->ids().eq(id), counts = ends.sum(1);
@@ -68,6 +95,10 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
       return pick(rows.batch.offsets.first_rows());
     case HeadInput::last_token:
       return pick(last_rows(rows.batch, spec.token_id));
+    case HeadInput::last_column:
+      return pick(rows.batch.offsets.last_rows());
+    case HeadInput::before_token:
+      return pick(rows_before(rows.batch, spec.token_id));
     case HeadInput::end_token:
       return pick(end_rows(rows, spec.token_id.value()));
     case HeadInput::chosen_token: {
@@ -101,6 +132,10 @@ Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::opti
   fail("unknown problem type");
 }
 
+Tensor types_by_question(const ScoreHeadSpec& spec, const Tensors& inputs) {
+  return spec.question_end ? 1 - question_mask(*spec.question_end, inputs) : Tensor();
+}
+
 std::vector<std::string> label_inputs(const ScoreHeadSpec& spec) {
   if (spec.kind == ScoreKind::question_answering) return {"start_positions", "end_positions"};
   return {std::string(spec.label_input)};
@@ -111,7 +146,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
   const ScoreHeadSpec& spec = network->scores->spec();
   const std::string name(spec.output);
   const Tensor labels = find(inputs, spec.label_input);
-  const Tensor scores = network->scores(read_rows(spec, inputs, rows), pass);  // [B or T, labels]
+  Tensor scores = network->scores(read_rows(spec, inputs, rows), pass);  // [B or T, labels]
   switch (spec.kind) {
     case ScoreKind::sequence_classification:
       out[name] = scores;
@@ -137,6 +172,12 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       return at::binary_cross_entropy_with_logits(scores.squeeze(1),
                                                   rows.layout.unpad(labels).to(scores.scalar_type()));
     case ScoreKind::question_answering: {
+      if (spec.question_end) {  // an answer may stand at the first token, which means none, and behind the
+                                // question
+        Tensor question = question_mask(*spec.question_end, inputs).to(scores.scalar_type());
+        question.select(1, 0).zero_();
+        scores = scores - 1e6 * rows.layout.unpad(question).unsqueeze(1);
+      }
       out["start_logits"] = rows.layout.pad(scores.select(1, 0));
       out["end_logits"] = rows.layout.pad(scores.select(1, 1));
       const Tensor starts = find(inputs, "start_positions"), ends = find(inputs, "end_positions");

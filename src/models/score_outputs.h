@@ -21,6 +21,10 @@ struct ScoreRows {
 // The names of the label inputs that go with this head.
 std::vector<std::string> label_inputs(const ScoreHeadSpec& spec);
 
+// What token_type_ids are taken to be where a head tells a question from the text behind it: 0 and 1, [B, L].
+// Undefined for other heads.
+Tensor types_by_question(const ScoreHeadSpec& spec, const std::map<std::string, Tensor>& inputs);
+
 // Puts the scores into `out` and returns the loss, or nothing without labels or where the original only
 // reports it. Error for labels of the wrong shape or range.
 Tensor put_scores(std::map<std::string, Tensor>& out, const std::map<std::string, Tensor>& inputs,

@@ -79,36 +79,54 @@ StackSpec read_stack(const Fields& config, bool decoder) {
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   model.encoder = read_stack(config, /*decoder=*/false);
-  if (architecture != "T5EncoderModel") model.decoder = read_stack(config, /*decoder=*/true);
+  if (architecture != "T5EncoderModel" && architecture != "T5ForTokenClassification")
+    model.decoder = read_stack(config, /*decoder=*/true);
   if (architecture == "T5ForConditionalGeneration") {
     const bool tied = config.flag({"tie_word_embeddings"}, true);
     const auto width = static_cast<double>(model.encoder->width());
     model.language_model =
         LanguageModelHeadSpec{.transform = {}, .untied = !tied, .scale = tied ? 1 / std::sqrt(width) : 1};
   }
+  // A sentence is scored where the decoder has read all of it: at its end token.
+  const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
+  model.scores = read_score_head(config, architecture,
+                                 {.input = HeadInput::end_token,
+                                  .dense = Activation::tanh,
+                                  .token_id = config.integer({"eos_token_id"}, 1, 0),
+                                  .problem = {},
+                                  .dense_dropout = dropout,
+                                  .dropout = dropout});
   model.initialization = Initialization::fan_in;
   return model;
 }
 
 std::vector<WeightName> weights(const ModelSpec& model) {
-  const std::string encoder = "encoder.block.{i}.layer.", decoder = "decoder.block.{i}.layer.";
+  // Two heads stand beside the whole model, the others in its place.
+  const bool beside = model.scores && model.scores->kind != ScoreKind::question_answering;
+  const std::string body = beside ? "transformer." : "";
+  const std::string encoder = body + "encoder.block.{i}.layer.", decoder = body + "decoder.block.{i}.layer.";
   const bool gated = model.encoder->layers.front().feed_forward.gated;
   std::vector<WeightName> table = {
       // checkpoint, ours
-      {.checkpoint = "shared.weight",
+      {.checkpoint = body + "shared.weight",
        .ours = "encoder.embeddings.tokens",
-       .aliases = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}},
+       .aliases = {body + "encoder.embed_tokens.weight", body + "decoder.embed_tokens.weight"}},
       {decoder + "1.EncDecAttention.q.weight", "decoder.layers.{i}.cross_attention.query.weight"},
       {decoder + "1.EncDecAttention.{k|v}.weight", "decoder.layers.{i}.cross_attention.key_value.weight"},
       {decoder + "1.EncDecAttention.o.weight", "decoder.layers.{i}.cross_attention.output.weight"},
       {decoder + "1.layer_norm.weight", "decoder.layers.{i}.cross_attention_norm.weight"},
       {"lm_head.weight", "head.weight"},
+      {"classification_head.dense.{weight|bias}", "scores.dense.{weight|bias}"},
   };
+  if (model.scores && model.scores->dense)
+    table.push_back({"classification_head.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  else
+    table.push_back(score_weights(model));
   for (const auto& [theirs, ours, last] :
        {std::tuple{encoder, std::string("encoder"), "1"}, std::tuple{decoder, std::string("decoder"), "2"}}) {
     const std::string layer = ours + ".layers.{i}.";
-    table.push_back(
-        {ours + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight", ours + ".distances.table"});
+    table.push_back({body + ours + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                     ours + ".distances.table"});
     table.push_back(
         {theirs + "0.SelfAttention.{q|k|v}.weight", layer + "self_attention.query_key_value.weight"});
     table.push_back({theirs + "0.SelfAttention.o.weight", layer + "self_attention.output.weight"});
@@ -118,7 +136,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
          layer + "feed_forward.in.weight"});
     table.push_back({theirs + last + ".DenseReluDense.wo.weight", layer + "feed_forward.out.weight"});
     table.push_back({theirs + last + ".layer_norm.weight", layer + "feed_forward_norm.weight"});
-    table.push_back({ours + ".final_layer_norm.weight", ours + ".final_norm.weight"});
+    table.push_back({body + ours + ".final_layer_norm.weight", ours + ".final_norm.weight"});
   }
   return table;
 }
@@ -157,7 +175,8 @@ extern const Family t5;
 const Family t5 = {
     .model_type = "t5",
     .prefix = "transformer",
-    .architectures = {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel"},
+    .architectures = {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel",
+                      "T5ForSequenceClassification", "T5ForTokenClassification", "T5ForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     // Old checkpoints hold a bias of cross-attention that is never used.
@@ -166,7 +185,7 @@ const Family t5 = {
                 "wi_0|wi_1|wo}.weight",
                 "decoder.block.{i}.layer.{0|1|2}.layer_norm.weight", "decoder.final_layer_norm.weight",
                 "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "lm_head.weight"},
-    .optional_fields = {},
+    .optional_fields = {"classifier_dropout", "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"small", "base"},
     .fresh_config = fresh_config,
 };

@@ -80,6 +80,7 @@ StackSpec read_stack(const Fields& config) {
                                            0, config.integer({"clamp_len"}, 1000, -1, 1 << 30))},
       .convolution = {},
       .weights_of = {},
+      .memory = memory > 0 ? std::optional(memory) : std::nullopt,
   };
 }
 
@@ -90,6 +91,16 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const EmbeddingSpec& embeddings = model.decoder->embeddings;
   if (embeddings.clusters->divisor == 1 && embeddings.width != embeddings.projected_width)
     fail("{}: d_embed: with a div_val of 1 only d_model is supported", config.source());
+  if (architecture == "TransfoXLForSequenceClassification") {
+    if (embeddings.width != embeddings.projected_width)
+      fail("{}: d_embed: sentences are scored with a d_embed equal to d_model only", config.source());
+    model.scores = read_score_head(config, architecture,
+                                   {.input = HeadInput::before_token,
+                                    .dense = {},
+                                    .bias = false,
+                                    .token_id = config.maybe_integer({"pad_token_id"}, -1),
+                                    .problem = {}});
+  }
   if (architecture == "TransfoXLLMHeadModel") {
     if (!config.flag({"tie_word_embeddings"}, true))
       fail("{}: tie_word_embeddings: only true is supported", config.source());
@@ -125,6 +136,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {"crit.out_projs.{i}", "head.clusters.projection-{i}"},
       {"crit.cluster_weight", "head.clusters.cluster_weight"},
       {"crit.cluster_bias", "head.clusters.cluster_bias"},
+      {"score.weight", "scores.out.weight"},
   };
 }
 
@@ -156,12 +168,13 @@ extern const Family transfo_xl;
 const Family transfo_xl = {
     .model_type = "transfo-xl",
     .prefix = "transformer",
-    .architectures = {"TransfoXLLMHeadModel", "TransfoXLModel"},
+    .architectures = {"TransfoXLLMHeadModel", "TransfoXLModel", "TransfoXLForSequenceClassification"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.pos_emb.inv_freq", "crit.{out_projs|cluster_weight|cluster_bias}",
                 "crit.out_projs.{i}", "crit.out_layers.{i}.{weight|bias}"},
-    .optional_fields = {"tie_word_embeddings"},
+    .optional_fields = {"tie_word_embeddings", "num_labels", "id2label", "label2id", "problem_type",
+                        "pad_token_id"},
     .presets = {"wt103"},
     .fresh_config = fresh_config,
 };

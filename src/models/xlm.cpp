@@ -44,6 +44,14 @@ StackSpec read_stack(const Fields& config) {
       .padding_is_zero = true};
 }
 
+// The language that generated text is in; nothing where the tokens have none.
+std::optional<std::int64_t> read_language(const Fields& config, std::int64_t languages) {
+  if (languages == 0) return {};
+  const Json& json = config.json();
+  if (const auto found = json.find("lang_id"); found != json.end() && found->is_null()) return {};
+  return config.integer({"lang_id"}, 0, 0, languages - 1);
+}
+
 // A sentence is scored by the projection of its first token ("summary"), of which a choice has a second one.
 std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture) {
   const bool sentence = architecture.ends_with("ForSequenceClassification"),
@@ -63,8 +71,7 @@ std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view 
     summary.dense_dropout = dropout;
     summary.dropout = 0;
   }
-  std::optional<ScoreHeadSpec> head = read_score_head(
-      config, architecture.ends_with("Simple") ? "ForQuestionAnswering" : architecture, summary);
+  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
   if (head && head->kind == ScoreKind::token_classification)
     head->dropout = read_dropout(config, {"dropout"}, 0.1);
   return head;
@@ -79,7 +86,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   }
-  model.scores = read_scores(config, architecture);
+  if (model.language_model)
+    model.appended_mask =
+        AppendedMask{.id = config.integer({"mask_token_id"}, 0, 0, model.encoder->embeddings.vocabulary - 1),
+                     .language = read_language(config, model.encoder->embeddings.languages)};
+  if (architecture == "XLMForQuestionAnswering")
+    model.spans = read_span_search(config, model.encoder->layers.front().norm);
+  else
+    model.scores = read_scores(config, architecture);
   model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
   return model;
 }
@@ -102,6 +116,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {"transformer.layer_norm2.{i}.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {"pred_layer.proj.{weight|bias}", "head.{weight|bias}"},
   };
+  if (model.spans)
+    for (WeightName& row : span_search_weights("qa_outputs.")) table.push_back(std::move(row));
   if (!model.scores) return table;
   switch (model.scores->kind) {
     case ScoreKind::multiple_choice:
@@ -144,11 +160,13 @@ const Family xlm = {
     .model_type = "xlm",
     .prefix = "transformer",
     .architectures = {"XLMWithLMHeadModel", "XLMModel", "XLMForSequenceClassification",
-                      "XLMForTokenClassification", "XLMForMultipleChoice", "XLMForQuestionAnsweringSimple"},
+                      "XLMForTokenClassification", "XLMForMultipleChoice", "XLMForQuestionAnsweringSimple",
+                      "XLMForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.position_ids", "pred_layer.proj.{weight|bias}"},
-    .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "tie_word_embeddings"},
+    .optional_fields = {"start_n_top", "end_n_top", "num_labels", "id2label", "label2id", "problem_type",
+                        "tie_word_embeddings", "mask_token_id", "lang_id", "lang2id", "id2lang"},
     .presets = {"base"},
     .fresh_config = fresh_config,
 };

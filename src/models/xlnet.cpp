@@ -6,6 +6,14 @@
 namespace attend {
 namespace {
 
+// How many states of each layer are kept for the next segment.
+std::optional<std::int64_t> read_memory(const Fields& config) {
+  if (config.maybe_integer({"reuse_len"}, 0).value_or(0) > 0)
+    fail("{}: reuse_len: only null is supported", config.source());
+  if (!config.flag({"use_mems_eval"}, true)) return {};
+  return config.maybe_integer({"mem_len"}, 0).value_or(0);
+}
+
 StackSpec read_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
@@ -39,7 +47,32 @@ StackSpec read_stack(const Fields& config) {
                                            0, config.integer({"clamp_len"}, -1, -1, 1 << 30))},
       .convolution = {},
       .weights_of = {},
+      .two_streams = true,
+      .memory = read_memory(config),
   };
+}
+
+// A sentence is scored at the last token, where XLNet has its [CLS].
+std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture) {
+  ScoreHeadSpec summary = {.input = HeadInput::last_column,
+                           .dense = Activation::tanh,
+                           .problem = {},
+                           .dropout = read_dropout(config, {"summary_last_dropout"}, 0.1)};
+  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
+  if (!head || head->input == HeadInput::every_token) {
+    if (head) head->dropout = 0;
+    return head;
+  }
+  const std::string type = config.text({"summary_type"}, "last"),
+                    activation = config.text({"summary_activation"}, "tanh");
+  if ((type != "last" && type != "first") || !config.flag({"summary_use_proj"}, true) ||
+      config.flag({"summary_proj_to_labels"}, false) || activation != "tanh")
+    fail(
+        "{}: sentences are scored with summary_type \"last\" or \"first\" and a projection with tanh that is "
+        "not to the labels",
+        config.source());
+  if (type == "first") head->input = HeadInput::first_token;
+  return head;
 }
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
@@ -51,8 +84,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "XLNetLMHeadModel")
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
-  if (architecture == "XLNetForTokenClassification")
-    model.scores = read_score_head(config, architecture, {.dense = {}, .problem = {}});
+  if (architecture == "XLNetForQuestionAnswering")
+    model.spans = read_span_search(config, model.encoder->layers.front().norm);
+  else
+    model.scores = read_scores(config, architecture);
   model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
@@ -70,7 +105,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   const auto vector = [&](const std::string& name, const std::string& our) {
     return WeightName{.checkpoint = theirs + name, .ours = self + our, .shape = bias};
   };
-  return {
+  std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.word_embedding.weight", "encoder.embeddings.tokens"},
       {.checkpoint = "transformer.mask_emb", .ours = "encoder.embeddings.mask", .shape = {1, 1, width}},
@@ -86,8 +121,16 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {layer + "ff.layer_2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {"lm_loss.{weight|bias}", "head.{weight|bias}"},
-      score_weights(model),
   };
+  if (model.spans)
+    for (WeightName& row : span_search_weights("")) table.push_back(std::move(row));
+  if (model.scores && model.scores->dense) {
+    table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
+    table.push_back({"logits_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  } else {
+    table.push_back(score_weights(model));
+  }
+  return table;
 }
 
 Json fresh_config(std::string_view preset) {
@@ -117,11 +160,14 @@ extern const Family xlnet;
 const Family xlnet = {
     .model_type = "xlnet",
     .prefix = "transformer",
-    .architectures = {"XLNetModel", "XLNetLMHeadModel", "XLNetForTokenClassification"},
+    .architectures = {"XLNetModel", "XLNetLMHeadModel", "XLNetForSequenceClassification",
+                      "XLNetForTokenClassification", "XLNetForMultipleChoice",
+                      "XLNetForQuestionAnsweringSimple", "XLNetForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
     .ignored = {"lm_loss.{weight|bias}", "{sequence_summary.summary|logits_proj}.{weight|bias}"},
-    .optional_fields = {"num_labels", "id2label", "label2id"},
+    .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "mem_len", "use_mems_eval",
+                        "start_n_top", "end_n_top", "summary_type", "tie_word_embeddings"},
     .presets = {"base", "large"},
     .fresh_config = fresh_config,
 };

@@ -29,20 +29,24 @@ Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec
   return at::cat({at::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
 }
 
-// As self_attention, with keys and values of zeros before those of each sequence.
-Tensor attend_behind_empty_keys(const Tensor& packed, const Offsets& offsets, const AttentionCall& call) {
+// As self_attention, with the keys and values `earlier` [B, M, 2 w] before those of each sequence.
+Tensor attend_behind(const Tensor& earlier, const Tensor& packed, const Rows& rows,
+                     const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
-  const Tensor empty = at::zeros({call.spec.empty_keys, 2 * w}, packed.options());
   const Tensor key_value = packed.narrow(1, w, 2 * w);
+  const bool own_keys = rows.visible && !rows.visible->own.empty();
   std::vector<Tensor> parts;
   std::vector<std::int64_t> lengths;
-  for (std::int64_t b = 0; b < offsets.count(); ++b) {
-    parts.push_back(empty);
-    parts.push_back(offsets.part(key_value, b));
-    lengths.push_back(call.spec.empty_keys + offsets.length(b));
+  for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
+    Tensor part = rows.offsets.part(key_value, b);
+    if (rows.visible) part = part.narrow(0, rows.visible->first[b], rows.visible->count[b]);
+    parts.push_back(earlier[b]);
+    parts.push_back(part);
+    lengths.push_back(earlier.size(1) + part.size(0));
   }
-  return cross_attention(packed.narrow(1, 0, w).contiguous(), offsets, at::cat(parts), Offsets(lengths), {},
-                         call);
+  const Tensor query = packed.narrow(1, 0, w).contiguous(), keys = at::cat(parts);
+  if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
+  return cross_attention(query, rows.offsets, keys, Offsets(lengths), {}, call);
 }
 
 }  // namespace
@@ -72,12 +76,22 @@ SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& sp
   }
 }
 
-// [R, d] -> [R, w], through a matrix of its own or that of the queries (part 0) or keys (part 1).
-Tensor SelfAttentionImpl::project_distances(Linear& own, const Tensor& vectors, std::int64_t part) {
-  if (own) return own(vectors);
+Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int64_t count) {
   const std::int64_t w = spec_.heads * spec_.head_size;
-  const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, part * w, w) : all; };
-  return linear(vectors, rows(query_key_value_->weight), rows(query_key_value_->bias), nullptr);
+  const auto rows = [&](const Tensor& all) {
+    return all.defined() ? all.narrow(0, first * w, count * w) : all;
+  };
+  return linear(x, rows(query_key_value_->weight), rows(query_key_value_->bias), nullptr);
+}
+
+// Keys and values that stand before those of each sequence [B, M, 2 w]; undefined: none.
+Tensor SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed) {
+  const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
+  if (rows.past.defined()) return project(rows.past.flatten(0, 1), 1, 2).view({B, rows.past.size(1), 2 * w});
+  if (spec_.empty_keys > 0)
+    return at::zeros({1, spec_.empty_keys, 2 * w}, packed.options()).expand({B, -1, -1});
+  if (rows.visible && !rows.visible->own.empty()) return at::zeros({B, 0, 2 * w}, packed.options());
+  return {};
 }
 
 DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& rows, Pass& pass) {
@@ -89,12 +103,13 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
   if (spec_.distance->with_query) {
     Tensor query = packed.narrow(1, 0, w);
     if (distance_bias_.defined()) query = query + distance_bias_;
-    d.of_query =
-        head_products(query * spec_.scale, project_distances(distance_key_, vectors, 1), spec_.heads);
+    d.of_query = head_products(query * spec_.scale,
+                               distance_key_ ? distance_key_(vectors) : project(vectors, 1, 1), spec_.heads);
   }
   if (spec_.distance->with_key)
-    d.of_key = head_products(packed.narrow(1, w, w) * spec_.scale,
-                             project_distances(distance_query_, vectors, 0), spec_.heads);
+    d.of_key =
+        head_products(packed.narrow(1, w, w) * spec_.scale,
+                      distance_query_ ? distance_query_(vectors) : project(vectors, 0, 1), spec_.heads);
   if (spec_.distance->segments && rows.types.defined()) {
     d.of_segment =
         head_products((packed.narrow(1, 0, w) + segment_bias_) * spec_.scale, segments_, spec_.heads);
@@ -119,9 +134,8 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     packed = at::cat({packed.narrow(1, 0, w) + content_bias_, packed.narrow(1, w, 2 * w)}, 1);
   }
   Tensor mixed;  // [T, w]
-  if (spec_.empty_keys > 0) {
-    if (cache) fail("a model with empty keys before a text cannot go on from a cache");
-    mixed = attend_behind_empty_keys(packed, rows.offsets, call);
+  if (const Tensor earlier = earlier_keys(rows, packed); earlier.defined()) {
+    mixed = attend_behind(earlier, packed, rows, call);
   } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
     mixed = block_sparse_attention(packed, rows.offsets, *spec_.blocks, call);
   } else if (cache == nullptr) {

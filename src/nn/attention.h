@@ -23,6 +23,8 @@ struct Rows {
   Tensor positions = {};
   const DistanceTable* distances = nullptr;
   Tensor types = {};
+  Tensor past =
+      {};  // [B, M, d]: what this layer was given of the texts' earlier segments; undefined: nothing
 };
 
 // f(x) + residual for x [T, d]; queries, keys and values come from one projection.
@@ -36,7 +38,9 @@ class SelfAttentionImpl : public torch::nn::Module {
 
  private:
   DistanceTensors distances(const Tensor& packed, const Rows& rows, Pass& pass);
-  Tensor project_distances(Linear& own, const Tensor& vectors, std::int64_t part);
+  // The rows of query_key_value for parts `first` to `first + count - 1` (0: queries, 1: keys, 2: values).
+  Tensor project(const Tensor& x, std::int64_t first, std::int64_t count);
+  Tensor earlier_keys(const Rows& rows, const Tensor& packed);
 
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};

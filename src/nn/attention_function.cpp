@@ -202,13 +202,12 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   }
 };
 
-// What distances add to the scores of one sequence: [heads, Lq, Lk], or a scalar 0. Its queries begin at row
-// `query` of the tables, its keys at row `key`.
-Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_t Lq, std::int64_t key,
-                       std::int64_t Lk) {
-  const Tensor places = at::arange(Lk, d.rows.options().dtype(at::kLong)).unsqueeze(0) -
-                        at::arange(Lk - Lq, Lk, d.rows.options().dtype(at::kLong)).unsqueeze(1);
-  const Tensor rows = d.rows.index({places + d.zero}).to(at::kLong);  // [Lq, Lk]
+// What distances add to the scores of one sequence: [heads, Lq, Lk]. Its queries begin at row `query` of the
+// tables, its keys at row `key`.
+Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_t key, const OwnKeys& own) {
+  const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
+  const Tensor distance = at::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
+  const Tensor rows = d.rows.index({distance + d.zero}).to(at::kLong);  // [Lq, Lk]
   Tensor sum;
   const auto add = [&](const Tensor& scores) { sum = sum.defined() ? sum + scores : scores; };
   const auto expand = [](const Tensor& index, const Tensor& table) {
@@ -219,47 +218,45 @@ Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_
     add(d.of_key.narrow(1, key, Lk).gather(2, expand(rows.t(), d.of_key)).transpose(1, 2));
   if (d.of_head.defined()) add(d.of_head.index_select(1, rows.flatten()).reshape({-1, Lq, Lk}));
   if (d.of_segment.defined()) {
-    const Tensor others =
-        d.segment.narrow(0, query, Lq).unsqueeze(1).ne(d.segment.narrow(0, key, Lk).unsqueeze(0));
+    const Tensor segments = own.segments.defined() ? own.segments : d.segment.narrow(0, key, Lk);
+    const Tensor others = d.segment.narrow(0, query, Lq).unsqueeze(1).ne(segments.unsqueeze(0));
     add(d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(at::kLong), d.of_segment)));
   }
   return sum;
 }
 
-// What is added to the scores of the last Lq of Lk positions [Lq, Lk]: -infinity for keys that come after the
-// query, `far` for those before its window.
-Tensor causal_penalty(std::int64_t Lq, std::int64_t Lk, std::int64_t window, double far,
-                      const at::TensorOptions& options) {
-  Tensor penalty = at::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
-  if (window > 0) penalty += at::full({Lq, Lk}, far, options).tril(Lk - Lq - window);
-  return penalty;
+// What the last Lq of Lk positions see: `far` is the penalty of keys before a window.
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far,
+                   const at::TensorOptions& options) {
+  OwnKeys own{at::zeros({Lq, Lk}, options), at::arange(Lk - Lq, Lk, options.dtype(at::kLong)), {}};
+  if (!spec.causal) return own;
+  own.penalty = at::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
+  if (spec.window > 0) own.penalty += at::full({Lq, Lk}, far, options).tril(Lk - Lq - spec.window);
+  return own;
 }
 
 // One sequence in torch's operations: q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows
-// at which it begins. `penalty` [Lq, Lk], added to the scores, may be undefined.
+// at which it begins.
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key, const Tensor& penalty) {
+                       std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const auto& spec = call.spec;
-  const std::int64_t Lq = q.size(0), Lk = k.size(0);
   const auto heads = [&](const Tensor& x) {
     return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
-  if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, Lq, key, Lk);
-  if (penalty.defined()) scores = scores + penalty;
+  if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, key, own);
+  scores = scores + own.penalty;
   Tensor weights = at::softmax(scores, -1);
   if (call.weights) call.weights->push_back(weights.detach());
   if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
-  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({Lq, spec.heads * spec.head_size});
+  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({q.size(0), spec.heads * spec.head_size});
 }
 
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key) {
-  Tensor penalty;
-  if (call.spec.causal)
-    penalty = causal_penalty(q.size(0), k.size(0), call.spec.window, -std::numeric_limits<double>::infinity(),
-                             q.options());
-  return torch_attention(q, k, v, call, query, key, penalty);
+  const OwnKeys own =
+      usual_keys(call.spec, q.size(0), k.size(0), -std::numeric_limits<double>::infinity(), q.options());
+  return torch_attention(q, k, v, call, query, key, own);
 }
 
 // Causal attention of one padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are
@@ -270,10 +267,10 @@ Tensor padded_causal_attention(const Tensor& q, const Tensor& k, const Tensor& v
                                std::int64_t count, const AttentionCall& call, std::int64_t begin) {
   const std::int64_t L = q.size(0);
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  const Tensor penalty = causal_penalty(L, L, call.spec.window, lowest, q.options());
-  penalty.narrow(1, 0, first) += lowest;
-  penalty.narrow(1, first + count, L - first - count) += lowest;
-  Tensor out = torch_attention(q, k, v, call, begin, begin, penalty);
+  const OwnKeys own = usual_keys(call.spec, L, L, lowest, q.options());
+  own.penalty.narrow(1, 0, first) += lowest;
+  own.penalty.narrow(1, first + count, L - first - count) += lowest;
+  Tensor out = torch_attention(q, k, v, call, begin, begin, own);
   if (call.weights) call.weights->back() = call.weights->back().narrow(2, first, count);
   return out;
 }
@@ -325,6 +322,20 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
 Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
                        const Offsets& key_offsets, const Numbers& source, const AttentionCall& call) {
   return attention(query, key_value, make_layout(query_offsets, key_offsets, source), call);
+}
+
+Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
+                        const Offsets& key_offsets, const std::vector<OwnKeys>& own,
+                        const AttentionCall& call) {
+  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  std::vector<Tensor> parts;
+  if (call.weights) call.weights->clear();
+  for (std::int64_t b = 0; b < query_offsets.count(); ++b) {
+    const Tensor keys = key_offsets.part(key_value, b);
+    parts.push_back(torch_attention(query_offsets.part(query, b), keys.narrow(1, 0, w), keys.narrow(1, w, w),
+                                    call, query_offsets.begin(b), key_offsets.begin(b), own[b]));
+  }
+  return at::cat(parts);
 }
 
 Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,

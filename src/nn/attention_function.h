@@ -39,6 +39,12 @@ Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const 
                        const Offsets& key_offsets, const std::vector<std::int64_t>& source,
                        const AttentionCall& call);
 
+// As cross_attention between sequences of the same number, where each query sees keys of its own
+// [own[b].penalty], in torch's operations.
+Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
+                        const Offsets& key_offsets, const std::vector<OwnKeys>& own,
+                        const AttentionCall& call);
+
 class PagedCache;
 // query [T, w] of the new tokens against everything the cache holds for their sequences in `layer`, the new
 // tokens included. No gradient.

@@ -106,6 +106,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   check_range(batch.ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
   Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
+  if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask, x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
     x = x + at::embedding(tokens, batch.types, spec_.padding_id);

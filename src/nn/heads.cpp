@@ -48,12 +48,18 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
   const std::int64_t inner = spec.dense && spec.dense_width > 0 ? spec.dense_width : width;
   if (spec.dense) dense_ = register_module("dense", Linear(width, inner));
+  if (spec.block) {
+    block_ = register_module("block", FeedForward(width, spec.block->feed_forward));
+    block_norm_ = register_module("block_norm", LayerNorm(width, spec.block->norm));
+  }
   out_ = register_module("out", Linear(inner, spec.labels, spec.bias));
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
   Tensor x = rows;
   if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), *spec_.dense);
+  if (spec_.block)
+    return out_(block_norm_(block_->forward(dropout(x, spec_.dropout, pass), x, spec_.block->dropout, pass)));
   return out_(dropout(x, spec_.dropout, pass));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/embeddings.h"
+#include "nn/feed_forward.h"
 #include "nn/loss.h"
 #include "nn/norm.h"
 #include "nn/ragged.h"
@@ -54,6 +55,8 @@ class ScoreHeadImpl : public torch::nn::Module {
  private:
   ScoreHeadSpec spec_;
   Linear dense_{nullptr}, out_{nullptr};
+  FeedForward block_{nullptr};
+  LayerNorm block_norm_{nullptr};
 };
 TORCH_MODULE(ScoreHead);
 

@@ -33,10 +33,18 @@ class Offsets {
   std::shared_ptr<const Data> data_;
 };
 
+// What each row of one sequence sees of its Lk keys.
+struct OwnKeys {
+  Tensor penalty;   // [Lq, Lk], added to the scores
+  Tensor places;    // [Lq] int64: of each row among the keys
+  Tensor segments;  // [Lk] int64, or undefined: no token types are given
+};
+
 // Which rows of each sequence others may attend to, where these are not all of them: positions of a padded
 // batch that are computed although nobody sees them.
 struct VisibleRows {
   std::vector<std::int64_t> first, count;  // [B], within the sequence
+  std::vector<OwnKeys> own = {};           // [B]; empty: every row sees all of them
 };
 
 // The input of a stack.
@@ -49,6 +57,9 @@ struct TokenBatch {
   bool columns = false;                                  // positions are columns of a padded batch
   std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
   Tensor languages = {};                                 // [T] int64, or undefined: none
+  Tensor predicted = {};  // [T] bool: instead of their tokens' vectors XLNet's mask vector; undefined: none
+  // Per layer, what it was given of the B texts' earlier segments: [B, M, d]; empty: nothing.
+  std::vector<Tensor> past = {};
 
   // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,

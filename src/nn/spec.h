@@ -190,6 +190,12 @@ struct StackSpec {
   // XLM: hidden states of padding are zero, and without a mask a text is as long as it has tokens that are no
   // padding.
   bool padding_is_zero = false;
+  // XLNet: every token sees itself, whatever is hidden from it, and a second stream of rows stands for tokens
+  // that are to be predicted (models/streams.h).
+  bool two_streams = false;
+  // How many hidden states of each layer the next segment of a text may look back at (Transformer-XL, section
+  // 3.2); 0: all. Absent: none are kept.
+  std::optional<std::int64_t> memory = {};
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
@@ -217,6 +223,8 @@ enum class HeadInput {
   pooled,
   first_token,
   last_token,    // the last that is not ScoreHeadSpec::token_id (GPT)
+  last_column,   // of a padded batch, padding or not (XLNet)
+  before_token,  // the last before the first ScoreHeadSpec::token_id (Transformer-XL)
   end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
   chosen_token,  // where the input mc_token_ids says
   every_token
@@ -243,8 +251,24 @@ struct ScoreHeadSpec {
   std::optional<std::int64_t> token_id = {};  // for HeadInput
   std::optional<ProblemType> problem = {};    // absent: from the labels, as the original infers it
   double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
+  // BigBird: a feed-forward layer with its norm before the last matrix.
+  struct Block {
+    FeedForwardSpec feed_forward;
+    NormSpec norm;
+    double dropout = 0;  // of its result
+  };
+  std::optional<Block> block = {};
+  // BigBird's answers stand behind the question, which ends with the first token of this id.
+  std::optional<std::int64_t> question_end = {};
   // What transformers calls the result, the labels and the loss; one of another name is only reported.
   std::string_view output = "logits", label_input = "labels", loss = "loss";
+};
+
+// XLNet's search for an answer (Yang et al. 2019, appendix A.3): each of the likeliest starts has its own
+// scores of ends, and a text may hold no answer.
+struct SpanSearchSpec {
+  std::int64_t starts = 5, ends = 5;  // how many of each are kept
+  NormSpec norm;
 };
 
 // Every patch's pixels from its hidden state, for images with hidden patches.
@@ -257,6 +281,12 @@ struct PixelHeadSpec {
 // matrices and 1 for embeddings, with queries so much smaller that scores need no scale, as T5.
 enum class Initialization { normal, xavier, fan_in };
 
+// XLM generates with an encoder: the next token is what stands for a mask behind the text.
+struct AppendedMask {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> language = {};  // of every token
+};
+
 struct ModelSpec {
   std::optional<StackSpec> encoder, decoder;  // one of them or both
   bool share_embeddings = true;               // encoder and decoder use one embedding matrix
@@ -266,6 +296,8 @@ struct ModelSpec {
   // Both in BERT's pretraining.
   std::optional<LanguageModelHeadSpec> language_model;
   std::optional<ScoreHeadSpec> scores;
+  std::optional<SpanSearchSpec> spans = {};
+  std::optional<AppendedMask> appended_mask = {};
   std::optional<PixelHeadSpec> pixels = {};
   Initialization initialization = Initialization::normal;
   double initializer_range = 0.02;  // standard deviation of the normal distribution

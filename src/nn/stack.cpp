@@ -89,29 +89,32 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
   const Tensor x = embeddings(batch, pass);  // [T, d]
   LayerContext context{batch.offsets, pass, memory, cache, batch.visible.get(), batch.positions};
   context.types = batch.types;
-  return run_layers(x, context, capture);
+  return run_layers(x, context, batch.past, capture);
 }
 
 Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
   const Tensor x = patches(images, pass);  // [T, d]
   const std::int64_t count = images.pixels.size(0);
   const Offsets offsets(std::vector<std::int64_t>(count, x.size(0) / count));
-  return run_layers(x, {offsets, pass}, capture);
+  return run_layers(x, {offsets, pass}, {}, capture);
 }
 
-Tensor StackImpl::run_layers(Tensor x, LayerContext context, Capture::Stack* capture) {
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, const std::vector<Tensor>& past,
+                             Capture::Stack* capture) {
   const Capture* wanted = context.pass.capture;
   const bool keep_hidden = capture && wanted->hidden_states, keep_weights = capture && wanted->attentions;
   DistanceTable distances;
   if (distances_) {
-    const std::int64_t keys = longest_keys(context.offsets, context.cache);
-    distances = distances_(spec_.layers.front().self_attention.empty_keys + keys, x);
+    const std::int64_t earlier =
+        past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
+    distances = distances_(earlier + longest_keys(context.offsets, context.cache), x);
     context.distances = &distances;
   }
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
+    if (!past.empty()) context.past = past[i];
     if (keep_weights) {
       context.self_weights = &capture->self_attentions.emplace_back();
       if (context.memory) context.cross_weights = &capture->cross_attentions.emplace_back();

@@ -23,11 +23,11 @@ struct LayerContext {
   Pass& pass;
   const Memory* memory = nullptr;
   const CacheUse* cache = nullptr;
-  Rows rows() const { return {offsets, visible, positions, distances, types}; }
+  Rows rows() const { return {offsets, visible, positions, distances, types, past}; }
   const VisibleRows* visible = nullptr;
   Tensor positions = {};
   const DistanceTable* distances = nullptr;
-  Tensor types = {};
+  Tensor types = {}, past = {};
   std::int64_t layer = 0;
   std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
 };
@@ -72,8 +72,8 @@ class StackImpl : public torch::nn::Module {
 
  private:
   LayerImpl& layer(std::size_t i);
-  // All that comes behind the embeddings x [T, d].
-  Tensor run_layers(Tensor x, LayerContext context, Capture::Stack* capture);
+  // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
+  Tensor run_layers(Tensor x, LayerContext context, const std::vector<Tensor>& past, Capture::Stack* capture);
 
   StackSpec spec_;
   Distances distances_{nullptr};

@@ -18,6 +18,7 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
     language_model_head =
         register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings));
   if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
+  if (spec.spans) spans = register_module("spans", SpanSearch(*spec.spans, width));
   if (spec.pixels) pixels = register_module("pixels", PixelHead(*spec.pixels, width));
 }
 

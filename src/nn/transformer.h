@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/heads.h"
+#include "nn/span_search.h"
 #include "nn/stack.h"
 
 #include <functional>
@@ -40,6 +41,7 @@ class TransformerImpl : public torch::nn::Module {
   Pooler pooler{nullptr};
   LanguageModelHead language_model_head{nullptr};
   ScoreHead scores{nullptr};
+  SpanSearch spans{nullptr};
   PixelHead pixels{nullptr};
 
  private:

@@ -13,6 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from transformers import AutoConfig
@@ -67,7 +68,7 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
         return {"pixel_values": image + torch.randn((rows, *image.shape[1:]), generator=maker.generator)}
 
     def part(prefix: str) -> Tensors:
-        mask = maker.mask(rows, longest, "right")
+        mask = maker.mask(rows, longest, padded_side(config))
         ids = maker.ids(tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id or 0)
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
@@ -78,6 +79,11 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
     return part("") | (part("decoder_") if is_paired(config) else {})
 
 
+def padded_side(config: Any) -> str:
+    """XLNet scores a sentence in its last column, padding or not: it is padded on the left."""
+    return "left" if config.model_type == "xlnet" else "right"
+
+
 def alone(inputs: Tensors, row: int) -> Tensors:
     """One row without its padding, and without a mask."""
     if "pixel_values" in inputs:
@@ -85,8 +91,8 @@ def alone(inputs: Tensors, row: int) -> Tensors:
     single = {}
     for prefix in ("", "decoder_"):
         if f"{prefix}input_ids" in inputs:
-            length = int(inputs[f"{prefix}attention_mask"][row].sum())
-            single[f"{prefix}input_ids"] = inputs[f"{prefix}input_ids"][row : row + 1, :length].contiguous()
+            real = inputs[f"{prefix}attention_mask"][row].bool()
+            single[f"{prefix}input_ids"] = inputs[f"{prefix}input_ids"][row : row + 1, real].contiguous()
     return single
 
 
@@ -94,6 +100,8 @@ def batch_output(head: str) -> str:
     """The output that a sentence alone and in a batch is compared by."""
     if "ForQuestionAnswering" in head:
         return "start_logits"
+    if head == "TransfoXLLMHeadModel":
+        return "prediction_scores"
     if head.endswith("ForPreTraining") and not head.startswith("Electra"):
         return "prediction_logits"
     if head.endswith("ForMaskedImageModeling"):
@@ -120,7 +128,8 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
                         single = alone(inputs, row)
                         got = attend.forward(directory, single, states=False)[output][0]
                         wanted = together[output][row]
-                        wanted = wanted[: got.shape[0]]  # of positions; scores of a sentence are as many already
+                        count = got.shape[0]  # of positions; scores of a sentence are as many already
+                        wanted = wanted[-count:] if padded_side(config) == "left" else wanted[:count]
                         error = max(error, relative_error(got, wanted)) if torch.isfinite(got).all() else float("inf")
                         same += torch.equal(got, wanted)
                 except (AttendFailed, KeyError, IndexError, RuntimeError) as problem:
@@ -160,9 +169,10 @@ def main() -> int:
     attend = Attend(options.attend.resolve())
     forward = check_forward(attend, names, options.seeds)
     print()
-    heads = {  # the first case of each head; choices have no sentence of their own
-        (CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(("MultipleChoice", "DoubleHeadsModel"))
-    }
+    # The first case of each head. Choices have no sentence of their own, and the originals' search for answers
+    # goes over the padding too.
+    without = ("MultipleChoice", "DoubleHeadsModel", "XLNetForQuestionAnswering", "XLMForQuestionAnswering")
+    heads = {(CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(without)}
     batch = check_batch(attend, sorted(heads.values()), options.seeds)
     print()
     return max(forward.status(), batch.status())

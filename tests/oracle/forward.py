@@ -27,7 +27,8 @@ IGNORED = -100  # a label that does not count
 # How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
 # `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
 # too, as the original does); `types` has token types, which GPT takes for tokens; `lengths` are XLM's instead of a mask; `larger` images
-# than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs.
+# than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs. `permuted` hides
+# tokens from each other and predicts some (XLNet's second stream), `memory` goes on from an earlier segment.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
@@ -35,8 +36,8 @@ LAYOUTS = {
     "xlm": ["right", "left", "types", "lengths", "plain", "single"],
     "vit": ["plain", "larger", "single"],
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100", "t5")},
-    "xlnet": ENCODER_LAYOUTS,
-    "transfo-xl": ["plain", "single"],  # knows no padding
+    "xlnet": [*ENCODER_LAYOUTS, "permuted", "memory"],
+    "transfo-xl": ["plain", "single", "memory"],  # knows no padding
     "big_bird": ["plain", "single"],  # the original's result depends on the padded length, attend's does not
 }
 
@@ -46,6 +47,10 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     without a head there are no labels to make targets of."""
     if head.startswith("Deberta") and head.endswith("ForQuestionAnswering"):
         return ["plain", "single"]  # its padding attends to padding, and the loss of spans counts it
+    if head in ("XLNetForMultipleChoice", "XLNetForQuestionAnswering"):
+        return [layout for layout in LAYOUTS[family] if layout not in ("permuted", "memory")]
+    if family == "xlnet" and "For" in head:  # what stands beside the text has no labels
+        return [layout for layout in LAYOUTS[family] if layout != "permuted"]
     if head == "T5Model":
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
@@ -53,13 +58,14 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
     # something else; attend does as GPT-2 and GPT-Neo.
     pooled |= family == "xlm" and (head.endswith(("Classification", "Choice")) or causal)
-    pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering")
+    pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering", "T5ForQuestionAnswering")
     return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
 
 def is_paired(config: Any) -> bool:
     """Does the model take a source and a target? (T5's encoder alone has the config of both.)"""
-    return bool(config.is_encoder_decoder) and not config.architectures[0].endswith("EncoderModel")
+    alone = ("EncoderModel", "T5ForTokenClassification")
+    return bool(config.is_encoder_decoder) and not config.architectures[0].endswith(alone)
 
 
 @dataclass
@@ -84,7 +90,7 @@ class InputMaker:
         """[rows, longest]: one row is full, the others are padded on the layout's side."""
         lengths = self.integers(1, longest + 1, (rows, 1))
         lengths[self.integers(0, rows, (1,))] = longest
-        if layout in ("plain", "single"):
+        if layout in ("plain", "single", "memory"):
             lengths[:] = longest
         columns = torch.arange(longest)
         if layout in ("left", "positions"):
@@ -145,7 +151,7 @@ class InputMaker:
         inputs = {"input_ids": self.ids(tuple(mask.shape)).masked_fill(mask == 0, pad)}
         if layout == "lengths":
             inputs["lengths"] = mask.sum(1)
-        elif layout not in ("plain", "single"):
+        elif layout not in ("plain", "single", "memory"):
             inputs["attention_mask"] = mask
         if config.model_type == "xlm" and layout != "plain" and config.n_langs > 1:
             inputs["langs"] = self.integers(0, config.n_langs, tuple(mask.shape))
@@ -160,7 +166,13 @@ class InputMaker:
         # Without them transformers 4.57 makes zeros on a device that is none, for DeBERTa with types.
         if types > 0 and (layout != "plain" or config.model_type.startswith("deberta")):
             inputs["token_type_ids"] = self.integers(0, types, tuple(mask.shape)) * mask
-        if layout != "single":
+        if layout == "memory" and config.mem_len != 0:
+            for i in range(config.n_layer):
+                memory = torch.randn((4, rows, config.d_model), generator=self.generator)
+                inputs[f"mems.{i}"] = memory
+        if layout == "permuted":
+            inputs |= self.permuted(mask)
+        elif layout != "single":
             inputs |= self.labels(config.architectures[0], mask)
         if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
             inputs = {n: t if n == "labels" else t[None] for n, t in inputs.items()}
@@ -168,6 +180,19 @@ class InputMaker:
             flat = ("attention_mask", "position_ids", "mc_labels")
             inputs = {n: t if n in flat else t[None] for n, t in inputs.items()}
         return inputs
+
+    def permuted(self, mask: torch.Tensor) -> Tensors:
+        """Some tokens hidden from others, and targets among the real ones."""
+        rows, longest = mask.shape
+        targets = max(1, min(int(mask.sum(1).min()), longest - 2))
+        hidden = self.integers(0, 2, (rows, longest, longest)).float()
+        columns = torch.stack(
+            [row.nonzero().flatten()[torch.randperm(int(row.sum()), generator=self.generator)[:targets]] for row in mask]
+        )
+        inputs = {"perm_mask": hidden, "target_mapping": functional.one_hot(columns, longest).float()}
+        if self.config.architectures[0] == "XLNetModel":
+            return inputs
+        return inputs | {"labels": self.integers(0, self.config.vocab_size, (rows, targets))}
 
     def labels(self, head: str, mask: torch.Tensor) -> Tensors:
         """What goes with the head, of the architecture's name."""
@@ -181,6 +206,12 @@ class InputMaker:
             return {"labels": self.sentence_labels(rows)}
         if kind == "ForTokenClassification":
             return {"labels": self.token_labels(mask, self.config.num_labels)}
+        if head in ("XLNetForQuestionAnswering", "XLMForQuestionAnswering"):
+            inputs = {name: self.integers(0, mask.shape[1], (rows,)) for name in ("start_positions", "end_positions")}
+            if self.layout != "left":
+                inputs |= {"cls_index": self.integers(0, mask.shape[1], (rows,))}
+                inputs |= {"is_impossible": self.integers(0, 2, (rows,)).float(), "p_mask": 1.0 - mask}
+            return {} if self.layout == "right" else inputs
         if kind in ("ForQuestionAnswering", "ForQuestionAnsweringSimple"):
             ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
             for positions in ends.values():
@@ -245,11 +276,14 @@ class Original:
                 names += file.keys()
         model: Any = load_model(directory, dtype)
         model.config.use_cache = False
-        model.config.use_mems_eval = False  # XLNet
         if dtype == torch.float64 and model.config.model_type == "gpt2":
             model.loss_function = causal_loss  # the original's own rounds to float32
             for block in getattr(model, "transformer", model).h:
                 block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic, but float32 only
+        if dtype == torch.float64 and model.config.model_type == "xlnet":  # its two streams want one type
+            body = getattr(model, "transformer", model)
+            encode = body.relative_positional_encoding
+            body.relative_positional_encoding = lambda *sizes, **more: encode(*sizes, **more).to(dtype)
         return cls(model, names)
 
     def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
@@ -257,6 +291,9 @@ class Original:
         given: dict[str, Any] = {
             name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
         }
+        memories = [given.pop(f"mems.{i}") for i in range(len(given)) if f"mems.{i}" in given]
+        if memories:
+            given["mems"] = memories
         self.model.zero_grad()
         config = self.model.config
         if config.model_type == "vit" and given["pixel_values"].shape[2] != config.image_size:
@@ -268,10 +305,10 @@ class Original:
         paired = is_paired(self.model.config)
         outputs: Tensors = {}
         for name, value in made.items():
-            if name == "mems":  # what the next segment would read
-                continue
-            if isinstance(value, tuple):
-                outputs |= {f"{name}.{i}": item for i, item in enumerate(value)}
+            if isinstance(value, (tuple, list)):
+                # Of two streams' attentions only the first is compared: the other's has rows that mean nothing.
+                items = [item[0] if isinstance(item, tuple) else item for item in value]
+                outputs |= {f"{name}.{i}": item for i, item in enumerate(items)}
             elif isinstance(value, torch.Tensor):
                 outputs[name] = value
         outputs = {name: zero_padding(name, value.detach(), inputs, paired) for name, value in outputs.items()}
@@ -299,7 +336,12 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source
     rows = source if field.startswith("encoder_") else target
     columns = source if field == "cross_attentions" else rows
-    if field.endswith("attentions"):  # [batch, heads, queries, keys]
+    if field == "mems":  # [positions, batch, width], the last positions those of the input
+        last = min(len(value), inputs["input_ids"].shape[-1])
+        if source is not None and last > 0:
+            value = value.clone()
+            value[-last:] *= source.T[-last:, :, None]
+    elif field.endswith("attentions"):  # [batch, heads, queries, keys]
         if rows is not None:
             value = value * rows[:, None, :, None]
         if columns is not None:

@@ -24,7 +24,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
-from check_generation import all_settings, differences, make_generator, stable_case
+from check_generation import all_settings, differences, double_of, load_generator, make_generator, stable_case
 from common import Tensors, compare
 from forward import Original, expect, make_inputs
 from models import SMALL, make_model
@@ -81,14 +81,22 @@ FORWARD = {  # case: layout and seed
     "transfo-xl": ("plain", 45),
     "transfo-xl-same-length": ("plain", 46),
     "attend-gpt3": ("positions", 47),
+    "xlnet-short-memory": ("memory", 48),
+    "xlnet-without-memory": ("permuted", 49),
+    "xlnet-sequence-classification": ("right", 50),
+    "xlnet-question-answering": ("right", 51),
+    "xlm-question-answering": ("lengths", 52),
+    "transfo-xl-sequence-classification": ("memory", 53),
+    "t5-sequence-classification": ("right", 54),
+    "big-bird-question-answering": ("plain", 55),
 }
-GENERATION_SEEDS = {"gpt2": 0, "marian": 0}
+GENERATION_SEEDS = {"gpt2": 0, "marian": 0, "xlnet": 0, "xlm": 0, "transfo-xl": 1}
 BEAM_CASES = 12
 
 
 def generation_cases(family: str, seed: int, directory: Path) -> list[dict[str, Any]]:
     make_generator(family, seed, directory, dataclasses.replace(SMALL, positions=40))
-    float32, float64 = Original.load(directory), Original.load(directory, torch.float64)
+    float32, float64 = load_generator(directory, torch.float32), load_generator(directory, double_of(family))
     cases = []
     for index, settings in enumerate(all_settings(float32.model.config, seed, BEAM_CASES)):
         inputs, made = stable_case(float32, float64, settings, index)

@@ -97,8 +97,19 @@ def banded(attend: Any, window: int) -> Any:
 transformers.AutoConfig.register("attend-gpt3", AttendGPT3Config)
 
 
+class TransfoXLLMHeadModel(transformers.TransfoXLLMHeadModel, transformers.GenerationMixin):
+    """transformers 4.57 has forgotten that it generates, and that its memories are no cache."""
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False
+
+
+OWN_HEADS = {"AttendGPT3LMHeadModel": AttendGPT3LMHeadModel, "TransfoXLLMHeadModel": TransfoXLLMHeadModel}
+
+
 def head_class(name: str) -> Any:
-    return AttendGPT3LMHeadModel if name == "AttendGPT3LMHeadModel" else getattr(transformers, name)
+    return OWN_HEADS.get(name) or getattr(transformers, name)
 
 
 BERT_LIKE = {
@@ -186,6 +197,7 @@ CASES: dict[str, Case] = {
         "t5", "T5ForConditionalGeneration", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
     ),
     "t5-unequal": Case("t5", "T5Model", {"d_kv": 5, "num_decoder_layers": 1, "relative_attention_num_buckets": 6}),
+    **heads("t5", "T5", "ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
     "t5-encoder": Case("t5", "T5EncoderModel", {"feed_forward_proj": "gated-silu"}),
     **heads("deberta-v2", "DebertaV2", f"Model ForMaskedLM {SCORES}"),
     "deberta-v2-xl": Case(
@@ -205,16 +217,22 @@ CASES: dict[str, Case] = {
     "deberta-content-to-position": Case("deberta", "DebertaModel", {"pos_att_type": ["c2p"], "type_vocab_size": 2,
                                                                     "position_biased_input": True}),
     **heads("big_bird", "BigBird", "Model ForPreTraining ForMaskedLM ForSequenceClassification "
-            "ForTokenClassification ForMultipleChoice"),
+            "ForTokenClassification ForMultipleChoice ForQuestionAnswering"),
+    "big-bird-causal": Case("big_bird", "BigBirdForCausalLM", {"is_decoder": True, "attention_type": "original_full"}),
     "big-bird-full": Case("big_bird", "BigBirdForMaskedLM", {"attention_type": "original_full", "use_bias": False,
                                                              "rescale_embeddings": True, "hidden_act": "gelu"}),
     "transfo-xl": Case("transfo-xl", "TransfoXLLMHeadModel"),
     "transfo-xl-same-length": Case("transfo-xl", "TransfoXLLMHeadModel", {"same_length": True, "clamp_len": 4}),
     "transfo-xl-one-table": Case("transfo-xl", "TransfoXLLMHeadModel", {"div_val": 1}),
     "transfo-xl-model": Case("transfo-xl", "TransfoXLModel", {"mem_len": 0}),
+    "transfo-xl-sequence-classification": Case(
+        "transfo-xl", "TransfoXLForSequenceClassification", {"num_labels": 3, "pad_token_id": 5}
+    ),
     "xlnet": Case("xlnet", "XLNetLMHeadModel"),
     "xlnet-model": Case("xlnet", "XLNetModel", {"clamp_len": 3, "ff_activation": "relu"}),
-    "xlnet-token-classification": Case("xlnet", "XLNetForTokenClassification", {"num_labels": 3}),
+    **heads("xlnet", "XLNet", f"{SCORES} ForQuestionAnsweringSimple"),
+    "xlnet-short-memory": Case("xlnet", "XLNetLMHeadModel", {"mem_len": 4, "clamp_len": 5}),
+    "xlnet-without-memory": Case("xlnet", "XLNetLMHeadModel", {"use_mems_eval": False}),
     **heads("gptj", "GPTJ", "ForSequenceClassification ForQuestionAnswering"),
     "bart": Case("bart", "BartForConditionalGeneration"),
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
@@ -224,7 +242,7 @@ CASES: dict[str, Case] = {
     "vit-gelu-new": Case("vit", "ViTModel", {"qkv_bias": False, "hidden_act": "gelu_new", "pooler_act": "relu"}),
     "vit-rectangle": Case("vit", "ViTForImageClassification", {"image_size": [15, 23], "patch_size": [4, 5]}),
     **heads("xlm", "XLM", "WithLMHeadModel Model ForSequenceClassification ForTokenClassification ForMultipleChoice "
-            "ForQuestionAnsweringSimple"),
+            "ForQuestionAnsweringSimple ForQuestionAnswering"),
     "xlm-relu": Case("xlm", "XLMWithLMHeadModel", {"gelu_activation": False, "n_langs": 1}),
     "xlm-causal": Case("xlm", "XLMWithLMHeadModel", {"causal": True}),
     "xlm-sinusoidal": Case("xlm", "XLMWithLMHeadModel", {"sinusoidal_embeddings": True, "use_lang_emb": False}),
@@ -288,6 +306,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             relative_attention_max_distance=13, decoder_start_token_id=0,
         )  # fmt: skip
         return transformers.T5Config(**(fields | settings))
+    if case.family in ("xlnet", "transfo-xl") and size.width % 2:  # the originals' sines and cosines need pairs
+        size = dataclasses.replace(size, head_width=size.head_width + 1)
     if case.family == "xlnet":
         fields = dict(
             vocab_size=size.vocabulary, d_model=size.width, n_layer=size.layers, n_head=size.heads,

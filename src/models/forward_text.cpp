@@ -1,0 +1,221 @@
+#include "models/forward_parts.h"
+#include "models/score_outputs.h"
+#include "models/span_outputs.h"
+#include "models/streams.h"
+
+namespace attend {
+namespace {
+
+// Row t of the result is the label that row t predicts: the next token of its sequence.
+Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
+  Tensor next = at::full_like(labels, kIgnoredLabel);
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    if (const std::int64_t n = offsets.length(b); n > 1)
+      next.narrow(0, offsets.begin(b), n - 1).copy_(labels.narrow(0, offsets.begin(b) + 1, n - 1));
+  return next;
+}
+
+bool takes_types(const StackSpec& stack) {
+  const auto& distance = stack.layers.front().self_attention.distance;
+  return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
+}
+
+// XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
+Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
+  const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
+  if (mask.defined()) return mask;
+  check_matrix(ids, "input_ids");
+  Tensor lengths = find(inputs, "lengths");
+  if (!lengths.defined()) lengths = ids.ne(padding).sum(1);
+  if (lengths.numel() != ids.size(0))
+    fail("lengths: expected one for each of {} texts, found {}", ids.size(0), lengths.numel());
+  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
+}
+
+// Multiple choice: [questions, choices, length] -> [questions * choices, length].
+Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
+  const Tensor ids = find(inputs, "input_ids");
+  if (ids.dim() != 3)
+    fail("input_ids: expected the shape [questions, choices, length], found [{}]",
+         fmt::join(ids.sizes(), ", "));
+  choices = ids.size(1);
+  for (auto& [name, tensor] : inputs)
+    if (tensor.dim() == 3) tensor = tensor.flatten(0, 1);
+  return inputs;
+}
+
+// Inputs beside the labels.
+std::set<std::string> text_inputs(Transformer& net, const StackSpec& stack) {
+  std::set<std::string> known = {"input_ids", "attention_mask"};
+  if (!std::holds_alternative<std::monostate>(stack.embeddings.positions)) known.insert("position_ids");
+  if (takes_types(stack)) known.insert("token_type_ids");
+  // XLM takes both always, and passes over languages where it has no vectors for them.
+  if (stack.padding_is_zero) known.insert({"langs", "lengths"});
+  if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
+  if (stack.two_streams || stack.memory)
+    for (std::size_t i = 0; i < stack.layers.size(); ++i) known.insert(fmt::format("mems.{}", i));
+  if (net->scores && net->scores->spec().input == HeadInput::chosen_token) known.insert("mc_token_ids");
+  if (net->scores && net->scores->spec().question_end) known.insert("question_lengths");
+  return known;
+}
+
+Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
+  if (stack.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
+  const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
+  if (!padding.defined()) return mask;
+  if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");
+  return 1 - padding;
+}
+
+// Does the head look at rows of padding?
+bool reads_padding(Transformer& net, const Tensors& inputs) {
+  return counts_padding(inputs) || net->spans ||
+         (net->scores && net->scores->spec().input == HeadInput::last_column);
+}
+
+// What the heads read: hidden states, whose rows are the tokens of `batch`, laid out as `layout` says.
+struct Body {
+  Tensor hidden;  // [T, d]
+  Padded layout;
+  TokenBatch batch;
+};
+
+Tensor run(Transformer& net, const TokenBatch& batch, Pass& pass) {
+  return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+}
+
+void put_hidden(Result& r, const std::vector<Tensor>& states, std::size_t step, std::size_t first,
+                const auto& padded) {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    r.out[fmt::format("hidden_states.{}", first + step * i)] = padded(states[i]);
+}
+
+// XLNet where rows see keys of their own.
+Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, bool whole,
+                  Pass& pass, Capture::Stack& states) {
+  const StackSpec& stack = net->encoder->spec();
+  const Streams streams(given, inputs, read_past(inputs, given.sequences(), stack));
+  const Tensor rows = run(net, streams.batch, pass);
+  const Padded columns = given.whole();
+  for (std::vector<Tensor>& layer : states.self_attentions) layer = streams.real_weights(layer, given);
+  if (streams.targets() > 0) {  // a pair of states for each layer
+    put_hidden(r, states.hidden, 2, 1, [&](const Tensor& x) {
+      return streams.predicted(x).unflatten(0, {given.sequences(), streams.targets()});
+    });
+    std::vector<Tensor> content;
+    for (const Tensor& x : states.hidden) content.push_back(streams.content(x));
+    put_hidden(r, content, 2, 0, [&](const Tensor& x) { return given.pad(given.unpad(columns.pad(x))); });
+  }
+  for (Tensor& x : states.hidden) x = given.unpad(columns.pad(streams.content(x)));
+  if (streams.targets() > 0) {
+    const Padded targets(at::zeros({given.sequences(), streams.targets()}, at::kLong), {}, "target_mapping");
+    return {streams.predicted(rows), targets, targets.batch({}, {})};
+  }
+  const Tensor content = streams.content(rows);  // [B * L, d]
+  if (whole) return {content, columns, columns.batch({}, {})};
+  return {given.unpad(content.unflatten(0, {given.sequences(), given.length()})), given, given.batch({}, {})};
+}
+
+Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool whole, Pass& pass,
+               Capture::Stack& states) {
+  const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
+  check_distances(stack, given);
+  const bool zeros = whole && stack.padding_is_zero;
+  const Padded layout = whole ? given.whole() : given;
+  const Padded& computed = zeros ? given : layout;
+  Tensor types = find(inputs, "token_type_ids");
+  if (net->scores && !types.defined()) types = types_by_question(net->scores->spec(), inputs);
+  TokenBatch batch = computed.batch(find(inputs, "position_ids"), types);
+  if (const Tensor langs = find(inputs, "langs"); langs.defined()) {
+    computed.check(langs, "langs");
+    batch.languages = computed.unpad(langs.to(at::kLong));
+  }
+  if (whole && !zeros && given.padding().any().item<bool>())
+    batch.visible = std::make_shared<const VisibleRows>(given.spans());
+  batch.past = read_past(inputs, given.sequences(), stack);
+  Tensor hidden = run(net, batch, pass);
+  if (zeros) {
+    hidden = given.spread(hidden);
+    batch = layout.batch({}, {});
+  } else if (whole) {
+    keep_real_rows(states, layout, given);
+  }
+  return {hidden, layout, batch};
+}
+
+void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, const Body& body,
+               std::int64_t choices, Pass& pass) {
+  const Tensor labels = find(inputs, "labels");
+  const Tensor pooled = net->pooler ? net->pooler(body.hidden, body.batch.offsets) : Tensor();
+  if (net->language_model_head) {
+    const std::int64_t vocabulary =
+        (net->decoder ? net->decoder : net->encoder)->spec().embeddings.vocabulary;
+    Tensor rows = labels.defined() ? ragged_labels(labels, body.layout, vocabulary) : labels;
+    if (rows.defined() && net->decoder) rows = next_labels(rows, body.batch.offsets);
+    put_language_model(r, net, body.hidden, body.layout, rows);
+  }
+  if (net->spans)
+    r.loss =
+        put_spans(r.out, inputs, net->spans, body.hidden.unflatten(0, {given.sequences(), given.length()}));
+  if (net->scores) {
+    const Tensor loss =
+        put_scores(r.out, inputs, net, {body.hidden, pooled, body.layout, body.batch, choices}, pass);
+    if (!net->language_model_head)
+      r.loss = loss;
+    else if (net->scores->spec().loss == "loss")  // two pretraining objectives count only together
+      r.loss = loss.defined() && r.loss.defined() ? r.loss + loss : Tensor();
+  }
+  keep_real_scores(r.out, given);
+  if (!net->language_model_head && !net->scores && !net->spans) {
+    r.out["last_hidden_state"] = body.layout.pad(body.hidden);
+    if (pooled.defined()) r.out["pooler_output"] = pooled;
+  }
+}
+
+}  // namespace
+
+Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& options) {
+  Result r;
+  Transformer net = model.network();
+  const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
+  std::set<std::string> known = text_inputs(net, stack);
+  known.merge(label_inputs(net));
+  check_names(inputs, known);
+  std::int64_t choices = 1;
+  const bool by_choice = net->scores && net->scores->spec().kind == ScoreKind::multiple_choice;
+  if (by_choice) inputs = flatten_choices(std::move(inputs), choices);
+
+  const Padded given(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
+  check_ids(given, stack, "input_ids");
+  Capture capture{options.hidden_states || stack.memory, options.attentions, {}, {}};
+  Pass pass = capturing(capture);
+  Capture::Stack& states = net->decoder ? capture.decoder : capture.encoder;
+
+  const bool whole = reads_padding(net, inputs);
+  const bool streams =
+      stack.two_streams && ((whole && given.padding().any().item<bool>()) || inputs.count("perm_mask") > 0 ||
+                            inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0);
+  const Body body = streams ? read_streams(r, net, inputs, given, whole, pass, states)
+                            : read_rows(net, inputs, given, whole, pass, states);
+  put_heads(r, net, inputs, given, body, choices, pass);
+
+  if (stack.memory) {
+    std::vector<Tensor> layer_inputs;
+    for (const Tensor& x : states.hidden) layer_inputs.push_back(given.pad(x));
+    std::vector<Tensor> past = read_past(inputs, given.sequences(), stack);
+    if (const std::int64_t empty = stack.layers.front().self_attention.empty_keys; past.empty() && empty > 0)
+      past.assign(stack.layers.size(), at::zeros({given.sequences(), empty, stack.width()}));
+    put_memories(r.out, layer_inputs, past, stack);
+  }
+  if (!options.hidden_states || r.out.count("hidden_states.0") > 0) states.hidden.clear();
+  put_captured(r.out, "", states, given);
+  if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again
+    const std::string last = fmt::format("hidden_states.{}", stack.layers.size());
+    for (const std::string& name : {std::string("logits"), last})
+      if (const auto found = r.out.find(name); found != r.out.end())
+        found->second = found->second.unflatten(0, {-1, choices});
+  }
+  return r;
+}
+
+}  // namespace attend

@@ -1,0 +1,76 @@
+#include "models/span_outputs.h"
+
+namespace attend {
+namespace {
+
+// One column for each of B texts, of 0 to L - 1.
+Tensor read_columns(const Tensors& inputs, const char* name, const Tensor& hidden) {
+  const Tensor given = find(inputs, name);
+  if (given.numel() != hidden.size(0) || !at::isIntegralType(given.scalar_type(), false))
+    fail("{}: expected one number for each of {} texts, found {} of shape [{}]", name, hidden.size(0),
+         toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
+  const Tensor columns = given.reshape(-1).to(at::kLong);
+  if (columns.lt(0).logical_or(columns.ge(hidden.size(1))).any().item<bool>())
+    fail("{}: expected numbers from 0 to {}", name, hidden.size(1) - 1);
+  return columns;
+}
+
+Tensor states_at(const Tensor& hidden, const Tensor& columns) {
+  return hidden.index({at::arange(hidden.size(0)), columns});  // [B, d]
+}
+
+// Scores of places that are ruled out become the lowest there are: the original's arithmetic.
+Tensor rule_out(const Tensor& scores, const Tensor& ruled_out) {
+  return ruled_out.defined() ? scores * (1 - ruled_out) - 1e30 * ruled_out : scores;
+}
+
+}  // namespace
+
+Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const Tensor& hidden) {
+  const std::int64_t B = hidden.size(0), L = hidden.size(1), starts = search->spec().starts,
+                     ends = search->spec().ends;
+  Tensor ruled_out = find(inputs, "p_mask");
+  if (ruled_out.defined()) {
+    if (ruled_out.sizes() != at::IntArrayRef({B, L}))
+      fail("p_mask: expected the shape [{}, {}], found [{}]", B, L, fmt::join(ruled_out.sizes(), ", "));
+    ruled_out = ruled_out.to(hidden.scalar_type());
+  }
+  const Tensor summary = inputs.count("cls_index") > 0
+                             ? states_at(hidden, read_columns(inputs, "cls_index", hidden))
+                             : hidden.select(1, L - 1);
+  const Tensor start_scores = rule_out(search->starts(hidden), ruled_out);  // [B, L]
+  if (inputs.count("start_positions") != inputs.count("end_positions"))
+    fail("expected both start_positions and end_positions");
+  if (inputs.count("start_positions") > 0) {
+    const Tensor start = read_columns(inputs, "start_positions", hidden),
+                 end = read_columns(inputs, "end_positions", hidden);
+    const Tensor start_state = states_at(hidden, start);  // [B, d]
+    const Tensor end_scores = rule_out(search->ends(hidden, start_state.unsqueeze(1)), ruled_out);
+    Tensor loss = (at::cross_entropy_loss(start_scores, start) + at::cross_entropy_loss(end_scores, end)) / 2;
+    const Tensor impossible = find(inputs, "is_impossible");
+    if (!impossible.defined() || inputs.count("cls_index") == 0) return loss;
+    if (impossible.numel() != B) fail("is_impossible: expected one number for each of {} texts", B);
+    return loss + 0.5 * at::binary_cross_entropy_with_logits(search->absent(start_state, summary),
+                                                             impossible.reshape(-1).to(hidden.scalar_type()));
+  }
+  if (L < starts || L < ends)
+    fail("input_ids: {} columns are fewer than the {} starts and {} ends that are searched for", L, starts,
+         ends);
+  const Tensor start_chances = at::softmax(start_scores, 1);  // the original calls them log_probs
+  const auto [start_top, start_columns] = at::topk(start_chances, starts, 1);  // [B, S]
+  const Tensor start_states =
+      hidden.gather(1, start_columns.unsqueeze(2).expand({B, starts, hidden.size(2)}));  // [B, S, d]
+  const Tensor pairs = hidden.unsqueeze(2).expand({B, L, starts, hidden.size(2)});
+  const Tensor end_scores = rule_out(search->ends(pairs, start_states.unsqueeze(1)),
+                                     ruled_out.defined() ? ruled_out.unsqueeze(2) : ruled_out);  // [B, L, S]
+  const auto [end_top, end_columns] = at::topk(at::softmax(end_scores, 1), ends, 1);             // [B, E, S]
+  out["start_top_log_probs"] = start_top;
+  out["start_top_index"] = start_columns;
+  out["end_top_log_probs"] = end_top.reshape({B, starts * ends});
+  out["end_top_index"] = end_columns.reshape({B, starts * ends});
+  const Tensor mean_start = at::einsum("blh,bl->bh", {hidden, start_chances});
+  out["cls_logits"] = search->absent(mean_start, summary);
+  return {};
+}
+
+}  // namespace attend

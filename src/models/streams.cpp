@@ -1,0 +1,121 @@
+#include "models/streams.h"
+
+namespace attend {
+namespace {
+
+// The original's: so large that a row which sees nothing sees everything alike.
+constexpr double kHidden = -1e30;
+
+// Error unless `t` is of this shape.
+void check_shape(const Tensor& t, const char* name, at::IntArrayRef shape) {
+  if (t.sizes() != shape)
+    fail("{}: expected the shape [{}], found [{}]", name, fmt::join(shape, ", "), fmt::join(t.sizes(), ", "));
+}
+
+// Which column each target stands for: [B, P].
+Tensor target_columns(const Tensor& mapping, const Padded& given) {
+  if (mapping.dim() != 3) fail("target_mapping: expected the shape [batch, targets, length]");
+  check_shape(mapping, "target_mapping", {given.sequences(), mapping.size(1), given.length()});
+  const bool one_hot =
+      mapping.eq(0).logical_or(mapping.eq(1)).all().item<bool>() && mapping.sum(2).eq(1).all().item<bool>();
+  if (mapping.size(1) == 0 || !one_hot)
+    fail(
+        "target_mapping: expected a single 1 in each row, for the token that is to be predicted, and else 0");
+  if (mapping.sum(1).gt(1).any().item<bool>())
+    fail("target_mapping: expected each token to be predicted once at most");
+  return mapping.argmax(2);
+}
+
+}  // namespace
+
+Streams::Streams(const Padded& given, const Tensors& inputs, std::vector<Tensor> past)
+    : sequences_(given.sequences()), columns_(given.length()) {
+  const std::int64_t B = sequences_, L = columns_;
+  Tensor hidden = given.padding().to(at::kFloat).unsqueeze(1).expand({B, L, L});
+  if (const Tensor permuted = find(inputs, "perm_mask"); permuted.defined()) {
+    check_shape(permuted, "perm_mask", {B, L, L});
+    hidden = hidden + permuted.to(at::kFloat);
+  }
+  hidden = hidden.gt(0);  // [B, L, L]
+  Tensor columns;         // [B, P]
+  if (const Tensor mapping = find(inputs, "target_mapping"); mapping.defined()) {
+    columns = target_columns(mapping, given);
+    targets_ = columns.size(1);
+  }
+  past_ = past.empty() ? 0 : past.front().size(1);
+
+  const TokenBatch whole = given.whole().batch({}, find(inputs, "token_type_ids"));
+  const std::int64_t rows = L + targets_;
+  const auto by_text = [&](const Tensor& of_columns, const Tensor& of_targets) {
+    return (targets_ > 0 ? at::cat({of_columns.view({B, L}), of_targets}, 1) : of_columns).flatten();
+  };
+  const Tensor picked = targets_ > 0 ? columns : at::zeros({B, 0}, at::kLong);
+  batch.offsets = Offsets(std::vector<std::int64_t>(B, rows));
+  batch.ids = by_text(whole.ids, at::zeros_like(picked));
+  batch.positions = by_text(whole.positions, picked);
+  if (targets_ > 0)
+    batch.predicted = by_text(at::zeros({B, L}, at::kBool), at::ones_like(picked).to(at::kBool));
+  if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, picked));
+  batch.past = std::move(past);
+
+  auto visible = std::make_shared<VisibleRows>();
+  for (std::int64_t b = 0; b < B; ++b) {
+    visible->first.push_back(0);
+    visible->count.push_back(L);
+    // A column sees itself, a target sees what its column sees but for that.
+    const Tensor self = at::eye(L, at::kBool);
+    const Tensor unseen = at::cat(
+        {hidden[b].logical_and(self.logical_not()), hidden[b].index_select(0, picked[b])});  // [L + P, L]
+    const Tensor penalty =
+        at::cat({at::zeros({rows, past_}), unseen.to(at::kFloat) * kHidden}, 1);  // [L + P, M + L]
+    const Tensor places = at::cat({at::arange(L), picked[b]}) + past_;
+    Tensor segments;
+    if (whole.types.defined())
+      segments = at::cat({at::zeros({past_}, at::kLong), whole.types.view({B, L})[b]});
+    visible->own.push_back({penalty, places, segments});
+  }
+  batch.visible = std::move(visible);
+}
+
+Tensor Streams::part(const Tensor& rows, std::int64_t first, std::int64_t count) const {
+  return rows.unflatten(0, {sequences_, columns_ + targets_}).narrow(1, first, count).flatten(0, 1);
+}
+
+std::vector<Tensor> Streams::real_weights(const std::vector<Tensor>& weights, const Padded& given) const {
+  std::vector<Tensor> real;
+  for (std::size_t b = 0; b < weights.size(); ++b) {
+    const Tensor columns = given.columns(static_cast<std::int64_t>(b));
+    const Tensor keys = at::cat({at::arange(past_), columns + past_});
+    real.push_back(weights[b].index_select(1, columns).index_select(2, keys));
+  }
+  return real;
+}
+
+std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, const StackSpec& stack) {
+  std::vector<Tensor> past;
+  if (!find(inputs, "mems.0").defined()) return past;
+  for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+    const std::string name = fmt::format("mems.{}", i);
+    const Tensor memory = find(inputs, name);
+    if (!memory.defined()) fail("expected an input named {}, as there is mems.0", name);
+    if (memory.dim() != 3 || !at::isFloatingType(memory.scalar_type()))
+      fail("{}: expected numbers of shape [tokens, batch, width]", name);
+    const std::int64_t tokens = i == 0 ? memory.size(0) : past.front().size(1);
+    check_shape(memory, name.c_str(), {tokens, sequences, stack.width()});
+    past.push_back(memory.to(at::kFloat).transpose(0, 1).contiguous());
+  }
+  return past;
+}
+
+void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
+                  const StackSpec& stack) {
+  for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+    Tensor all = layer_inputs[i];  // [B, L, d]
+    if (!past.empty()) all = at::cat({past[i], all}, 1);
+    if (*stack.memory > 0 && all.size(1) > *stack.memory)
+      all = all.narrow(1, all.size(1) - *stack.memory, *stack.memory);
+    out[fmt::format("mems.{}", i)] = all.transpose(0, 1).contiguous();
+  }
+}
+
+}  // namespace attend

@@ -1,0 +1,39 @@
+// How XLNet reads a padded batch (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): each token may be
+// hidden from others (perm_mask), tokens are predicted by a second stream of rows that know their place and
+// not their content (target_mapping), and all look back at earlier segments of the text (mems).
+#pragma once
+
+#include "models/forward_parts.h"
+
+namespace attend {
+
+// Rows of every text: its L columns, padding too, then one for each of its P targets.
+class Streams {
+ public:
+  // `given`: ids and padding. Reads perm_mask [B, L, L], target_mapping [B, P, L], token_type_ids and, of
+  // `past`, how far back it reaches. Error where they do not fit.
+  Streams(const Padded& given, const Tensors& inputs, std::vector<Tensor> past);
+
+  TokenBatch batch;
+
+  std::int64_t targets() const { return targets_; }
+  // Of rows [B * (L + P), ...]: the columns' [B * L, ...], and the targets' [B * P, ...].
+  Tensor content(const Tensor& rows) const { return part(rows, 0, columns_); }
+  Tensor predicted(const Tensor& rows) const { return part(rows, columns_, targets_); }
+  // The weights of a layer [heads, L + P, M + L] without targets and padding.
+  std::vector<Tensor> real_weights(const std::vector<Tensor>& weights, const Padded& given) const;
+
+ private:
+  Tensor part(const Tensor& rows, std::int64_t first, std::int64_t count) const;
+
+  std::int64_t sequences_, columns_, targets_ = 0, past_ = 0;
+};
+
+// The inputs mems.0, mems.1, ... [M, B, width], one for each layer, as [B, M, width]; empty if there are
+// none.
+std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, const StackSpec& stack);
+// Puts what the next segment may look back at: the last `memory` states of what each layer was given.
+void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
+                  const StackSpec& stack);
+
+}  // namespace attend

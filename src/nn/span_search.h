@@ -1,0 +1,33 @@
+// Searching a text for an answer: Yang et al. 2019, "XLNet", arXiv:1906.08237, appendix A.3.
+#pragma once
+
+#include "nn/linear.h"
+#include "nn/norm.h"
+#include "nn/spec.h"
+
+namespace attend {
+
+class SpanSearchImpl : public torch::nn::Module {
+ public:
+  SpanSearchImpl(const SpanSearchSpec& spec, std::int64_t width);
+
+  // hidden [B, L, d] -> [B, L]: how well an answer begins at each position.
+  Tensor starts(const Tensor& hidden);
+  // How well an answer that begins at `start`, states [..., d] that go with hidden [..., d], ends at each:
+  // [...].
+  Tensor ends(const Tensor& hidden, const Tensor& start);
+  // Whether there is no answer, from the states of its start and of the text's summary: [B, d] each -> [B].
+  Tensor absent(const Tensor& start, const Tensor& summary);
+
+  const SpanSearchSpec& spec() const { return spec_; }
+
+ private:
+  SpanSearchSpec spec_;
+  Linear start_{nullptr};
+  Linear end_in_{nullptr}, end_out_{nullptr};
+  LayerNorm end_norm_{nullptr};
+  Linear absent_in_{nullptr}, absent_out_{nullptr};
+};
+TORCH_MODULE(SpanSearch);
+
+}  // namespace attend
