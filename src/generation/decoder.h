@@ -1,9 +1,9 @@
-// A decoder at work: texts that grow token by token over the paged cache, with or without an encoder behind
-// them.
+// A decoder at work: texts that grow token by token.
 #pragma once
 
 #include "nn/transformer.h"
 
+#include <memory>
 #include <span>
 
 namespace attend {
@@ -22,18 +22,14 @@ struct Prompt {
 class Decoder {
  public:
   using Sequence = PagedCache::Sequence;
-
-  // For a network that can generate (check_generates in generate.h). `start` is what a decoder with an
-  // encoder begins with; ignored without one.
-  Decoder(Transformer network, std::int64_t start);
+  virtual ~Decoder() = default;
 
   // Error if the model cannot read it.
-  void check(const Prompt& prompt) const;
-  // New texts, one for each prompt; sources are encoded at once, a decoder's prompt is the first step's
-  // tokens.
-  std::vector<Sequence> add(std::span<const Prompt* const> prompts);
-  Sequence fork(Sequence sequence);
-  void release(Sequence sequence);
+  virtual void check(const Prompt& prompt) const = 0;
+  // New texts, one for each prompt.
+  virtual std::vector<Sequence> add(std::span<const Prompt* const> prompts) = 0;
+  virtual Sequence fork(Sequence sequence) = 0;
+  virtual void release(Sequence sequence) = 0;
 
   // One pass over all texts that go on. Each reads its tokens (one or more) behind those it has read already.
   struct Feed {
@@ -41,24 +37,18 @@ class Decoder {
     std::span<const std::int64_t> tokens;
   };
   // The scores of the token that follows: [feeds, V], float32 on the CPU.
-  Tensor step(std::span<const Feed> feeds);
+  virtual Tensor step(std::span<const Feed> feeds) = 0;
 
-  bool has_encoder() const { return network_->is_encoder_decoder(); }
-  std::int64_t start() const { return start_; }
-  const PagedCache& cache() const { return cache_; }
-  // Sources whose keys and values are held, because a text still reads them or because nothing was added
-  // since.
-  std::int64_t sources() const { return memory_.offsets.count(); }
-
- private:
-  void encode(std::span<const Prompt* const> prompts);
-
-  Transformer network_;
-  std::int64_t start_;
-  PagedCache cache_;
-  Memory memory_;
-  std::vector<std::int64_t> source_of_;  // by sequence: its source in memory_
-  std::vector<std::int64_t> readers_;    // by source: how many sequences read it
+  // How many tokens the model has places for behind `first` ones; the last of a text is never read.
+  virtual std::int64_t room(std::int64_t first) const = 0;
+  virtual bool has_encoder() const { return false; }
+  virtual std::int64_t start() const { return 0; }
+  // Does it read the padding of a prompt's row too, as the original does?
+  virtual bool reads_padding() const { return false; }
 };
+
+// The one that suits the network (check_generates in generate.h). `start` is what a decoder with an encoder
+// begins with; ignored without one.
+std::unique_ptr<Decoder> make_decoder(const Transformer& network, std::int64_t start);
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 #include "generation/generate.h"
 
 #include "base/log.h"
+#include "generation/rereading_decoder.h"
 #include "nn/parallel.h"
 
 #include <algorithm>
@@ -21,9 +22,10 @@ class Generation {
       : prompts_(prompts),
         options_(options),
         settings_{config, LogitsProcessors(config), options.seed},
-        decoder_(model.network(), start_token(model, config)),
-        first_{decoder_.start()},
-        embeddings_(model.network()->decoder->embeddings),
+        decoder_(make_decoder(model.network(), start_token(model, config))),
+        first_{decoder_->start()},
+        embeddings_(
+            (model.network()->decoder ? model.network()->decoder : model.network()->encoder)->embeddings),
         rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences)),
         results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
     config.check(embeddings_->spec().vocabulary);
@@ -54,7 +56,7 @@ class Generation {
 
   // What processors and lengths see as the prompt.
   const std::vector<std::int64_t>& tokens(std::size_t i) const {
-    if (decoder_.has_encoder()) return first_;
+    if (decoder_->has_encoder()) return first_;
     return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
   }
 
@@ -65,7 +67,7 @@ class Generation {
 
   void check(std::size_t i) const {
     try {
-      decoder_.check(prompts_[i]);
+      decoder_->check(prompts_[i]);
       limits(i);
     } catch (const Error& error) {
       fail("prompt {}: {}", i + 1, error.what());
@@ -98,7 +100,7 @@ class Generation {
       prompts.push_back(&prompts_[i]);
     }
     if (numbers.empty()) return;
-    const std::vector<Decoder::Sequence> sequences = decoder_.add(prompts);
+    const std::vector<Decoder::Sequence> sequences = decoder_->add(prompts);
     for (std::size_t j = 0; j < numbers.size(); ++j) searches_.push_back(start(numbers[j], sequences[j]));
   }
 
@@ -107,12 +109,12 @@ class Generation {
     request.settings = &settings_;
     request.number = i;
     request.tokens = tokens(i);
-    request.first = decoder_.has_encoder() ? first_ : prompts_[i].ids;
+    request.first = decoder_->has_encoder()     ? first_
+                    : decoder_->reads_padding() ? tokens(i)
+                                                : prompts_[i].ids;
     request.limits = limits(i);
     request.most_new = request.limits.most - request.limits.prompt;
-    // The last token is never read, so there may be one more than the model has positions for.
-    const std::int64_t room =
-        embeddings_->max_positions() - static_cast<std::int64_t>(request.first.size()) + 1;
+    const std::int64_t room = decoder_->room(static_cast<std::int64_t>(request.first.size()));
     if (request.most_new > room) {
       request.most_new = room;
       if (!warned_) warn("texts end at the {} tokens the model can hold", embeddings_->max_positions());
@@ -133,7 +135,7 @@ class Generation {
       first_rows.push_back(static_cast<std::int64_t>(feeds.size()));
       search->feed(feeds);
     }
-    Tensor scores = decoder_.step(feeds);  // [rows, V]
+    Tensor scores = decoder_->step(feeds);  // [rows, V]
     if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);
     const std::int64_t vocabulary = scores.size(1);
     float* data = scores.data_ptr<float>();
@@ -142,7 +144,7 @@ class Generation {
                       for (std::int64_t i = begin; i < end; ++i)
                         searches_[i]->choose(data + first_rows[i] * vocabulary, vocabulary);
                     });
-    for (const auto& search : searches_) search->advance(decoder_);
+    for (const auto& search : searches_) search->advance(*decoder_);
   }
 
   void retire() {
@@ -160,7 +162,7 @@ class Generation {
   const std::vector<Prompt>& prompts_;
   const GenerateOptions& options_;
   SearchSettings settings_;
-  Decoder decoder_;
+  std::unique_ptr<Decoder> decoder_;
   std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
   Embeddings embeddings_;
   std::int64_t rows_per_prompt_;
@@ -174,7 +176,8 @@ class Generation {
 
 void check_generates(const Model& model) {
   Transformer network = model.network();
-  if (!network->decoder || network->decoder->spec().layers.empty() || !network->language_model_head)
+  const bool grows = network->decoder || rereads(network);
+  if (!grows || network->reads_images() || !network->language_model_head)
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
 }

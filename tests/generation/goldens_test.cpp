@@ -40,7 +40,9 @@ TEST_P(GenerationGoldens, EveryCase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GenerationGoldens, testing::Values("gpt2-generation", "marian-generation"));
+INSTANTIATE_TEST_SUITE_P(Models, GenerationGoldens,
+                         testing::Values("gpt2-generation", "marian-generation", "xlnet-generation",
+                                         "xlm-generation", "transfo-xl-generation"));
 
 }  // namespace
 }  // namespace attend

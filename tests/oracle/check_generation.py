@@ -11,6 +11,7 @@ chooses other tokens than in float32 (two candidates within rounding of each oth
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import random
@@ -54,6 +55,10 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
     # The tied head makes little of a hidden state, which larger embeddings bring back to size.
     "t5": (["t5-gated", "t5"], {"embedding": 1.0, "gain": 1.0, "mixing": True}),
+    "xlnet": (["xlnet", "xlnet-without-memory", "xlnet-short-memory"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "xlm": (["xlm-with-lmhead-model", "xlm-causal"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    "transfo-xl": (["transfo-xl", "transfo-xl-same-length", "transfo-xl-one-table"],
+                   {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "m2m_100": (["m2m-100"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
 }
 
@@ -77,19 +82,43 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     return outputs
 
 
+def load_generator(directory: Path, dtype: torch.dtype) -> Original:
+    """XLNet's own generate() makes float32 masks whatever the model is."""
+    original = Original.load(directory, dtype)
+    prepare = original.model.prepare_inputs_for_generation
+
+    @functools.wraps(prepare)  # generate() looks at the arguments' names
+    def cast(*arguments: Any, **more: Any) -> dict[str, Any]:
+        return {
+            name: value.to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
+            for name, value in prepare(*arguments, **more).items()
+        }
+
+    original.model.prepare_inputs_for_generation = cast
+    return original
+
+
+def double_of(family: str) -> torch.dtype:
+    """Transformer-XL's original masks in float32 only."""
+    return torch.float32 if family == "transfo-xl" else torch.float64
+
+
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
     """Left padding for a decoder, right padding for an encoder; neither eos nor padding inside.
 
     In generate() GPT's padding moves the positions of the text behind it, and CTRL's is read like text: there a
-    prompt's result depends on its batch, and attend gives that of the prompt alone. Their prompts have one length.
+    prompt's result depends on its batch, and attend gives that of the prompt alone. XLM says the same after any
+    padding, and Transformer-XL has no word for it. Their prompts have one length.
     """
     paired = config.is_encoder_decoder
-    layout = "right" if paired else "plain" if config.model_type in ("openai-gpt", "ctrl") else "left"
+    layout = "right" if paired else "plain" if config.model_type in ("openai-gpt", "ctrl", "xlm", "transfo-xl") else "left"
     maker = InputMaker(config, torch.Generator().manual_seed(seed), layout)
     mask = maker.mask(rows, longest, maker.layout)
     ids = maker.integers(2, config.vocab_size - 1, tuple(mask.shape))
+    ids = ids.masked_fill(ids == (config.pad_token_id or 0), 3)
     inputs = {"input_ids": ids.masked_fill(mask == 0, config.pad_token_id or 0), "attention_mask": mask}
-    return inputs if rows > 1 else {"input_ids": ids}  # one row alone: no mask
+    known = config.model_type != "transfo-xl"  # which does not know masks
+    return inputs if rows > 1 and known else {"input_ids": ids}  # one row alone: no mask
 
 
 def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Settings]:
@@ -105,7 +134,8 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
         {"bad_words_ids": [pick.sample(ids, 1), pick.sample(ids, 1), pick.sample(ids, 2), pick.sample(ids, 2)]},
         several,
     ]
-    yield {}  # the default: 20 new tokens
+    if config.model_type not in ("xlnet", "transfo-xl"):  # which say that a text has at most -1 tokens
+        yield {}  # the default: 20 new tokens
     yield {"max_new_tokens": 20, **padding}
     yield {"max_length": 17, **padding}
     yield {"max_new_tokens": 15, "min_new_tokens": 9, **several}  # padded with the first eos
@@ -160,7 +190,7 @@ def check_family(attend: Runner, family: str, seeds: int, beams: int) -> Table:
         with TemporaryDirectory() as folder:
             directory = Path(folder)
             name = make_generator(family, seed, directory)
-            float32, float64 = Original.load(directory), Original.load(directory, torch.float64)
+            float32, float64 = load_generator(directory, torch.float32), load_generator(directory, double_of(family))
             for index, settings in enumerate(all_settings(float32.model.config, seed, beams)):
                 inputs, wanted = stable_case(float32, float64, settings, 100 * seed + index)
                 try:

@@ -1,0 +1,158 @@
+#include "generation/rereading_decoder.h"
+
+#include <map>
+
+namespace attend {
+namespace {
+
+Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
+  return torch::tensor(numbers, at::kLong);
+}
+
+}  // namespace
+
+bool rereads(const Transformer& network) {
+  if (network->spec().appended_mask) return true;
+  const auto& stack = network->spec().decoder ? network->spec().decoder : network->spec().encoder;
+  return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
+                   stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
+}
+
+RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}
+
+void RereadingDecoder::check(const Prompt& prompt) const {
+  const auto length = static_cast<std::int64_t>(prompt.ids.size());
+  if (length == 0) fail("it has no tokens");
+  if (room(length) < 1)
+    fail("its {} tokens leave no room among the {} that the model can read", length,
+         top()->embeddings->max_positions());
+}
+
+// The mask stands in the place of the next token.
+std::int64_t RereadingDecoder::room(std::int64_t first) const {
+  return top()->embeddings->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
+}
+
+std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* const> prompts) {
+  std::vector<Sequence> sequences;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto free = std::ranges::find_if(texts_, [](const Text& text) { return !text.used; });
+    sequences.push_back(static_cast<Sequence>(free - texts_.begin()));
+    if (free == texts_.end()) texts_.emplace_back();
+    texts_[sequences.back()] = {{}, {}, true};
+  }
+  return sequences;
+}
+
+Decoder::Sequence RereadingDecoder::fork(Sequence sequence) {
+  const Text text = texts_[sequence];  // the tensors are shared, for they never change
+  const Sequence copy = add(std::vector<const Prompt*>{nullptr}).front();
+  texts_[copy] = text;
+  return copy;
+}
+
+void RereadingDecoder::release(Sequence sequence) {
+  texts_[sequence] = {};
+}
+
+// Of a text whose past is kept, XLNet reads the last two tokens again, Transformer-XL only the new one; of
+// others everything.
+std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
+  if (text.past.empty()) return text.tokens;
+  return {text.tokens.end() - (stack().two_streams ? 2 : 1), text.tokens.end()};
+}
+
+Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
+  std::map<std::pair<std::size_t, std::int64_t>, Group> groups;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    Text& text = texts_[feeds[i].sequence];
+    text.tokens.insert(text.tokens.end(), feeds[i].tokens.begin(), feeds[i].tokens.end());
+    const std::int64_t past = text.past.empty() ? -1 : text.past.front().size(0);
+    groups[{unread(text).size(), past}].push_back(i);
+  }
+  Tensor scores;  // [feeds, V]
+  for (const auto& [key, group] : groups) {
+    std::vector<Text*> texts;
+    for (const std::size_t i : group) texts.push_back(&texts_[feeds[i].sequence]);
+    const Tensor hidden =
+        network_->spec().appended_mask ? read_with_mask(texts) : read_behind_past(texts);  // [group, d]
+    const Tensor rows = network_->language_model_head(hidden).to(at::kCPU, at::kFloat);
+    if (!scores.defined()) scores = at::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
+    for (std::size_t i = 0; i < group.size(); ++i)
+      scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
+  }
+  return scores;
+}
+
+Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts) {
+  const AppendedMask& mask = *network_->spec().appended_mask;
+  std::vector<std::vector<std::int64_t>> sequences;
+  Tensor complete = at::ones({static_cast<std::int64_t>(texts.size()), 1});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    sequences.push_back(texts[i]->tokens);
+    sequences.back().push_back(mask.id);
+    // A text is taken to be as long as it has tokens that are no padding; what lies behind is zero.
+    const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
+    if (padding > 0) complete[static_cast<std::int64_t>(i)] = 0;
+  }
+  TokenBatch batch = TokenBatch::from(sequences).to(network_->device());
+  if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);
+  Pass pass = Pass::inference();
+  const Tensor hidden = network_->encode(batch, pass);
+  return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
+         complete.to(hidden.options());
+}
+
+Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts) {
+  const bool streams = stack().two_streams;
+  const auto B = static_cast<std::int64_t>(texts.size());
+  const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
+  const std::size_t layers = stack().layers.size();
+  std::vector<std::int64_t> ids;
+  for (const Text* text : texts) {
+    for (const std::int64_t id : unread(*text)) ids.push_back(id);
+    if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
+  }
+  const std::int64_t rows = n + (streams ? 1 : 0);
+  TokenBatch batch{
+      tensor_of(ids), at::arange(rows).repeat({B}), {}, Offsets(std::vector<std::int64_t>(B, rows))};
+  if (!texts[0]->past.empty())
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      std::vector<Tensor> past;
+      for (const Text* text : texts) past.push_back(text->past[layer]);
+      batch.past.push_back(at::stack(past));  // [B, M, d]
+    }
+  if (streams) {
+    batch.predicted = at::arange(rows).eq(n).repeat({B});
+    const std::int64_t M = batch.past.empty() ? 0 : batch.past.front().size(1);
+    auto visible = std::make_shared<VisibleRows>();
+    visible->first.assign(B, 0);
+    visible->count.assign(B, n);
+    visible->own.assign(B, {at::zeros({rows, M + n}), at::arange(M, M + rows), {}});
+    batch.visible = std::move(visible);
+  }
+  Capture capture{true, false, {}, {}};
+  Pass pass = Pass::inference();
+  pass.capture = &capture;
+  const Tensor hidden =
+      network_->decoder ? network_->decode(batch, pass) : network_->encode(batch, pass);  // [B * rows, d]
+  if (stack().memory) {
+    const std::vector<Tensor>& states = (network_->decoder ? capture.decoder : capture.encoder).hidden;
+    // In the original's memory the asking row counts too, and XLNet reads its last token again.
+    const std::int64_t room = *stack().memory, again = streams ? 1 : 0;
+    const std::int64_t empty = stack().layers.front().self_attention.empty_keys;
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::size_t layer = 0; layer < layers; ++layer) {
+        const Tensor read = states[layer].view({B, rows, -1})[b].narrow(0, 0, n);
+        std::vector<Tensor>& past = texts[b]->past;
+        if (past.size() < layers) past.push_back(at::zeros({empty, read.size(1)}));
+        Tensor all = at::cat({past[layer], read});
+        const std::int64_t most = room == 0 ? all.size(0) : std::max<std::int64_t>(0, room - again);
+        const std::int64_t kept = std::min(all.size(0), most);
+        past[layer] = all.narrow(0, all.size(0) - kept, std::max<std::int64_t>(0, kept - again));
+      }
+  }
+  return hidden.view({B, rows, -1}).select(1, rows - 1);
+}
+
+}  // namespace attend
