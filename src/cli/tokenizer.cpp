@@ -24,11 +24,13 @@ int tokenizer(int argc, char** argv) {
   app.add_option("action", action, "What to do")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
   app.add_option("--output", output, "The directory that is written")->required();
-  app.add_option(
-         "--model", options.model,
-         "bpe (byte-level), metaspace (BPE over characters, as SentencePiece's), wordpiece or character")
+  app.add_option("--model", options.model,
+                 "bpe (byte-level), metaspace (BPE over characters, as SentencePiece's), unigram (as "
+                 "SentencePiece's), "
+                 "wordpiece or character")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{{"bpe", Model::bpe},
                                                                        {"metaspace", Model::metaspace},
+                                                                       {"unigram", Model::unigram},
                                                                        {"wordpiece", Model::wordpiece},
                                                                        {"character", Model::character}}))
       ->default_str("bpe");
@@ -41,7 +43,8 @@ int tokenizer(int argc, char** argv) {
       ->default_str("plain");
   app.add_option("--vocab-size", options.vocabulary_size, "Tokens, with the special ones; not for character")
       ->check(CLI::PositiveNumber);
-  app.add_option("--min-frequency", options.min_frequency, "Pairs seen less often are not merged");
+  app.add_option("--min-frequency", options.min_frequency,
+                 "Pairs seen less often are not merged; not for unigram");
   app.add_option("--limit-alphabet", options.limit_alphabet, "At most that many characters; 0: all");
   app.add_option("--special-token", options.special_tokens, "A special token, behind those of the preset")
       ->allow_extra_args(false);

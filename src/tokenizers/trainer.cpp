@@ -7,6 +7,7 @@
 #include "tokenizers/metaspace.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/trainer_bpe.h"
+#include "tokenizers/trainer_unigram.h"
 #include "tokenizers/unicode.h"
 
 #include <algorithm>
@@ -63,6 +64,16 @@ Json byte_level(bool add_prefix_space) {
           {"use_regex", true}};
 }
 
+// SentencePiece's usual rules, "nmt_nfkc", as far as components can say them.
+Json sentencepiece_rules(bool lowercase) {
+  Json rules = Json::array();
+  for (const char* type : {"Nmt", "NFKC", "Lowercase"})
+    if (lowercase || std::string_view(type) != "Lowercase") rules.push_back(Json::object({{"type", type}}));
+  rules.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+  rules.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+  return {{"type", "Sequence"}, {"normalizers", rules}};
+}
+
 // Everything but the model: how text is cut up and put together again.
 struct Surroundings {
   Json normalizer, pre_tokenizer, decoder;
@@ -84,6 +95,9 @@ Surroundings surroundings(const TrainerOptions& options) {
             {"decoders",
              {byte_level(true), {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
       break;
+    case Kind::unigram:
+      result.normalizer = sentencepiece_rules(options.lowercase);
+      [[fallthrough]];
     case Kind::metaspace:
       result.pre_tokenizer = {{"type", "Metaspace"},
                               {"replacement", space_letter},
@@ -117,8 +131,13 @@ BpeResult train_characters(const std::vector<WordCount>& lines,
   return train_bpe(lines, training);
 }
 
-bool knows_unknown(const std::vector<std::string>& special_tokens) {
-  return std::find(special_tokens.begin(), special_tokens.end(), "<unk>") != special_tokens.end();
+// What stands for characters that the model does not know.
+const char* unknown_token(const TrainerOptions& options) {
+  return options.preset == Preset::bert ? "[UNK]" : "<unk>";
+}
+
+bool has(const std::vector<std::string>& tokens, const char* token) {
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
 Json added_tokens(const std::vector<std::string>& special_tokens) {
@@ -146,41 +165,88 @@ Json post_processor(const TrainerOptions& options, const PresetFields& preset, c
   return result;
 }
 
-std::string model_json(const TrainerOptions& options, const BpeResult& result,
-                       const std::vector<std::string>& special_tokens) {
-  const bool wordpiece = options.model == Kind::wordpiece;
-  Json fields;
-  if (wordpiece) {
-    fields = {{"type", "WordPiece"},
-              {"unk_token", "[UNK]"},
-              {"continuing_subword_prefix", "##"},
-              {"max_input_chars_per_word", 100}};
-  } else {
-    // Byte-level BPE knows every byte; the others know only the characters they have seen.
-    const bool unknown = options.model != Kind::bpe && knows_unknown(special_tokens);
-    fields = {{"type", "BPE"},
-              {"dropout", nullptr},
-              {"unk_token", unknown ? Json("<unk>") : Json()},
-              {"continuing_subword_prefix", nullptr},
-              {"end_of_word_suffix", nullptr},
-              {"fuse_unk", options.model == Kind::metaspace},
-              {"byte_fallback", false},
-              {"ignore_merges", false}};
-  }
+// The large tables are written as text, a line for each entry.
+std::string model_json(Json fields, const std::string& tables) {
   std::string text = fields.dump();
-  text.pop_back();
-  text += ",\n\"vocab\":{";
-  for (std::size_t id = 0; id < result.tokens.size(); ++id)
-    text += (id > 0 ? ",\n" : "\n") + Json(result.tokens[id]).dump() + ':' + std::to_string(id);
-  text += "\n}";
-  if (!wordpiece) {
-    text += ",\n\"merges\":[";
-    for (const auto& merge : result.merges)
-      text += (&merge != result.merges.data() ? ",\n[" : "\n[") + Json(result.tokens[merge.first]).dump() +
-              ',' + Json(result.tokens[merge.second]).dump() + ']';
-    text += "\n]";
+  text.back() = ',';
+  return text + tables + '}';
+}
+
+template <class Items, class Write>
+std::string table(const char* name, char open, const Items& items, char close, Write write) {
+  std::string text = std::string("\n\"") + name + "\":" + open;
+  std::size_t index = 0;
+  for (const auto& item : items) {
+    text += index > 0 ? ",\n" : "\n";
+    text += write(item, index++);
   }
-  return text + '}';
+  return text + '\n' + close;
+}
+
+std::string unigram_json(const std::vector<UnigramPiece>& pieces, std::size_t unknown) {
+  return model_json({{"type", "Unigram"}, {"unk_id", unknown}, {"byte_fallback", false}},
+                    table("vocab", '[', pieces, ']', [](const UnigramPiece& piece, std::size_t) {
+                      return '[' + Json(piece.text).dump() + ',' + Json(piece.score).dump() + ']';
+                    }));
+}
+
+std::string bpe_json(const TrainerOptions& options, const BpeResult& result,
+                     const std::vector<std::string>& special_tokens) {
+  const std::string vocabulary = table(
+      "vocab", '{', result.tokens, '}',
+      [](const std::string& token, std::size_t id) { return Json(token).dump() + ':' + std::to_string(id); });
+  if (options.model == Kind::wordpiece)
+    return model_json({{"type", "WordPiece"},
+                       {"unk_token", "[UNK]"},
+                       {"continuing_subword_prefix", "##"},
+                       {"max_input_chars_per_word", 100}},
+                      vocabulary);
+  // Byte-level BPE knows every byte; the others know only the characters they have seen.
+  const bool unknown = options.model != Kind::bpe && has(special_tokens, "<unk>");
+  return model_json(
+      {{"type", "BPE"},
+       {"dropout", nullptr},
+       {"unk_token", unknown ? Json("<unk>") : Json()},
+       {"continuing_subword_prefix", nullptr},
+       {"end_of_word_suffix", nullptr},
+       {"fuse_unk", options.model == Kind::metaspace},
+       {"byte_fallback", false},
+       {"ignore_merges", false}},
+      vocabulary + ',' + table("merges", '[', result.merges, ']', [&](const auto& merge, std::size_t) {
+        return '[' + Json(result.tokens[merge.first]).dump() + ',' +
+               Json(result.tokens[merge.second]).dump() + ']';
+      }));
+}
+
+// The model as JSON, and how many tokens it has.
+struct TrainedModel {
+  std::string json;
+  std::size_t size;
+};
+
+TrainedModel train_model(const TrainerOptions& options, const std::vector<WordCount>& words,
+                         const std::vector<std::string>& special_tokens) {
+  if (options.model == Kind::unigram) {
+    const std::vector<UnigramPiece> pieces =
+        train_unigram(words, {options.vocabulary_size, options.limit_alphabet, special_tokens});
+    const auto unknown = std::find(special_tokens.begin(), special_tokens.end(), unknown_token(options));
+    return {unigram_json(pieces, static_cast<std::size_t>(unknown - special_tokens.begin())), pieces.size()};
+  }
+  if (options.model == Kind::character) {
+    const BpeResult result = train_characters(words, special_tokens);
+    return {bpe_json(options, result, special_tokens), result.tokens.size()};
+  }
+  BpeTraining training{.vocabulary_size = options.vocabulary_size,
+                       .min_frequency = options.min_frequency,
+                       .limit_alphabet = options.limit_alphabet,
+                       .special_tokens = special_tokens,
+                       .alphabet = {},
+                       .prefix = options.model == Kind::wordpiece ? "##" : ""};
+  if (options.model == Kind::bpe)
+    for (int byte = 0; byte < 256; ++byte)
+      training.alphabet.emplace_back(byte_level_letter(static_cast<unsigned char>(byte)));
+  const BpeResult result = train_bpe(words, training);
+  return {bpe_json(options, result, special_tokens), result.tokens.size()};
 }
 
 }  // namespace
@@ -190,14 +256,17 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   if (files.empty()) fail("a tokenizer is trained from files, none is given");
   PresetFields preset = fields_of(options.preset);
   std::vector<std::string> special_tokens = preset.special_tokens;
+  // Without it a Unigram model could not read every text.
+  if (options.model == Kind::unigram && !has(special_tokens, unknown_token(options)))
+    special_tokens.push_back(unknown_token(options));
   for (const std::string& token : options.special_tokens)
-    if (std::find(special_tokens.begin(), special_tokens.end(), token) == special_tokens.end())
-      special_tokens.push_back(token);
+    if (!has(special_tokens, token.c_str())) special_tokens.push_back(token);
   for (const std::string& token : special_tokens)
     if (token.empty()) fail("a special token is empty");
-  if (options.model == Kind::wordpiece &&
-      std::find(special_tokens.begin(), special_tokens.end(), "[UNK]") == special_tokens.end())
+  if (options.model == Kind::wordpiece && !has(special_tokens, "[UNK]"))
     fail("wordpiece needs the special token [UNK]: use the preset bert or name it");
+  if (options.model == Kind::unigram && options.min_frequency > 0)
+    fail("unigram has no least frequency: it drops what the text misses least");
 
   // Before the long work: a template that names no special token is an error.
   const Json added = added_tokens(special_tokens);
@@ -211,27 +280,12 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   const std::vector<WordCount> words = count_words(files, normalizer.get(), pre_tokenizer.get());
   if (words.empty()) fail("{}: no text to train a tokenizer from", files[0].string());
 
-  BpeResult result;
-  if (options.model == Kind::character) {
-    result = train_characters(words, special_tokens);
-  } else {
-    BpeTraining training{.vocabulary_size = options.vocabulary_size,
-                         .min_frequency = options.min_frequency,
-                         .limit_alphabet = options.limit_alphabet,
-                         .special_tokens = special_tokens,
-                         .alphabet = {},
-                         .prefix = options.model == Kind::wordpiece ? "##" : ""};
-    if (options.model == Kind::bpe)
-      for (int byte = 0; byte < 256; ++byte)
-        training.alphabet.emplace_back(byte_level_letter(static_cast<unsigned char>(byte)));
-    result = train_bpe(words, training);
-    if (result.tokens.size() < options.vocabulary_size)
-      inform("the text has only enough pairs for {} tokens, not {}", result.tokens.size(),
-             options.vocabulary_size);
-  }
+  const TrainedModel model = train_model(options, words, special_tokens);
+  if (options.model != Kind::character && model.size < options.vocabulary_size)
+    inform("the text is only enough for {} tokens, not {}", model.size, options.vocabulary_size);
 
   TrainedTokenizer trained;
-  trained.vocabulary_size = result.tokens.size();
+  trained.vocabulary_size = model.size;
   const std::pair<const char*, const Json&> parts[] = {{"added_tokens", added},
                                                        {"normalizer", around.normalizer},
                                                        {"pre_tokenizer", around.pre_tokenizer},
@@ -240,14 +294,14 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   std::string& text = trained.tokenizer_json;
   text = "{\n\"version\":\"1.0\",\n\"truncation\":null,\n\"padding\":null";
   for (const auto& [name, value] : parts) text += ",\n\"" + std::string(name) + "\":" + value.dump();
-  text += ",\n\"model\":" + model_json(options, result, special_tokens) + "\n}\n";
+  text += ",\n\"model\":" + model.json + "\n}\n";
 
   trained.config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
   // Without these transformers would switch the prefix space off again, and give every model token types.
   if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
   if (options.preset != Preset::bert) trained.config["model_input_names"] = {"input_ids", "attention_mask"};
   for (const auto& [name, value] : preset.config.items()) trained.config[name] = value;
-  if (options.model != Kind::bpe && knows_unknown(special_tokens)) trained.config["unk_token"] = "<unk>";
+  if (options.model != Kind::bpe && has(special_tokens, "<unk>")) trained.config["unk_token"] = "<unk>";
   if (options.model_max_length) trained.config["model_max_length"] = *options.model_max_length;
   return trained;
 }

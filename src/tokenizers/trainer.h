@@ -13,8 +13,9 @@ namespace attend::tokenizers {
 
 struct TrainerOptions {
   // bpe: byte-level BPE, as GPT-2's. metaspace: BPE over characters with a letter for the space, as
-  // SentencePiece's. wordpiece: as BERT's. character: one token per character.
-  enum class Model { bpe, metaspace, wordpiece, character } model = Model::bpe;
+  // SentencePiece's. unigram: SentencePiece's other model, over text normalized as there. wordpiece: as
+  // BERT's. character: one token per character.
+  enum class Model { bpe, metaspace, unigram, wordpiece, character } model = Model::bpe;
   // What surrounds the model: special tokens, their template, how words begin.
   //   plain        nothing
   //   gpt2         <|endoftext|>, which nothing adds
@@ -22,7 +23,7 @@ struct TrainerOptions {
   //   bert         [PAD] [UNK] [CLS] [SEP] [MASK]; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
   enum class Preset { plain, gpt2, translation, bert } preset = Preset::plain;
   std::size_t vocabulary_size = 30000;           // with special tokens and alphabet; not for `character`
-  std::uint64_t min_frequency = 0;               // pairs seen less often are not merged
+  std::uint64_t min_frequency = 0;               // pairs seen less often are not merged; not for `unigram`
   std::size_t limit_alphabet = 0;                // at most that many characters, the most frequent; 0: all
   std::vector<std::string> special_tokens = {};  // behind those of the preset
   bool lowercase = false;

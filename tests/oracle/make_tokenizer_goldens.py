@@ -285,6 +285,16 @@ def write(path, value):
     path.write_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
 
 
+def unigram(corpus):
+    """The pieces that are learned, with the normalizer of `attend tokenizer train`."""
+    tokenizer = Tokenizer(M.Unigram())
+    tokenizer.normalizer = N.Sequence([N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " "), N.Strip()])
+    tokenizer.pre_tokenizer = P.Metaspace()
+    tokenizer.train([str(corpus)], T.UnigramTrainer(vocab_size=260, special_tokens=["</s>", "<unk>", "<pad>"], unk_token="<unk>",
+                                                    show_progress=False))
+    return json.loads(tokenizer.to_str())["model"]
+
+
 def main():
     shutil.rmtree(ROOT, ignore_errors=True)
     for name, make in TOKENIZERS.items():
@@ -310,6 +320,7 @@ def main():
     tokenizer.pre_tokenizer = P.Metaspace()
     tokenizer.train([str(corpus)], T.BpeTrainer(vocab_size=400, special_tokens=["</s>", "<unk>", "<pad>"], show_progress=False))
     trained["metaspace"] = json.loads(tokenizer.to_str())["model"]
+    trained["unigram"] = unigram(corpus)
     write(ROOT / "training/trained.json", trained)
     write(ROOT / "unicode.json", unicode_checksums())
 

@@ -4,8 +4,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/parallel.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -53,6 +56,62 @@ TEST_F(Training, MetaspaceBpeIsThatOfTokenizers) {
   const Tokenizer tokenizer = Tokenizer::from_file(directory);
   const std::string text = "The lamp in the hall.";
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
+}
+
+// `tokenizers` adds numbers in another order, so that the last digits differ; and characters that no word
+// needs come in the order of a hash table there, each 0.0001 above the one before.
+TEST_F(Training, UnigramIsThatOfTokenizers) {
+  const Json expected = read_json(data / "trained.json").at("unigram");
+  const TrainedTokenizer trained = train_tokenizer({.model = TrainerOptions::Model::unigram,
+                                                    .preset = TrainerOptions::Preset::translation,
+                                                    .vocabulary_size = 260},
+                                                   {data / "corpus.txt"});
+  const Json model = parse_json(trained.tokenizer_json, "unigram").at("model");
+  EXPECT_EQ(model.at("unk_id"), expected.at("unk_id"));
+  const auto scores = [](const Json& pieces) {
+    std::map<std::string, double> scores;
+    for (const Json& piece : pieces) scores[piece.at(0)] = piece.at(1);
+    return scores;
+  };
+  const auto ours = scores(model.at("vocab")), theirs = scores(expected.at("vocab"));
+  EXPECT_EQ(ours.size(), 260u);
+  EXPECT_EQ(ours.size(), theirs.size());
+  const double least = expected.at("vocab").back().at(1);
+  for (const auto& [piece, score] : theirs) {
+    ASSERT_TRUE(ours.contains(piece)) << piece;
+    EXPECT_NEAR(ours.at(piece), score, score < least + 0.01 ? 0.01 : 1e-6) << piece;
+  }
+}
+
+TEST_F(Training, UnigramIsTheSameOnAnyNumberOfThreads) {
+  const TrainerOptions options{.model = TrainerOptions::Model::unigram, .vocabulary_size = 280};
+  const std::string text = train_tokenizer(options, {data / "corpus.txt"}).tokenizer_json;
+  set_thread_count(1);
+  EXPECT_EQ(train_tokenizer(options, {data / "corpus.txt"}).tokenizer_json, text);
+  set_thread_count(0);
+}
+
+TEST_F(Training, UnigramGivesTextBackAndKnowsNoMoreThanItsAlphabet) {
+  const Tokenizer tokenizer = trained({.model = TrainerOptions::Model::unigram,
+                                       .preset = TrainerOptions::Preset::bert,
+                                       .vocabulary_size = 120,
+                                       .limit_alphabet = 60});
+  const std::string text = "the lamp in the hall";
+  const Encoding encoding = tokenizer.encode(text);
+  EXPECT_EQ(encoding.tokens.front(), "[CLS]");
+  EXPECT_EQ(tokenizer.decode(encoding.ids, true), text);
+  const TokenId unknown = *tokenizer.token_to_id("[UNK]");
+  const std::vector<TokenId> ids = tokenizer.encode("窗").ids;
+  EXPECT_NE(std::find(ids.begin(), ids.end(), unknown), ids.end());
+}
+
+// Nothing but repetitions: every piece is expected less often than a piece must be.
+TEST_F(Training, UnigramOfOneLongRun) {
+  write_file_atomically(directory / "run.txt", std::string(40, 'a') + "\n");
+  const TrainedTokenizer trained = train_tokenizer(
+      {.model = TrainerOptions::Model::unigram, .vocabulary_size = 10}, {directory / "run.txt"});
+  trained.save(directory);
+  EXPECT_EQ(Tokenizer::from_file(directory).decode(Tokenizer::from_file(directory).encode("aaa").ids), "aaa");
 }
 
 TEST_F(Training, SeveralFilesCountTogether) {
@@ -138,6 +197,11 @@ TEST_F(Training, SaysWhatIsWrong) {
   EXPECT_NE(message({.vocabulary_size = 100}, {data / "corpus.txt"}).find("100"), std::string::npos);
   EXPECT_NE(message({.single_template = "$A <x>"}, {data / "corpus.txt"}).find("<x>"), std::string::npos);
   EXPECT_NE(message({.model = TrainerOptions::Model::wordpiece}, {data / "corpus.txt"}).find("[UNK]"),
+            std::string::npos);
+  const auto unigram = TrainerOptions::Model::unigram;
+  EXPECT_NE(message({.model = unigram, .vocabulary_size = 20}, {data / "corpus.txt"}).find("20 tokens"),
+            std::string::npos);
+  EXPECT_NE(message({.model = unigram, .min_frequency = 2}, {data / "corpus.txt"}).find("frequency"),
             std::string::npos);
 }
 
