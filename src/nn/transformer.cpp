@@ -76,6 +76,9 @@ void TransformerImpl::initialize(std::uint64_t seed) {
       p.uniform_(-limit, limit, generator);
     }
   }
+  for (const Stack& stack : {encoder, decoder})
+    if (stack && stack->embeddings && stack->embeddings->spec().padding_id >= 0)
+      stack->embeddings->tokens[stack->embeddings->spec().padding_id].zero_();
 }
 
 }  // namespace attend

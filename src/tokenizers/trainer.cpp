@@ -22,7 +22,8 @@ using Kind = TrainerOptions::Model;
 struct PresetFields {
   std::vector<std::string> special_tokens;
   std::string single, pair;
-  Json config;  // what tokenizer_config.json says about special tokens
+  Json config;                  // what tokenizer_config.json says about special tokens
+  std::string last_token = {};  // a special token behind the model's own; empty: none
 };
 
 PresetFields fields_of(Preset preset) {
@@ -39,10 +40,11 @@ PresetFields fields_of(Preset preset) {
                {"model_max_length", 1024}}};
     case Preset::translation:
       return {
-          {"</s>", "<unk>", "<pad>"},
+          {"</s>", "<unk>"},
           "$A </s>",
           "$A $B </s>",
-          {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"model_max_length", 512}}};
+          {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"model_max_length", 512}},
+          "<pad>"};
     case Preset::bert:
       return {{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
               "[CLS] $A [SEP]",
@@ -140,16 +142,14 @@ bool has(const std::vector<std::string>& tokens, const char* token) {
   return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
 }
 
+Json added_token(const std::string& token, std::size_t id) {
+  return {{"id", id},        {"content", token},    {"single_word", false}, {"lstrip", false},
+          {"rstrip", false}, {"normalized", false}, {"special", true}};
+}
+
 Json added_tokens(const std::vector<std::string>& special_tokens) {
   Json list = Json::array();
-  for (const std::string& token : special_tokens)
-    list.push_back({{"id", list.size()},
-                    {"content", token},
-                    {"single_word", false},
-                    {"lstrip", false},
-                    {"rstrip", false},
-                    {"normalized", false},
-                    {"special", true}});
+  for (const std::string& token : special_tokens) list.push_back(added_token(token, list.size()));
   return list;
 }
 
@@ -269,7 +269,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
     fail("unigram has no least frequency: it drops what the text misses least");
 
   // Before the long work: a template that names no special token is an error.
-  const Json added = added_tokens(special_tokens);
+  Json added = added_tokens(special_tokens);
   const Json processor = post_processor(options, preset, added);
 
   const Surroundings around = surroundings(options);
@@ -280,12 +280,17 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   const std::vector<WordCount> words = count_words(files, normalizer.get(), pre_tokenizer.get());
   if (words.empty()) fail("{}: no text to train a tokenizer from", files[0].string());
 
-  const TrainedModel model = train_model(options, words, special_tokens);
-  if (options.model != Kind::character && model.size < options.vocabulary_size)
-    inform("the text is only enough for {} tokens, not {}", model.size, options.vocabulary_size);
+  const std::size_t behind =
+      preset.last_token.empty() || has(special_tokens, preset.last_token.c_str()) ? 0 : 1;
+  TrainerOptions of_model = options;
+  of_model.vocabulary_size -= std::min(behind, options.vocabulary_size);
+  const TrainedModel model = train_model(of_model, words, special_tokens);
+  if (options.model != Kind::character && model.size < of_model.vocabulary_size)
+    inform("the text is only enough for {} tokens, not {}", model.size + behind, options.vocabulary_size);
+  if (behind > 0) added.push_back(added_token(preset.last_token, model.size));
 
   TrainedTokenizer trained;
-  trained.vocabulary_size = model.size;
+  trained.vocabulary_size = model.size + behind;
   const std::pair<const char*, const Json&> parts[] = {{"added_tokens", added},
                                                        {"normalizer", around.normalizer},
                                                        {"pre_tokenizer", around.pre_tokenizer},

@@ -19,7 +19,9 @@ struct TrainerOptions {
   // What surrounds the model: special tokens, their template, how words begin.
   //   plain        nothing
   //   gpt2         <|endoftext|>, which nothing adds
-  //   translation  </s> (id 0), <unk>, <pad>; A </s>, A B </s>: for encoder-decoders such as Marian
+  //   translation  </s> (id 0), <unk>; <pad> behind all others, where CTranslate2 takes a Marian's padding to
+  //   be;
+  //                A </s>, A B </s>
   //   bert         [PAD] [UNK] [CLS] [SEP] [MASK]; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
   enum class Preset { plain, gpt2, translation, bert } preset = Preset::plain;
   std::size_t vocabulary_size = 30000;           // with special tokens and alphabet; not for `character`

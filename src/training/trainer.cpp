@@ -103,10 +103,23 @@ class Run {
            options_.output.string());
     if (!newest) {
       if (!options_.tokenizer.empty()) tokenizers::copy_tokenizer(options_.tokenizer, options_.output);
+      find_zero_rows();
       return;
     }
     at_ = Checkpoints::restore(*newest, model_, optimizer_);
+    find_zero_rows();
     inform("going on after step {}", at_.step);
+  }
+
+  // Where the vector of padding is zero it stays so, although a head that is tied to it would move it: a
+  // Marian decoder begins with padding, and CTranslate2 with nothing at all.
+  void find_zero_rows() {
+    for (const Stack& stack : {network_->encoder, network_->decoder}) {
+      if (!stack || !stack->embeddings || !stack->embeddings->tokens.defined()) continue;
+      const std::int64_t row = stack->embeddings->spec().padding_id;
+      if (row >= 0 && stack->embeddings->tokens[row].eq(0).all().item<bool>())
+        zero_rows_.emplace_back(stack->embeddings->tokens, row);
+    }
   }
 
   double seconds() const {
@@ -134,6 +147,8 @@ class Run {
       result.labels += sum.count;
     }
     if (result.labels == 0) fail("a batch without a single label: is the data right?");
+    for (const auto& [table, row] : zero_rows_)
+      if (table.grad().defined()) table.grad()[row].zero_();
     result.norm = optimizer_.step(result.rate, static_cast<double>(result.labels));
     result.loss = loss.item<double>() / static_cast<double>(result.labels);
     ++at_.step;
@@ -225,6 +240,7 @@ class Run {
   AdamOptimizer optimizer_;
   Checkpoints checkpoints_;
   Progression at_;
+  std::vector<std::pair<Tensor, std::int64_t>> zero_rows_;
   Clock::time_point started_ = Clock::now();
   double last_report_ = 0, tokens_per_second_ = 0, smoothed_loss_ = 0;
   std::int64_t since_report_ = 0;

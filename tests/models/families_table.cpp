@@ -26,8 +26,8 @@ norms are those of a fresh model (`attend init`, of the first preset); a config.
 Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
 attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
 `check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
-is banded. XLNet's, XLM's and Transformer-XL's tokens to come are asked for as the originals do it, but they are not
-trained by `attend train`; BigBird trains with the blocks of evaluation.
+is banded. `attend train` does not train XLNet and XLM, Transformer-XL without memories from one block to the next, and
+BigBird with the blocks of evaluation.
 
 )";
 

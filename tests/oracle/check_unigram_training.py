@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from tokenizers import models as M
 from tokenizers import trainers as T
 
-SPECIALS = ["</s>", "<unk>", "<pad>"]
+SPECIALS = ["</s>", "<unk>"]
 MOST_CHARACTERS = 16
 
 
@@ -28,7 +28,7 @@ def train_theirs(ours, files, size):
     """With the normalizer and the pre-tokenizer of `ours`."""
     tokenizer = Tokenizer(M.Unigram())
     tokenizer.normalizer, tokenizer.pre_tokenizer = ours.normalizer, ours.pre_tokenizer
-    tokenizer.train(files, T.UnigramTrainer(vocab_size=size, special_tokens=SPECIALS, unk_token="<unk>", show_progress=False))
+    tokenizer.train(files, T.UnigramTrainer(vocab_size=size - 1, special_tokens=SPECIALS, unk_token="<unk>", show_progress=False))
     return tokenizer
 
 

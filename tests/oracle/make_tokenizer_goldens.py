@@ -290,7 +290,7 @@ def unigram(corpus):
     tokenizer = Tokenizer(M.Unigram())
     tokenizer.normalizer = N.Sequence([N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " "), N.Strip()])
     tokenizer.pre_tokenizer = P.Metaspace()
-    tokenizer.train([str(corpus)], T.UnigramTrainer(vocab_size=260, special_tokens=["</s>", "<unk>", "<pad>"], unk_token="<unk>",
+    tokenizer.train([str(corpus)], T.UnigramTrainer(vocab_size=259, special_tokens=["</s>", "<unk>"], unk_token="<unk>",
                                                     show_progress=False))
     return json.loads(tokenizer.to_str())["model"]
 
@@ -307,10 +307,10 @@ def main():
     corpus = ROOT / "training/corpus.txt"
     corpus.parent.mkdir(parents=True)
     corpus.write_text(CORPUS)
-    trained = {}
+    trained = {}  # <pad> comes behind what is learned
     for name, fields, prefix in [("gpt2", dict(vocab_size=500, special_tokens=["<|endoftext|>"]), False),
-                                 ("translation", dict(vocab_size=420, min_frequency=2,
-                                                      special_tokens=["</s>", "<unk>", "<pad>"]), True)]:
+                                 ("translation", dict(vocab_size=419, min_frequency=2,
+                                                      special_tokens=["</s>", "<unk>"]), True)]:
         tokenizer = Tokenizer(M.BPE())
         tokenizer.pre_tokenizer = P.ByteLevel(add_prefix_space=prefix)
         tokenizer.train([str(corpus)], T.BpeTrainer(initial_alphabet=BYTES, show_progress=False, **fields))
@@ -318,7 +318,7 @@ def main():
         trained[name] = {"vocab": model["vocab"], "merges": model["merges"]}
     tokenizer = Tokenizer(M.BPE(unk_token="<unk>", fuse_unk=True))
     tokenizer.pre_tokenizer = P.Metaspace()
-    tokenizer.train([str(corpus)], T.BpeTrainer(vocab_size=400, special_tokens=["</s>", "<unk>", "<pad>"], show_progress=False))
+    tokenizer.train([str(corpus)], T.BpeTrainer(vocab_size=399, special_tokens=["</s>", "<unk>"], show_progress=False))
     trained["metaspace"] = json.loads(tokenizer.to_str())["model"]
     trained["unigram"] = unigram(corpus)
     write(ROOT / "training/trained.json", trained)

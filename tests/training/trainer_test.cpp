@@ -133,6 +133,33 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
 }
 
+// A head tied to the embeddings would move the vector of padding.
+class Copying : public Counting {
+ public:
+  LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
+               double smoothing) const override {
+    std::vector<std::vector<std::int64_t>> texts;
+    for (std::int64_t example : examples) texts.push_back({9, example % 9, 3});
+    const TokenBatch batch = TokenBatch::from(texts);
+    const Memory memory = model->remember(model->encode(batch, pass), batch.offsets);
+    return model->language_model_head->loss(model->decode(batch, pass, &memory), batch.ids.roll(-1),
+                                            smoothing);
+  }
+};
+
+TEST_F(TrainerTest, AZeroVectorOfPaddingStaysZero) {
+  Json config = find_family("marian").fresh_config("transformer-tiny");
+  config["vocab_size"] = 11;
+  config["pad_token_id"] = config["decoder_start_token_id"] = 10;
+  Model model = Model::fresh(Fields(config, "config.json"), 1);
+  const Tensor& tokens = model.network()->encoder->embeddings->tokens;
+  const Tensor before = tokens.detach().clone();
+  Copying objective;
+  train(model, objective, {}, options("marian", 3));
+  EXPECT_TRUE(tokens[10].eq(0).all().item<bool>());
+  EXPECT_FALSE(tokens[9].equal(before[9]));
+}
+
 TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
   run(options("run", 10));
   write_tensors(root_ / "run" / "checkpoints" / "step-10" / "optimizer.safetensors",
