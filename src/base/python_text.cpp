@@ -7,12 +7,6 @@
 namespace attend {
 namespace {
 
-bool is_space(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f);
-  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
 bool is_cased(char32_t c) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
   return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
@@ -54,6 +48,25 @@ bool is_final_sigma(const std::u32string& text, std::size_t at) {
 }
 
 }  // namespace
+
+bool is_space(char32_t c) {
+  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f);
+  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+bool is_other(char32_t c) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CN:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;

@@ -8,6 +8,12 @@
 
 namespace attend {
 
+// str.isspace() of one character.
+bool is_space(char32_t c);
+
+// unicodedata.category() begins with C: control and format characters, private ones, what is not assigned.
+bool is_other(char32_t c);
+
 // str.split(): maximal runs without white space, Unicode's included. The views are into `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 

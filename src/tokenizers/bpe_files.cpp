@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "tokenizers/model_renamed.h"
+#include "tokenizers/moses.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
 
@@ -30,11 +31,13 @@ struct Family {
   std::vector<Role> roles;
   const char *single, *pair;  // roles and texts; empty: nothing is added
   TokenizerJson (*read)(Files files);
+  std::vector<std::string_view> additional = {};  // special tokens unless the directory has such a list
 };
 
 TokenizerJson read_byte_level(Files files);
 TokenizerJson read_gpt(Files files);
 TokenizerJson read_ctrl(Files files);
+TokenizerJson read_xlm(Files files);
 
 const std::vector<Family>& families() {
   static const std::vector<Role> gpt2 = {
@@ -45,6 +48,9 @@ const std::vector<Family>& families() {
   static const std::vector<Role> deberta = {
       {"bos_token", "[CLS]"}, {"eos_token", "[SEP]"}, {"unk_token", "[UNK]"},        {"sep_token", "[SEP]"},
       {"pad_token", "[PAD]"}, {"cls_token", "[CLS]"}, {"mask_token", "[MASK]", true}};
+  static const std::vector<Role> xlm = {{"bos_token", "<s>"},  {"unk_token", "<unk>"},
+                                        {"sep_token", "</s>"}, {"pad_token", "<pad>"},
+                                        {"cls_token", "</s>"}, {"mask_token", "<special1>"}};
   static const std::vector<Family> all = {
       {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, gpt2, "", "", read_byte_level},
       {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"},
@@ -58,7 +64,14 @@ const std::vector<Family>& families() {
        "cls_token $A sep_token $B:1 sep_token:1",
        read_byte_level},
       {{"OpenAIGPT", "openai-gpt"}, {{"unk_token", "<unk>"}}, "", "", read_gpt},
-      {{"CTRL", "ctrl"}, {{"unk_token", "<unk>"}}, "", "", read_ctrl}};
+      {{"CTRL", "ctrl"}, {{"unk_token", "<unk>"}}, "", "", read_ctrl},
+      {{"XLM", "xlm"},
+       xlm,
+       "bos_token $A sep_token",
+       "bos_token $A sep_token $B:1 sep_token:1",
+       read_xlm,
+       {"<special0>", "<special1>", "<special2>", "<special3>", "<special4>", "<special5>", "<special6>",
+        "<special7>", "<special8>", "<special9>"}}};
   return all;
 }
 
@@ -73,13 +86,15 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& directory
        directory.string(), config.family(), known);
 }
 
-std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& path) {
+// `counted`: XLM's have a third column, how often each was seen.
+std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& path, bool counted) {
   std::vector<std::pair<std::string, std::string>> merges;
   std::size_t number = 0;
-  for (const std::string& line : read_lines(path)) {
+  for (std::string line : read_lines(path)) {
     ++number;
     if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
     const std::size_t space = line.find(' ');
+    if (counted && space != line.npos) line.resize(std::min(line.find(' ', space + 1), line.size()));
     if (space == 0 || space == line.npos || space + 1 == line.size() ||
         line.find(' ', space + 1) != line.npos)
       fail("{}: line {} is '{}', expected two tokens and a space between them", path.string(), number, line);
@@ -98,13 +113,17 @@ void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const 
     if (const std::string& token = files.tokens.at(role.name);
         *files.family.single != '\0' || vocabulary.find(token) >= 0)
       specials.push_back({token, role.left_strip});
+  if (!files.config.names_additional_tokens())
+    for (const std::string_view token : files.family.additional) specials.push_back({std::string(token)});
   fields["added_tokens"] = files.config.added_tokens(specials, vocabulary);
   fields["post_processor"] = otherwise;
   if (*files.family.single == '\0') return;
   const Json added =
       template_processor(files.config.fill_in(files.family.single, files.tokens),
                          files.config.fill_in(files.family.pair, files.tokens), fields["added_tokens"]);
-  fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
+  fields["post_processor"] = added;
+  if (!otherwise.is_null())
+    fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
 }
 
 void set_merges(ModelTables& tables, const Files& files) {
@@ -152,11 +171,15 @@ TokenizerJson read_gpt(Files files) {
   return result;
 }
 
-// CTRL (Keskar et al. 2019): the merges mark the end of a word, "</w>"; the vocabulary marks what is not the
-// end, "@@". So BPE has a vocabulary of its own.
-TokenizerJson read_ctrl(Files files) {
-  static const std::string end = "</w>", more = "@@", unknown_name = "\n unknown";  // in no merge
-  const Vocabulary& outer = files.vocabulary.vocabulary;
+const std::string end_of_word = "</w>";
+
+// BPE with a vocabulary of its own: `symbols` and all that the merges make. outer_name(symbol) is what a
+// symbol is called in vocab.json; what is not there is the unknown token.
+template <class OuterName>
+std::unique_ptr<Model> make_outer_bpe(Files& files, const std::vector<std::string>& symbols,
+                                      OuterName outer_name) {
+  static const std::string unknown_name = "\n unknown";  // in no merge
+  Vocabulary& outer = files.vocabulary.vocabulary;
   const std::string& unknown = files.tokens.at("unk_token");
   const TokenId unknown_id = outer.find(unknown);
   if (unknown_id < 0) fail("{}: the unk_token '{}' is missing", files.config.fields().source(), unknown);
@@ -164,27 +187,32 @@ TokenizerJson read_ctrl(Files files) {
   ModelTables inner;
   inner.has_vocabulary = true;
   std::vector<TokenId> ids;
-  const auto add = [&](const std::string& symbol) {
+  const auto add = [&](const std::string& symbol, TokenId id) {
     if (inner.vocabulary.find(symbol) >= 0) return;
     inner.vocabulary.add(symbol, static_cast<std::int64_t>(inner.vocabulary.size()), files.merges_source);
-    const bool ends = symbol.ends_with(end);
-    const TokenId id = outer.find(ends ? symbol.substr(0, symbol.size() - end.size()) : symbol + more);
     ids.push_back(id < 0 ? unknown_id : id);
   };
-  add(unknown_name);
-  for (TokenId id = 0; id < outer.end_id(); ++id) {
-    if (!outer.contains(id)) continue;
-    const std::string token(outer.token(id));
-    add(token + end);
-    if (token.size() > more.size() && token.ends_with(more)) add(token.substr(0, token.size() - more.size()));
-  }
-  for (const auto& [left, right] : files.merges) {
-    add(left);
-    add(right);
-    add(left + right);
-  }
+  add(unknown_name, unknown_id);
+  for (const std::string& symbol : symbols) add(symbol, outer.find(outer_name(symbol)));
+  for (const auto& [left, right] : files.merges)
+    for (const std::string& symbol : {left, right, left + right}) add(symbol, outer.find(outer_name(symbol)));
   set_merges(inner, files);
+  const Json fields = {{"type", "BPE"}, {"unk_token", unknown_name}, {"end_of_word_suffix", end_of_word}};
+  return make_renamed(make_bpe(fields, std::move(inner), files.merges_source), std::move(outer),
+                      std::move(ids));
+}
 
+std::vector<std::string> tokens_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> tokens;
+  for (TokenId id = 0; id < vocabulary.end_id(); ++id)
+    if (vocabulary.contains(id)) tokens.emplace_back(vocabulary.token(id));
+  return tokens;
+}
+
+// CTRL (Keskar et al. 2019): the merges mark the end of a word, "</w>"; the vocabulary marks what is not the
+// end, "@@".
+TokenizerJson read_ctrl(Files files) {
+  static const std::string more = "@@";
   TokenizerJson result;
   result.fields = {
       {"version", "1.0"},
@@ -197,10 +225,35 @@ TokenizerJson read_ctrl(Files files) {
           {{"type", "Fuse"}},
           {{"type", "Replace"}, {"pattern", {{"String", "@@ "}}}, {"content", ""}},
           {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}}};
-  add_special_tokens(files, outer, nullptr, result.fields);
-  const Json model = {{"type", "BPE"}, {"unk_token", unknown_name}, {"end_of_word_suffix", end}};
-  auto bpe = make_bpe(model, std::move(inner), files.merges_source);
-  result.model = make_renamed(std::move(bpe), std::move(files.vocabulary.vocabulary), std::move(ids));
+  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+  std::vector<std::string> symbols;
+  for (const std::string& token : tokens_of(files.vocabulary.vocabulary)) {
+    symbols.push_back(token + end_of_word);
+    if (token.size() > more.size() && token.ends_with(more))
+      symbols.push_back(token.substr(0, token.size() - more.size()));
+  }
+  result.model = make_outer_bpe(files, symbols, [](const std::string& symbol) {
+    return symbol.ends_with(end_of_word) ? symbol.substr(0, symbol.size() - end_of_word.size())
+                                         : symbol + more;
+  });
+  return result;
+}
+
+// XLM (Conneau and Lample 2019, arXiv:1901.07291): Moses's words. Not all that the merges make on their way
+// is in the vocabulary.
+TokenizerJson read_xlm(Files files) {
+  check_moses_language(files.config.fields());
+  const bool lower = files.config.fields().flag({"do_lowercase_and_remove_accent"}, true);
+  TokenizerJson result;
+  result.fields = {{"version", "1.0"},
+                   {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                   {"decoder", {{"type", "BPEDecoder"}, {"suffix", end_of_word}}}};
+  result.normalizer = make_moses_normalizer(
+      {.lowercase = lower, .replace_wide = true, .drop_unprintable = true, .strip_accents = lower});
+  result.pre_tokenizer = make_pre_tokenizer({{"type", "WhitespaceSplit"}}, files.config.fields().source());
+  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+  result.model = make_outer_bpe(files, tokens_of(files.vocabulary.vocabulary),
+                                [](const std::string& symbol) { return symbol; });
   return result;
 }
 
@@ -211,7 +264,8 @@ TokenizerJson read_bpe_files(const fs::path& directory) {
   const fs::path merges = directory / file_names::merges_txt;
   const Family& family = family_of(config, directory);
   return family.read({family, config, read_vocab_json(directory / file_names::vocab_json),
-                      read_merges(merges), merges.string(), config.tokens(family.roles)});
+                      read_merges(merges, family.read == read_xlm), merges.string(),
+                      config.tokens(family.roles)});
 }
 
 }  // namespace attend::tokenizers

@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "tokenizers/model.h"
 #include "tokenizers/normalizer.h"
+#include "tokenizers/pre_tokenizer.h"
 
 #include <filesystem>
 #include <memory>
@@ -17,10 +18,11 @@ namespace attend::tokenizers {
 struct TokenizerJson {
   Json fields;  // the whole file, but for model.vocab and model.merges
   ModelTables tables;
-  // What no tokenizer.json can say, from other files: this model instead of that of the tables, and this
-  // normalizer instead of the fields normalizer and pre_tokenizer, which are the nearest that can be written.
+  // What no tokenizer.json can say, from other files: this model instead of that of the tables, and these two
+  // instead of the fields normalizer and pre_tokenizer, which are the nearest that can be written.
   std::unique_ptr<Model> model;
   std::unique_ptr<Normalizer> normalizer;
+  std::unique_ptr<PreTokenizer> pre_tokenizer;   // only beside a normalizer; null: none
   std::optional<TokenId> unknown_language_code;  // of AddedTokens::take_language_codes
 };
 

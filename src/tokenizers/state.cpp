@@ -85,6 +85,7 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
     parts["normalizer"] = field("normalizer");
     parts["pre_tokenizer"] = field("pre_tokenizer");
     normalizer = std::move(json.normalizer);
+    pre_tokenizer = std::move(json.pre_tokenizer);
   } else {
     make("normalizer", normalizer, make_normalizer);
     make("pre_tokenizer", pre_tokenizer, make_pre_tokenizer);

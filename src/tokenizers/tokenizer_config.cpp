@@ -91,6 +91,10 @@ std::string TokenizerConfig::fill_in(const std::string& text,
   return result;
 }
 
+bool TokenizerConfig::names_additional_tokens() const {
+  return fields_.has({"additional_special_tokens"}) || map_.contains("additional_special_tokens");
+}
+
 Json TokenizerConfig::added_tokens(const std::vector<Token>& specials, const Vocabulary& vocabulary) const {
   std::map<std::int64_t, Json> by_id;  // as the directory numbers them
   const auto known = [&](const std::string& text) {

@@ -46,6 +46,8 @@ class TokenizerConfig {
     bool left_strip = false, right_strip = false, special = true;
   };
   Json added_tokens(const std::vector<Token>& specials, const Vocabulary& vocabulary) const;
+  // Whether the directory has a list of its own: it takes the place of a family's.
+  bool names_additional_tokens() const;
 
  private:
   Fields fields_;

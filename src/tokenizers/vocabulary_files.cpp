@@ -6,17 +6,14 @@
 #include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
+#include "tokenizers/word_files.h"
 
 namespace attend::tokenizers {
 namespace {
 
 // BERT: [CLS] A [SEP] B [SEP].
-TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
+TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
   const std::filesystem::path path = directory / file_names::vocab_txt;
-  const TokenizerConfig config(directory);
-  if (config.family() == "TransfoXL" || config.family() == "transfo-xl")
-    fail("{}: Transformer-XL's words are not read from this file, but from a tokenizer.json (WordLevel)",
-         path.string());
   TokenizerJson result;
   Vocabulary& vocabulary = result.tables.vocabulary;
   result.tables.has_vocabulary = true;
@@ -62,13 +59,16 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory) {
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side) {
   const auto has = [&](const char* name) { return file_exists(directory / name); };
   if (const auto model = find_sentencepiece(directory, side)) return read_sentencepiece_files(*model, side);
-  if (has(file_names::vocab_txt)) return read_vocab_txt(directory);
+  const TokenizerConfig config(directory);
+  if ((has(file_names::vocab_txt) || has(file_names::vocab_json)) && reads_words(config))
+    return read_word_files(directory, config);
+  if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
   for (const char* name : {"vocab.pkl", "vocab.bin"})
     if (has(name))
       fail(
-          "{}: a pickle may run any program and is not read; load it in Python with transformers 4.35 or "
-          "older and write its words to a tokenizer.json whose model is WordLevel",
+          "{}: a pickle may run any program and is not read; load it in Python, if you trust it, as "
+          "transformers' TransfoXLTokenizer and write its words, idx2sym, to a vocab.txt, one a line",
           (directory / name).string());
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());

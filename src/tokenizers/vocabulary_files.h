@@ -1,4 +1,5 @@
-// Tokenizers of directories without a tokenizer.json: BERT's vocab.txt, GPT-2's vocab.json and merges.txt.
+// Tokenizers of directories without a tokenizer.json: BERT's vocab.txt; all others have files of their own
+// here.
 #pragma once
 
 #include <attend/tokenizer.h>

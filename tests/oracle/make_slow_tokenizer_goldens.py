@@ -13,7 +13,7 @@ import sys
 from transformers import MarianTokenizer
 
 from make_tokenizer_goldens import PAIRS, TEXTS
-from slow_tokenizers import NAMES, TWO_SIDED, build
+from slow_tokenizers import MOSES, NAMES, TWO_SIDED, build
 
 ROOT = pathlib.Path(__file__).parents[1] / "data/slow_tokenizers"
 MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <extra_id_0> b<extra_id_99>", "<s> x </s> y",
@@ -24,6 +24,13 @@ MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <e
 # Where a code of a language, or a special token, stands.
 CODES = ["a >>fr<< b", " >>fr<< b", ">>xx<<b", ">> the <<lamp", ">>fr<<>>de<<the", "</s>>>fr<< x", "the</s> lamp",
          "x<pad>the", "the lamp >>", ">>the", "<unk>>>fr<<the"]
+
+# What Moses's rules are about.
+SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "No. 5 of Art. 7, pp. 3 and pp. x. No. Nos. 5",
+             "5,300 and a,b,,c ,1 1,,2 x,1 1,x ,", "Wait... what.... no.. 'quoted.'", "\"Off,\" she said. \"Now\".,",
+             "it's the boats' o'clock 90's 'n' ''two'' `one'", "« le\u00a0garçon\u00a0» 12\u00a0% 5\u00a0000 nº\u00a0 20\u00a0ºC 3\u00a0cm\u00a0!",
+             "（窓）。　次 １２％！ “a” ‘b’ „c“ – d — e…", "a well-known -x- y- 3-4 a-b-c", "1,000.5 and 1.2.3 4 % (a ) : b ;",
+             "The word ) . ends ( here", "tab\tand line\nend \u200bzero", "hall. the Hall. The hall. ٣ hall.", "a'b c'd' 'e 5's 5't"]
 
 
 def cases(tokenizer, target=False, more=()):
@@ -45,7 +52,7 @@ def main():
         shutil.rmtree(ROOT / name, ignore_errors=True)
         tokenizer = build(name, ROOT / name)
         two_sided = name in TWO_SIDED
-        result = {"cases": list(cases(tokenizer, more=CODES if two_sided else ()))}
+        result = {"cases": list(cases(tokenizer, more=CODES if two_sided else SENTENCES if name in MOSES else ()))}
         if two_sided:
             result["target_cases"] = list(cases(tokenizer, True, CODES))
         (ROOT / name / "slow.json").write_text(json.dumps(result, separators=(",", ":")) + "\n")

@@ -7,6 +7,7 @@ import json
 
 import sentencepiece
 import transformers
+from sacremoses import MosesTokenizer
 from tokenizers import Tokenizer
 from tokenizers import models as M
 from tokenizers import normalizers as N
@@ -156,10 +157,40 @@ def gpt2(d):
     byte_level(d, ["<|endoftext|>"], "GPT2Tokenizer")
 
 
+def xlm(d, lower=True):
+    vocabulary = word_bpe(d, lower)
+    merges = (d / "merges.txt").read_text().splitlines()[1:]
+    (d / "merges.txt").write_text("".join(f"{merge} {1000 - i}\n" for i, merge in enumerate(merges)))
+    # Some of what the merges make on their way has no id.
+    learned = [token for i, token in enumerate(vocabulary) if token != "<unk>" and i % 37 != 36]
+    tokens = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(9)] + learned
+    write(d / "vocab.json", {token: i for i, token in enumerate(tokens)})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "XLMTokenizer", "do_lowercase_and_remove_accent": lower})
+
+
+def xlm_cased(d):
+    xlm(d, False)
+
+
+def transfo_xl(d, lower=False):
+    text = CORPUS.lower() if lower else CORPUS
+    words = [word for line in text.splitlines() for word in MosesTokenizer().tokenize(line, True, escape=False)]
+    tokens = ["<eos>", "<unk>", "@,@", "@.@", "@-@", "kitchen", "was", "walk", "5", "000", "'", "'s", '"', "...", "Mr.", "Mr", "i.e.", "No",
+              "No.", "pp", "pp.", "hall.", "U.S.", "well", "known", "c", "'d", "c'", "o", "'clock"] + words
+    (d / "vocab.txt").write_text("".join(f"{token} 7\n" for token in tokens))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "TransfoXLTokenizer", "lower_case": lower})
+
+
+def transfo_xl_lower(d):
+    transfo_xl(d, True)
+
+
 BUILDERS = {f.__name__: f for f in (t5, t5_bytes, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama, bpe_symbols,
-                                    m2m_100, marian, marian_separate, gpt, ctrl, roberta, deberta, gpt2)}
+                                    m2m_100, marian, marian_separate, gpt, ctrl, roberta, deberta, gpt2, xlm, xlm_cased, transfo_xl,
+                                    transfo_xl_lower)}
 NAMES = list(BUILDERS)
 TWO_SIDED = ["m2m_100", "marian", "marian_separate"]
+MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower"]
 SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
 
 

@@ -8,6 +8,7 @@
 #include "tokenizers/tokenizer_files.h"
 
 #include <filesystem>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -98,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizers, SlowGolden, testing::ValuesIn(names()),
                          [](const auto& parameter) { return parameter.param; });
 
 TEST(SlowGoldenData, IsThere) {
-  EXPECT_GE(names().size(), 17u);
+  EXPECT_GE(names().size(), 21u);
 }
 
 class SlowFiles : public testing::Test {
@@ -124,6 +125,38 @@ TEST_F(SlowFiles, SayWhatIsWrong) {
   EXPECT_NE(message().find("tokenizer_class"), std::string::npos) << message();
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"T5Tokenizer"})");
   EXPECT_NE(message().find("spiece.model: not a SentencePiece model"), std::string::npos) << message();
+}
+
+TEST_F(SlowFiles, MosesKnowsOnlyEnglish) {
+  for (const char* name : {"xlm", "transfo_xl"}) {
+    fs::copy(root / name, directory, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    Json config = read_json(directory / "tokenizer_config.json");
+    for (const auto& [language, expected] :
+         {std::pair{"ja", "libraries"}, std::pair{"de", "only those for English"}}) {
+      config["language"] = language;
+      write_file_atomically(directory / "tokenizer_config.json", config.dump());
+      EXPECT_NE(message().find(expected), std::string::npos) << message();
+    }
+  }
+}
+
+TEST_F(SlowFiles, WordsMayStandInAVocabJson) {
+  fs::copy(root / "transfo_xl", directory, fs::copy_options::recursive);
+  const Tokenizer expected = Tokenizer::from_file(directory);
+  Json words = Json::object();
+  std::istringstream lines(read_file(directory / "vocab.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::string word = line.substr(0, line.find(' '));
+    words[word] = *expected.token_to_id(word);
+  }
+  fs::remove(directory / "vocab.txt");
+  write_file_atomically(directory / "vocab.json", words.dump());
+  const std::string text = "The waiting room, 5,000 small-boats.";
+  EXPECT_EQ(Tokenizer::from_file(directory).encode(text).ids, expected.encode(text).ids);
+  write_file_atomically(directory / "vocab.json", R"({"the":0})");
+  EXPECT_NE(message().find("vocab.json: expected a word <unk>"), std::string::npos) << message();
+  write_file_atomically(directory / "vocab.txt", "the\n\n<unk>\n");
+  EXPECT_NE(message().find("vocab.txt, line 2"), std::string::npos) << message();
 }
 
 TEST_F(SlowFiles, OfATokenizerAreAllListed) {

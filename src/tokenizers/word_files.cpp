@@ -1,0 +1,73 @@
+#include "tokenizers/word_files.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/python_text.h"
+#include "base/utf8.h"
+#include "tokenizers/moses.h"
+#include "tokenizers/tokenizer_files.h"
+
+namespace attend::tokenizers {
+namespace {
+
+// One word a line, whatever stands behind it; a word that comes again counts once.
+ModelTables read_word_list(const std::filesystem::path& path) {
+  ModelTables tables;
+  tables.has_vocabulary = true;
+  std::size_t number = 0;
+  for (const std::string& line : read_lines(path)) {
+    ++number;
+    if (const auto at = find_invalid_utf8(line))
+      fail("{}, line {}: invalid UTF-8 at byte {}", path.string(), number, *at);
+    const std::vector<std::string_view> words = split_words(line);
+    if (words.empty()) fail("{}, line {}: expected a word, found nothing", path.string(), number);
+    if (tables.vocabulary.find(words[0]) < 0)
+      tables.vocabulary.add(words[0], static_cast<std::int64_t>(tables.vocabulary.size()), path.string());
+  }
+  return tables;
+}
+
+}  // namespace
+
+bool reads_words(const TokenizerConfig& config) {
+  return config.family() == "TransfoXL" || config.family() == "transfo-xl";
+}
+
+// Dai et al. 2019 (arXiv:1901.02860): Moses's words, hyphens and numbers cut up as in WikiText-103.
+TokenizerJson read_word_files(const std::filesystem::path& directory, const TokenizerConfig& config) {
+  const bool is_list = file_exists(directory / file_names::vocab_txt);
+  const std::filesystem::path path = directory / (is_list ? file_names::vocab_txt : file_names::vocab_json);
+  check_moses_language(config.fields());
+  TokenizerJson result;
+  result.tables = is_list ? read_word_list(path) : read_vocab_json(path);
+  const Vocabulary& vocabulary = result.tables.vocabulary;
+  const char* unknown = vocabulary.find("<UNK>") >= 0 ? "<UNK>" : "<unk>";
+  if (vocabulary.find(unknown) < 0) fail("{}: expected a word <unk> or <UNK>, found neither", path.string());
+  std::vector<TokenizerConfig::Token> specials = {{config.token("eos_token", "<eos>")},
+                                                  {config.token("unk_token", "<unk>")}};
+  if (!config.names_additional_tokens()) specials.push_back({"<formula>"});
+  const bool lower = config.fields().flag({"lower_case"}, false);
+  const auto replace = [](const char* from, const char* to) {
+    return Json{{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+  };
+  result.fields = {{"version", "1.0"},
+                   {"added_tokens", config.added_tokens(specials, vocabulary)},
+                   {"normalizer", lower ? Json{{"type", "Lowercase"}} : Json()},
+                   {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                   {"decoder",
+                    {{"type", "Sequence"},
+                     {"decoders",
+                      {{{"type", "Replace"}, {"pattern", {{"Regex", R"(\z)"}}}, {"content", " "}},
+                       {{"type", "Fuse"}},
+                       replace(" @,@ ", ","),
+                       replace(" @.@ ", "."),
+                       replace(" @-@ ", "-"),
+                       {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}},
+                   {"model", {{"type", "WordLevel"}, {"unk_token", unknown}}}};
+  result.normalizer =
+      make_moses_normalizer({.lowercase = lower, .split_hyphens = true, .split_numbers = true});
+  result.pre_tokenizer = make_pre_tokenizer({{"type", "WhitespaceSplit"}}, config.fields().source());
+  return result;
+}
+
+}  // namespace attend::tokenizers
