@@ -165,6 +165,12 @@ TokenizerJson read_gpt(Files files) {
       {"decoder", {{"type", "BPEDecoder"}, {"suffix", "</w>"}}},
       {"model",
        {{"type", "BPE"}, {"unk_token", files.tokens.at("unk_token")}, {"end_of_word_suffix", "</w>"}}}};
+  const std::string& source = files.config.fields().source();
+  std::vector<std::unique_ptr<Normalizer>> steps;
+  steps.push_back(make_slow_drop_other());
+  steps.push_back(make_normalizer(result.fields.at("normalizer"), source));
+  result.normalizer = make_sequence(std::move(steps));
+  result.pre_tokenizer = make_pre_tokenizer(result.fields.at("pre_tokenizer"), source);
   add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
   result.tables = std::move(files.vocabulary);
   set_merges(result.tables, files);

@@ -102,6 +102,11 @@ TEST(SlowGoldenData, IsThere) {
   EXPECT_GE(names().size(), 21u);
 }
 
+TEST(SlowGoldenData, GptDropsWhatUnicodeHasNotAssigned) {
+  const Tokenizer tokenizer = Tokenizer::from_file(root / "gpt");
+  EXPECT_EQ(tokenizer.encode("the la\u1316mp").ids, tokenizer.encode("the lamp").ids);
+}
+
 class SlowFiles : public testing::Test {
  protected:
   SlowFiles() { fs::create_directories(directory); }
