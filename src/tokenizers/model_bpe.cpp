@@ -36,9 +36,12 @@ class Bpe : public Model {
       std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));
       bytes_[static_cast<std::size_t>(byte)] = vocabulary().find(name);
     }
+    knows_letters_ = std::all_of(letters_.begin(), letters_.end(), [](TokenId id) { return id >= 0; });
   }
 
-  bool reads_bytes() const override { return true; }
+  // Where a letter is unknown, tokens may end in the middle of one: then only the letters themselves give the
+  // offsets of `tokenizers`.
+  bool reads_bytes() const override { return knows_letters_ && prefix_.empty() && suffix_.empty(); }
   bool depends_on_chance(const ModelScratch& scratch) const override { return dropout(scratch) > 0; }
 
   std::string tables() const override {
@@ -263,6 +266,7 @@ class Bpe : public Model {
   bool has_unknown_, fuse_unknown_, byte_fallback_, ignore_merges_;
   TokenId unknown_id_;
   MergeTable merges_;
+  bool knows_letters_;                        // all of them
   std::array<TokenId, 256> letters_, bytes_;  // of each byte: its letter, its <0x..> token; -1: not there
 };
 
