@@ -45,7 +45,8 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
       std::vector<std::int64_t> tokens = request_.tokens;
       const std::vector<std::int64_t> more = new_tokens(beam.node);
       tokens.insert(tokens.end(), more.begin(), more.end());
-      process({row, static_cast<std::size_t>(vocabulary)}, tokens);
+      process({row, static_cast<std::size_t>(vocabulary)}, tokens,
+              request_.number * running_.size() + rows.size());
     }
     rows.push_back(row);
     so_far.push_back(beam.score);

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,29 @@ struct LengthLimits {
   std::int64_t prompt = 0, most = 0, least = 0;
 };
 
+// Added to the score of the last of `tokens` where the others stand in front of it.
+struct SequenceBias {
+  std::vector<std::int64_t> tokens;
+  double bias = 0;
+};
+
+// `start` tokens after the prompt the score of an end begins to grow, by `factor` to the power of the tokens
+// since.
+struct ExponentialDecay {
+  std::int64_t start = 0;
+  double factor = 1;
+};
+
+// llama.cpp's "don't repeat yourself": a token that would go on with a repetition of n tokens, n >=
+// allowed_length, loses multiplier * base ^ (n - allowed_length).
+struct DryPenalty {
+  double multiplier = 0;  // 0: none of all this
+  double base = 1.75;
+  std::int64_t allowed_length = 2;
+  std::int64_t range = -1;                         // so many tokens back; -1: all
+  std::vector<std::int64_t> sequence_breaker_ids;  // a repetition does not reach over one of these
+};
+
 struct GenerationConfig {
   // Lengths in tokens. max_length and min_length count the prompt, max_new_tokens and min_new_tokens do not
   // and win over them. With no maximum at all: 20 new tokens.
@@ -39,6 +61,16 @@ struct GenerationConfig {
   double temperature = 1;   // logits are divided by it
   std::int64_t top_k = 50;  // only the likeliest k tokens may be drawn; 0: all
   double top_p = 1;  // only the likeliest tokens that together have probability top_p (Holtzman et al. 2019)
+  std::optional<double> min_p;  // only tokens with this share of the likeliest one's probability
+  double typical_p = 1;         // only the most typical tokens that together have this probability
+  double epsilon_cutoff = 0;    // only tokens of at least this probability
+  double eta_cutoff = 0;        // the same, and less where the distribution is flat
+  // Fields that transformers has not but llama.cpp has. With a range above 0 the temperature lies between
+  // temperature - range (one token is certain) and temperature + range (all are equally likely), by
+  // (entropy / its maximum) ^ exponent. XTC: with xtc_probability, of the tokens at or above xtc_threshold
+  // only the least likely may be drawn.
+  double dynatemp_range = 0, dynatemp_exponent = 1;
+  double xtc_probability = 0, xtc_threshold = 0.1;
 
   // Beam search only. A finished text's score is its log-probability / (new tokens ^ length_penalty).
   double length_penalty = 1;
@@ -47,8 +79,16 @@ struct GenerationConfig {
   // Of tokens that have occurred: the logit is divided by it if positive, else multiplied (Keskar et al.
   // 2019).
   double repetition_penalty = 1;
-  std::int64_t no_repeat_ngram_size = 0;                 // no n-gram of this size comes twice; 0: any may
+  double encoder_repetition_penalty = 1;  // the inverse, of the tokens of the source (or the prompt)
+  DryPenalty dry;                         // dry_multiplier, dry_base and so on; as the others of llama.cpp
+  std::int64_t no_repeat_ngram_size = 0;  // no n-gram of this size comes twice; 0: any may
+  std::int64_t encoder_no_repeat_ngram_size = 0;         // no n-gram of the source (or the prompt) comes
   std::vector<std::vector<std::int64_t>> bad_words_ids;  // sequences that must not come
+  std::vector<SequenceBias> sequence_bias;               // of single tokens: a logit bias
+  std::vector<std::int64_t> suppress_tokens;             // that never come
+  std::vector<std::int64_t> begin_suppress_tokens;       // that do not come first
+  std::optional<ExponentialDecay> exponential_decay_length_penalty;
+  bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
   bool renormalize_logits = false;  // make logits log-probabilities again after all the above
 
   // Special tokens.
@@ -57,9 +97,6 @@ struct GenerationConfig {
   std::optional<std::int64_t> decoder_start_token_id;  // what a decoder with an encoder begins with; else bos
   std::optional<std::int64_t> forced_bos_token_id;     // the second token, whatever the logits say
   std::vector<std::int64_t> forced_eos_token_id;       // the last possible token
-
-  // Fields that were set, change what is drawn, and are not supported yet: an Error only when sampling.
-  std::set<std::string> unsupported_for_sampling;
 
   // The defaults of a model: its generation_config.json or, in its place, the fields of its config.json.
   static GenerationConfig of(const Model& model);
@@ -78,6 +115,10 @@ struct GenerationConfig {
   // Error if the prompt leaves no room.
   LengthLimits lengths(std::int64_t prompt, std::int64_t max_positions) const;
   bool is_eos(std::int64_t token) const;
+
+ private:
+  void check_sampling() const;
+  std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns
 };
 
 }  // namespace attend

@@ -13,9 +13,9 @@ struct Prompt {
   std::vector<std::int64_t> ids;
   // Where each id stands in an encoder's source; empty: 0, 1, 2, ...
   std::vector<std::int64_t> positions;
-  // A decoder's prompt as it stands in a padded batch, padding included, if it came from one. The model never
-  // sees the padding, but the original counts it as part of the length and as tokens that have occurred.
-  // Empty: `ids`.
+  // The same as it stands in a padded batch, padding included, if it came from one. The model never sees the
+  // padding, but the original counts a decoder's as part of the length and as tokens that have occurred, and
+  // a source's as part of the source. Empty: `ids`.
   std::vector<std::int64_t> row;
 };
 

@@ -54,7 +54,11 @@ class Generation {
 
   // What processors and lengths see as the prompt.
   const std::vector<std::int64_t>& tokens(std::size_t i) const {
-    if (decoder_.has_encoder()) return first_;
+    return decoder_.has_encoder() ? first_ : source(i);
+  }
+
+  // What processors see as the source.
+  const std::vector<std::int64_t>& source(std::size_t i) const {
     return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
   }
 
@@ -107,6 +111,7 @@ class Generation {
     request.settings = &settings_;
     request.number = i;
     request.tokens = tokens(i);
+    request.source = source(i);
     request.first = decoder_.has_encoder() ? first_ : prompts_[i].ids;
     request.limits = limits(i);
     request.most_new = request.limits.most - request.limits.prompt;

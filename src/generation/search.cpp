@@ -1,6 +1,7 @@
 #include "generation/search.h"
 
 #include "generation/beam_search.h"
+#include "generation/selection.h"
 #include "generation/token_search.h"
 
 namespace attend {
@@ -11,6 +12,14 @@ void Search::feed(std::vector<Decoder::Feed>& feeds) const {
     return;
   }
   for (const Row& row : rows_) feeds.push_back({row.sequence, {&row.token, 1}});
+}
+
+void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens,
+                     std::uint64_t stream) const {
+  const SearchSettings& settings = *request_.settings;
+  // Another seed than that of the draws, or a processor's luck and the token's would be the same.
+  const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
+  settings.processors.apply(scores, {tokens, request_.limits, request_.source, chance});
 }
 
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,

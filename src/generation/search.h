@@ -35,6 +35,7 @@ struct Request {
   std::int64_t most_new = 0;  // after so many tokens a text ends, whatever the last one is
   Decoder::Sequence sequence = 0;
   std::function<void(std::size_t text, std::int64_t token)> on_token;  // may be empty
+  std::span<const std::int64_t> source = {};                           // ProcessorContext::source
 };
 
 // In turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the texts that go on;
@@ -68,9 +69,8 @@ class Search {
   bool ends(std::int64_t token, std::int64_t new_tokens) const {
     return new_tokens >= request_.most_new || config().is_eos(token);
   }
-  void process(std::span<float> scores, std::span<const std::int64_t> tokens) const {
-    request_.settings->processors.apply(scores, {tokens, request_.limits});
-  }
+  // `stream`: texts of one number have the same luck.
+  void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream) const;
   // rows_[i] continues the old row parents[i] from now on.
   void follow(Decoder& decoder, std::span<const std::size_t> parents, std::span<const std::int64_t> tokens);
 

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace attend {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kLanes = 32;
 
 [[noreturn]] void fail_not_a_number() {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace attend {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();  // the score of what must not come
 
 // The first of the largest. Error for a row with NaN.
 std::int64_t arg_max(std::span<const float> scores);

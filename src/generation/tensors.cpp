@@ -50,11 +50,8 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
   std::vector<Prompt> prompts;
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
-    Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, {}};
-    if (has_encoder)
-      prompt.positions = numbers(columns);
-    else
-      prompt.row = numbers(ids[b]);
+    Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
+    if (has_encoder) prompt.positions = numbers(columns);
     prompts.push_back(std::move(prompt));
   }
   const std::vector<GeneratedSequence> texts = generate(model, prompts, config, options);

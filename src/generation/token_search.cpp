@@ -19,8 +19,8 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     const std::size_t row = is_first() ? 0 : i;  // all texts of a request begin with the same scores
     const std::span<float> mine(scores + static_cast<std::int64_t>(row) * vocabulary,
                                 static_cast<std::size_t>(vocabulary));
-    if (row == i) process(mine, text);
     const std::uint64_t stream = request_.number * texts_.size() + live_[i];
+    if (row == i) process(mine, text, stream);
     text.push_back(config().do_sample ? draw(mine, random_fraction(request_.settings->seed, stream,
                                                                    static_cast<std::uint64_t>(steps_)))
                                       : arg_max(mine));

@@ -11,8 +11,6 @@
 namespace attend {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
 TEST(ArgMax, FirstOfTheLargest) {
   std::vector<float> scores(100, -2);
   EXPECT_EQ(arg_max(scores), 0);

@@ -1,4 +1,5 @@
-"""attend generate against the original's generate(): greedy and beam search, ids exactly, scores closely.
+"""attend generate against the original's generate(): greedy and beam search with every processor, ids exactly,
+scores closely.
 
     python check_generation.py --attend build/release/attend
     python check_generation.py --attend build/release/attend --family marian --seeds 5 --beams 48
@@ -129,6 +130,35 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
         yield settings
 
 
+def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
+    """Every processor that greedy search knows, alone and together, and some of them with beams."""
+    pick = random.Random(seed)
+    ids = range(2, config.vocab_size - 1)
+    padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}
+    own = [] if config.eos_token_id is None else [config.eos_token_id]
+    several = {"eos_token_id": [*own, *pick.sample(ids, config.vocab_size // 15)]}
+    words = [pick.choices(ids, k=length) for length in (1, 1, 1, 2, 2, 3)]
+    processors: list[Settings] = [
+        {"sequence_bias": [[word, pick.choice([-4.0, 1.5, 6.0])] for word in words]},
+        {"encoder_no_repeat_ngram_size": pick.choice([1, 2])},
+        {"exponential_decay_length_penalty": [pick.randint(0, 8), pick.choice([1.05, 1.5])], **several},
+        {"suppress_tokens": pick.sample(ids, 5), "begin_suppress_tokens": pick.sample(ids, 5)},
+        {"forced_bos_token_id": pick.choice(ids), "begin_suppress_tokens": pick.sample(ids, 9)},
+        {"remove_invalid_values": True, "renormalize_logits": True, "min_new_tokens": 4, **several},
+    ]
+    length = {"max_new_tokens": 16, **padding}
+    # With beams the original takes the tokens of one row's source for another row.
+    greedy: list[Settings] = [{"encoder_repetition_penalty": 1.4}, {"encoder_repetition_penalty": 0.6}]
+    for processor in processors + greedy:
+        yield length | processor
+    together: Settings = {}
+    for processor in pick.sample(processors, 3):
+        together |= processor
+    yield length | together
+    for processor in processors:
+        yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
+
+
 def stable_case(float32: Original, float64: Original, settings: Settings, seed: int) -> tuple[Tensors, Tensors]:
     """Prompts, and what the original makes of them, where rounding does not decide."""
     rows = 1 + seed % 4
@@ -161,7 +191,9 @@ def check_family(attend: Runner, family: str, seeds: int, beams: int) -> Table:
             directory = Path(folder)
             name = make_generator(family, seed, directory)
             float32, float64 = Original.load(directory), Original.load(directory, torch.float64)
-            for index, settings in enumerate(all_settings(float32.model.config, seed, beams)):
+            config = float32.model.config
+            settings_in_turn = itertools.chain(all_settings(config, seed, beams), special_settings(config, seed))
+            for index, settings in enumerate(settings_in_turn):
                 inputs, wanted = stable_case(float32, float64, settings, 100 * seed + index)
                 try:
                     got = attend.generate(directory, inputs, settings)
