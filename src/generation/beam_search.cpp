@@ -30,7 +30,7 @@ void BeamSearch::choose(float* scores, std::int64_t vocabulary) {
           std::ranges::all_of(next, &Candidate::ended);
 }
 
-// The best continuations of the running texts: enough that num_beams remain if all others end.
+// Continuations of the running texts, the best or drawn: enough that num_beams remain if all others end.
 std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::int64_t vocabulary) {
   const auto per_beam =
       std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(config().eos_token_id.size()));
@@ -51,8 +51,13 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
     rows.push_back(row);
     so_far.push_back(beam.score);
   }
+  const std::int64_t count = per_beam * config().num_beams;
+  const Luck luck{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
+  const std::vector<Scored> chosen = config().do_sample
+                                         ? draw_different(rows, so_far, vocabulary, count, luck)
+                                         : top_k(rows, so_far, vocabulary, count);
   std::vector<Candidate> result;
-  for (const auto& [score, place] : top_k(rows, so_far, vocabulary, per_beam * config().num_beams)) {
+  for (const auto& [score, place] : chosen) {
     const Beam& beam = running_[place / vocabulary];
     const std::int64_t token = place % vocabulary;
     nodes_.push_back({token, beam.node});

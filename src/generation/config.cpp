@@ -40,8 +40,6 @@ void check_above(double value, double least, const char* name, const char* hint 
 }  // namespace
 
 void GenerationConfig::check(std::int64_t vocabulary) const {
-  if (num_beams > 1 && do_sample)
-    fail("do_sample with num_beams {}: sampling with beams is not supported yet", num_beams);
   if (num_beams > 1 && num_return_sequences > num_beams)
     fail("num_return_sequences: expected at most num_beams ({}), found {}", num_beams, num_return_sequences);
   if (num_beams == 1 && !do_sample && num_return_sequences > 1)

@@ -64,13 +64,18 @@ constexpr const char* kPenalties =
 constexpr const char* kSample =
     R"({"max_new_tokens": 12, "do_sample": true, "num_return_sequences": 3, "temperature": 1.5, "top_p": 0.9,
                                     "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kBeamSample =
+    R"({"max_new_tokens": 13, "do_sample": true, "num_beams": 3, "num_return_sequences": 2, "top_k": 6,
+                                    "xtc_probability": 0.5, "eos_token_id": [0, 1, 26, 28]})";
 INSTANTIATE_TEST_SUITE_P(Generate, Alone,
                          testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
                                          Case{"gpt2-generation", kPenalties},
                                          Case{"gpt2-generation", kSample}, Case{"marian-generation", kGreedy},
                                          Case{"marian-generation", kBeams},
                                          Case{"marian-generation", kPenalties},
-                                         Case{"marian-generation", kSample}));
+                                         Case{"marian-generation", kSample},
+                                         Case{"gpt2-generation", kBeamSample},
+                                         Case{"marian-generation", kBeamSample}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const Model model = load_model("gpt2-generation");
@@ -86,6 +91,18 @@ TEST(Generate, SeedDecidesWhatIsDrawn) {
   EXPECT_EQ(ids(1), ids(1));
   EXPECT_NE(ids(1), ids(2));
   EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts of one prompt
+}
+
+TEST(Generate, BeamsThatAreDrawn) {
+  const Model model = load_model("gpt2-generation");
+  const auto texts = [&](std::uint64_t seed, const Json& settings) {
+    return generate(model, make_prompts(3), config_of(model, settings), {.seed = seed});
+  };
+  const Json drawn = {{"do_sample", true}, {"num_beams", 3}, {"max_new_tokens", 15}, {"temperature", 3.0}};
+  std::vector<std::vector<std::int64_t>> one, other;
+  for (const auto& text : texts(1, drawn)) one.push_back(text.ids);
+  for (const auto& text : texts(2, drawn)) other.push_back(text.ids);
+  EXPECT_NE(one, other);
 }
 
 TEST(Generate, StreamsEveryToken) {
@@ -230,7 +247,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 // What a search leaves behind when it is over.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
-    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample}) {
+    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample}) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
