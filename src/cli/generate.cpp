@@ -51,14 +51,21 @@ void add_fields(CLI::App& app, Json& fields) {
   add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "At most so many tokens");
   add_field<Integer>(app, fields, "--max-length", "max_length", "The same, with the prompt's tokens");
   add_field<Integer>(app, fields, "--min-new-tokens", "min_new_tokens", "At least so many tokens");
+  add_field<std::vector<std::string>>(app, fields, "--stop", "stop_strings",
+                                      "A text ends where it says this; may be given several times")
+      ->allow_extra_args(false);
+  add_field<double>(app, fields, "--max-time", "max_time",
+                    "After so many seconds texts end with their next token");
   app.add_flag_function(
       "--sample,!--no-sample", [&fields](std::int64_t count) { fields["do_sample"] = count > 0; },
-      "Draw tokens; so does any of the next three");
+      "Draw tokens; so does any of the next four");
   add_sampling_field<double>(app, fields, "--temperature", "temperature",
                              "Below 1 favours likely tokens, above 1 unlikely ones");
   add_sampling_field<Integer>(app, fields, "--top-k", "top_k", "Draw among the likeliest k tokens; 0: all");
   add_sampling_field<double>(app, fields, "--top-p", "top_p",
                              "Draw among the likeliest tokens of this probability together");
+  add_sampling_field<double>(app, fields, "--min-p", "min_p",
+                             "Draw among tokens with at least this share of the likeliest one's probability");
   add_field<Integer>(app, fields, "--beams", "num_beams", "Beam search with so many texts at a time");
   add_field<double>(app, fields, "--length-penalty", "length_penalty",
                     "Of a beam search: above 0 favours long texts");
@@ -121,6 +128,7 @@ class Texts {
 
   const std::vector<std::vector<std::int64_t>>& ids() const { return ids_; }
   const std::string& prompt(std::size_t i) const { return texts_[i]; }
+  const Tokenizer& target() const { return *tokenizers_.target; }
   // A decoder's text is shown with its prompt.
   std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
   TextStream stream(std::size_t i) const {
@@ -193,6 +201,11 @@ int generate(int argc, char** argv) {
   check_generates(model);
   const GenerationConfig config = make_config(model, options);
   if (!options.inputs.empty()) {
+    std::optional<TokenizerPair> tokenizers;
+    if (!config.stop_strings.empty()) {
+      tokenizers = TokenizerPair::from_file(options.model);
+      options.generation.tokenizer = tokenizers->target.get();
+    }
     const auto given = read_tensors(options.inputs);
     write_tensors(options.outputs, naming_file(options.inputs, [&] {
                     return run_generate(model, given, config, options.generation);
@@ -200,6 +213,7 @@ int generate(int argc, char** argv) {
     return 0;
   }
   const Texts texts(options, model, config);
+  options.generation.tokenizer = &texts.target();
   if (texts.ids().size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
     stream_text(model, texts, config, options.generation);
   else

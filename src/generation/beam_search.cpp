@@ -41,13 +41,9 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
   for (const Beam& beam : running_) {
     float* row = scores + static_cast<std::int64_t>(beam.row) * vocabulary;
     const bool is_new = rows.empty() || rows.back() != row;  // in the first step all have the same
-    if (is_new && !request_.settings->processors.empty()) {
-      std::vector<std::int64_t> tokens = request_.tokens;
-      const std::vector<std::int64_t> more = new_tokens(beam.node);
-      tokens.insert(tokens.end(), more.begin(), more.end());
-      process({row, static_cast<std::size_t>(vocabulary)}, tokens,
+    if (is_new && !request_.settings->processors.empty())
+      process({row, static_cast<std::size_t>(vocabulary)}, text(beam.node),
               request_.number * running_.size() + rows.size());
-    }
     rows.push_back(row);
     so_far.push_back(beam.score);
   }
@@ -61,8 +57,8 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
     const Beam& beam = running_[place / vocabulary];
     const std::int64_t token = place % vocabulary;
     nodes_.push_back({token, beam.node});
-    result.push_back(
-        {score, static_cast<std::int64_t>(nodes_.size()) - 1, beam.row, ends(token, steps_ + 1)});
+    const std::int64_t node = static_cast<std::int64_t>(nodes_.size()) - 1;
+    result.push_back({score, node, beam.row, ends(token, steps_ + 1, [&] { return text(node); })});
   }
   return result;
 }
@@ -128,6 +124,13 @@ std::vector<std::int64_t> BeamSearch::new_tokens(std::int64_t node) const {
   std::vector<std::int64_t> tokens;
   for (; node >= 0; node = nodes_[node].parent) tokens.push_back(nodes_[node].token);
   std::ranges::reverse(tokens);
+  return tokens;
+}
+
+std::vector<std::int64_t> BeamSearch::text(std::int64_t node) const {
+  std::vector<std::int64_t> tokens = request_.tokens;
+  const std::vector<std::int64_t> more = new_tokens(node);
+  tokens.insert(tokens.end(), more.begin(), more.end());
   return tokens;
 }
 

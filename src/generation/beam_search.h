@@ -39,6 +39,7 @@ class BeamSearch : public Search {
   };
 
   std::vector<std::int64_t> new_tokens(std::int64_t node) const;
+  std::vector<std::int64_t> text(std::int64_t node) const;  // with the prompt
   std::vector<Candidate> candidates(float* scores, std::int64_t vocabulary);
   void rank(const std::vector<Candidate>& candidates, float length);
   void continue_best(const std::vector<Candidate>& candidates);

@@ -48,6 +48,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
         "one",
         num_return_sequences);
   if (do_sample) check_sampling();
+  if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
   check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
   check_least(dry.multiplier, 0, "dry_multiplier");

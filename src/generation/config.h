@@ -52,6 +52,8 @@ struct GenerationConfig {
   std::optional<std::int64_t> max_length, max_new_tokens;
   std::int64_t min_length = 0;
   std::optional<std::int64_t> min_new_tokens;
+  std::vector<std::string> stop_strings;  // a text ends with the token that completes one of them
+  std::optional<double> max_time;         // in seconds: after them every text ends with its next token
 
   bool do_sample = false;                 // draw tokens; otherwise take the likeliest
   std::int64_t num_beams = 1;             // texts kept at a time; 1: no beam search

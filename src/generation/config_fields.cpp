@@ -31,8 +31,6 @@ const std::vector<Unsupported>& unsupported_fields() {
                                                   {"guidance_scale", 1.0},
                                                   {"watermarking_config", nullptr},
                                                   {"token_healing", false},
-                                                  {"stop_strings", nullptr},
-                                                  {"max_time", nullptr},
                                                   {"prompt_lookup_num_tokens", nullptr},
                                                   {"dola_layers", nullptr},
                                                   {"assistant_early_exit", nullptr}};
@@ -83,6 +81,9 @@ class Reader {
   }
   void integers(std::string_view name, std::vector<std::int64_t>& to) {
     if (given(name)) to = fields_.integers({name});
+  }
+  void texts(std::string_view name, std::vector<std::string>& to) {
+    if (given(name)) to = fields_.texts({name});
   }
   void number(std::string_view name, double& to, double otherwise) {
     if (given(name)) to = fields_.number({name}, otherwise);
@@ -204,6 +205,8 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.integer("max_new_tokens", max_new_tokens, 1);
   reader.integer("min_length", min_length, 0, 0);
   reader.integer("min_new_tokens", min_new_tokens, 0);
+  reader.texts("stop_strings", stop_strings);
+  reader.number("max_time", max_time);
   reader.flag("do_sample", do_sample, defaults.do_sample);
   reader.integer("num_beams", num_beams, defaults.num_beams, 1);
   if (num_beams > 4096) fail("{}: num_beams: expected at most 4096, found {}", fields.source(), num_beams);

@@ -4,6 +4,7 @@
 #include "nn/parallel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 namespace attend {
@@ -20,7 +21,8 @@ class Generation {
              const GenerateOptions& options)
       : prompts_(prompts),
         options_(options),
-        settings_{config, LogitsProcessors(config), options.seed},
+        settings_{config, LogitsProcessors(config), options.seed,
+                  StopStrings(config.stop_strings, options.tokenizer)},
         decoder_(model.network(), start_token(model, config)),
         first_{decoder_.start()},
         embeddings_(model.network()->decoder->embeddings),
@@ -140,6 +142,8 @@ class Generation {
     }
     Tensor scores = decoder_.step(feeds);  // [rows, V]
     if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+    settings_.out_of_time = settings_.config.max_time && elapsed.count() > *settings_.config.max_time;
     const std::int64_t vocabulary = scores.size(1);
     float* data = scores.data_ptr<float>();
     parallel_ranges(static_cast<std::int64_t>(searches_.size()), rows_per_prompt_ * vocabulary,
@@ -173,6 +177,7 @@ class Generation {
   std::vector<std::unique_ptr<Search>> searches_;
   std::vector<GeneratedSequence> results_;
   bool warned_ = false;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "generation/decoder.h"
 #include "generation/processors.h"
+#include "generation/stop_strings.h"
 
 #include <functional>
 #include <memory>
@@ -23,6 +24,8 @@ struct SearchSettings {
   GenerationConfig config;
   LogitsProcessors processors;
   std::uint64_t seed = 0;
+  StopStrings stop_strings = {};
+  bool out_of_time = false;  // every text ends with its next token
 };
 
 // What one search begins with.
@@ -65,9 +68,13 @@ class Search {
   };
   const GenerationConfig& config() const { return request_.settings->config; }
   bool is_first() const { return steps_ == 0; }
-  // Are so many new tokens the most there may be, or is this the end token?
-  bool ends(std::int64_t token, std::int64_t new_tokens) const {
-    return new_tokens >= request_.most_new || config().is_eos(token);
+  // Is a text of so many new tokens, of which this is the last, at its end? `text` makes all its tokens, with
+  // the prompt; that is asked for only if it matters.
+  template <class MakeText>
+  bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
+    const SearchSettings& settings = *request_.settings;
+    return new_tokens >= request_.most_new || config().is_eos(token) || settings.out_of_time ||
+           (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text()));
   }
   // `stream`: texts of one number have the same luck.
   void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream) const;

@@ -31,9 +31,10 @@ void TokenSearch::advance(Decoder& decoder) {
   std::vector<std::size_t> parents, live;
   std::vector<std::int64_t> tokens;
   for (std::size_t i = 0; i < live_.size(); ++i) {
-    const std::int64_t token = texts_[live_[i]].back();
+    const std::vector<std::int64_t>& text = texts_[live_[i]];
+    const std::int64_t token = text.back();
     if (request_.on_token) request_.on_token(live_[i], token);
-    if (ends(token, steps_ + 1)) continue;
+    if (ends(token, steps_ + 1, [&] { return std::span(text); })) continue;
     parents.push_back(is_first() ? 0 : i);
     tokens.push_back(token);
     live.push_back(live_[i]);
