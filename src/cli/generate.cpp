@@ -96,10 +96,18 @@ void add_options(CLI::App& app, Options& options) {
                  "Prompt tokens, times beams, to work on at a time");
   app.add_flag("--json", options.json,
                "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
+  app.add_flag_function(
+      "--log-probabilities",
+      [&options](std::int64_t) {
+        options.fields["output_scores"] = true;
+        options.json = true;
+      },
+      "As --json, with the log-probability of every token");
   CLI::Option* inputs = app.add_option(
       "--inputs", options.inputs, "A safetensors file with input_ids, attention_mask, in place of prompts");
   CLI::Option* outputs = app.add_option("--outputs", options.outputs,
-                                        "The safetensors file to write: sequences, sequences_scores");
+                                        "The safetensors file to write: sequences, sequences_scores and with "
+                                        "--log-probabilities transition_scores");
   inputs->needs(outputs);
   outputs->needs(inputs);
 }
@@ -177,6 +185,7 @@ void print_texts(const Model& model, const Texts& texts, const GenerationConfig&
       if (!options.json) print_line(text);
       results.push_back({{"text", text}, {"ids", generated.ids}});
       if (config.num_beams > 1) results.back()["score"] = generated.score;
+      if (config.output_scores) results.back()["log_probabilities"] = generated.log_probabilities;
     }
     if (options.json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
   }

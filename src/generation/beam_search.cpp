@@ -56,7 +56,7 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
   for (const auto& [score, place] : chosen) {
     const Beam& beam = running_[place / vocabulary];
     const std::int64_t token = place % vocabulary;
-    nodes_.push_back({token, beam.node});
+    nodes_.push_back({token, beam.node, rows[place / vocabulary][token]});
     const std::int64_t node = static_cast<std::int64_t>(nodes_.size()) - 1;
     result.push_back({score, node, beam.row, ends(token, steps_ + 1, [&] { return text(node); })});
   }
@@ -136,8 +136,15 @@ std::vector<std::int64_t> BeamSearch::text(std::int64_t node) const {
 
 std::vector<GeneratedSequence> BeamSearch::results() const {
   std::vector<GeneratedSequence> results;
-  for (std::int64_t i = 0; i < config().num_return_sequences; ++i)
-    results.push_back({new_tokens(finished_[i].node), finished_[i].score});
+  for (std::int64_t i = 0; i < config().num_return_sequences; ++i) {
+    GeneratedSequence result{new_tokens(finished_[i].node), finished_[i].score};
+    if (config().output_scores) {
+      for (std::int64_t node = finished_[i].node; node >= 0; node = nodes_[node].parent)
+        result.log_probabilities.push_back(nodes_[node].log_probability);
+      std::ranges::reverse(result.log_probabilities);
+    }
+    results.push_back(std::move(result));
+  }
   return results;
 }
 

@@ -20,6 +20,7 @@ class BeamSearch : public Search {
   struct Node {
     std::int64_t token;
     std::int64_t parent;
+    float log_probability;
   };
   struct Beam {
     float score;

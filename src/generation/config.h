@@ -91,7 +91,9 @@ struct GenerationConfig {
   std::vector<std::int64_t> begin_suppress_tokens;       // that do not come first
   std::optional<ExponentialDecay> exponential_decay_length_penalty;
   bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
-  bool renormalize_logits = false;  // make logits log-probabilities again after all the above
+  bool renormalize_logits = false;     // make logits log-probabilities again after all the above
+
+  bool output_scores = false;  // also give the log-probability of every token
 
   // Special tokens.
   std::vector<std::int64_t> eos_token_id;  // each of them ends a text

@@ -1,8 +1,7 @@
 // Reading a GenerationConfig from the fields of a generation_config.json.
-#include "generation/config.h"
-
 #include "base/error.h"
 #include "base/log.h"
+#include "generation/config.h"
 #include "models/model.h"
 
 #include <algorithm>
@@ -48,7 +47,6 @@ constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "prefill_chunk_size",
                                                "output_attentions",
                                                "output_hidden_states",
-                                               "output_scores",
                                                "output_logits",
                                                "return_dict_in_generate",
                                                "low_memory",
@@ -248,6 +246,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
                "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
   reader.flag("remove_invalid_values", remove_invalid_values, false);
   reader.flag("renormalize_logits", renormalize_logits, false);
+  reader.flag("output_scores", output_scores, false);
 
   reader.integers("eos_token_id", eos_token_id);
   reader.integer("pad_token_id", pad_token_id, -1);

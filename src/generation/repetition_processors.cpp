@@ -82,7 +82,8 @@ class Dry : public LogitsProcessor {
 
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     TokenSpan text = context.tokens;
-    if (settings_.range >= 0) text = text.last(std::min(text.size(), static_cast<std::size_t>(settings_.range)));
+    if (settings_.range >= 0)
+      text = text.last(std::min(text.size(), static_cast<std::size_t>(settings_.range)));
     // A repetition does not reach back over a breaker.
     const std::size_t unbroken = static_cast<std::size_t>(
         std::ranges::find_if(text.rbegin(), text.rend(), [&](std::int64_t token) { return breaks(token); }) -

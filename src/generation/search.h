@@ -17,6 +17,9 @@ struct GeneratedSequence {
   // Of a beam search: the log-probability divided by length ^ length_penalty. -1e9 for a place in the ranking
   // that no finished text took; `ids` are then what the original returns there, perhaps none.
   float score = 0;
+  // One per token of `ids`, if the config's output_scores asks for them: after the processors; of a beam
+  // search not normalized again, so that their sum is the score before the division.
+  std::vector<float> log_probabilities = {};
 };
 
 // What the searches of one call share.

@@ -97,6 +97,13 @@ std::int64_t draw(std::span<const float> scores, double fraction) {
   return chosen == sums.end() ? sums.back().first : chosen->first;
 }
 
+float log_probability(std::span<const float> scores, std::int64_t token) {
+  const float largest = std::ranges::max(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest);
+  return static_cast<float>(static_cast<double>(scores[token]) - largest - std::log(sum));
+}
+
 // Drawing one after the other is the same as taking the k best after noise that is Gumbel distributed was
 // added to each (Vieira 2014; Kool et al. 2019, arXiv:1903.06059).
 std::vector<Scored> draw_different(std::span<const float* const> rows, std::span<const float> offsets,

@@ -27,6 +27,9 @@ struct Luck {
   std::uint64_t seed = 0, sequence = 0, step = 0;
 };
 
+// log softmax(scores) of one token.
+float log_probability(std::span<const float> scores, std::int64_t token);
+
 using Scored = std::pair<float, std::int64_t>;  // a score and its place
 
 // The k best of `scores`, best first, with torch.topk's choice and order among equal scores.

@@ -9,6 +9,7 @@ namespace attend {
 TokenSearch::TokenSearch(Request request)
     : Search(std::move(request)),
       texts_(static_cast<std::size_t>(config().num_return_sequences), request_.tokens),
+      log_probabilities_(texts_.size()),
       live_(texts_.size()) {
   std::iota(live_.begin(), live_.end(), 0);
 }
@@ -24,6 +25,7 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     text.push_back(config().do_sample ? draw(mine, random_fraction(request_.settings->seed, stream,
                                                                    static_cast<std::uint64_t>(steps_)))
                                       : arg_max(mine));
+    if (config().output_scores) log_probabilities_[live_[i]].push_back(log_probability(mine, text.back()));
   }
 }
 
@@ -46,8 +48,9 @@ void TokenSearch::advance(Decoder& decoder) {
 
 std::vector<GeneratedSequence> TokenSearch::results() const {
   std::vector<GeneratedSequence> results;
-  for (const auto& text : texts_)
-    results.push_back({{text.begin() + static_cast<std::ptrdiff_t>(request_.tokens.size()), text.end()}});
+  const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i)
+    results.push_back({{texts_[i].begin() + prompt, texts_[i].end()}, 0, log_probabilities_[i]});
   return results;
 }
 

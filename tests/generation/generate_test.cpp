@@ -5,6 +5,9 @@
 #include "generation/tensors.h"
 #include "temporary_directory.h"
 
+#include <cmath>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -67,15 +70,13 @@ constexpr const char* kSample =
 constexpr const char* kBeamSample =
     R"({"max_new_tokens": 13, "do_sample": true, "num_beams": 3, "num_return_sequences": 2, "top_k": 6,
                                     "xtc_probability": 0.5, "eos_token_id": [0, 1, 26, 28]})";
-INSTANTIATE_TEST_SUITE_P(Generate, Alone,
-                         testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
-                                         Case{"gpt2-generation", kPenalties},
-                                         Case{"gpt2-generation", kSample}, Case{"marian-generation", kGreedy},
-                                         Case{"marian-generation", kBeams},
-                                         Case{"marian-generation", kPenalties},
-                                         Case{"marian-generation", kSample},
-                                         Case{"gpt2-generation", kBeamSample},
-                                         Case{"marian-generation", kBeamSample}));
+INSTANTIATE_TEST_SUITE_P(
+    Generate, Alone,
+    testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
+                    Case{"gpt2-generation", kPenalties}, Case{"gpt2-generation", kSample},
+                    Case{"marian-generation", kGreedy}, Case{"marian-generation", kBeams},
+                    Case{"marian-generation", kPenalties}, Case{"marian-generation", kSample},
+                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const Model model = load_model("gpt2-generation");
@@ -91,6 +92,38 @@ TEST(Generate, SeedDecidesWhatIsDrawn) {
   EXPECT_EQ(ids(1), ids(1));
   EXPECT_NE(ids(1), ids(2));
   EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts of one prompt
+}
+
+TEST(Generate, LogProbabilityOfEveryToken) {
+  const Model model = load_model("gpt2-generation");
+  const auto prompts = make_prompts(4);
+  const auto greedy =
+      generate(model, prompts, config_of(model, {{"max_new_tokens", 9}, {"output_scores", true}}));
+  const c10::InferenceMode inference;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
+    Decoder decoder(model.network(), 0);
+    const std::vector<Prompt> one = {{prompts[i], {}, {}}};
+    const std::vector<const Prompt*> pointers = {&one[0]};
+    const auto sequence = decoder.add(pointers)[0];
+    std::vector<std::int64_t> next = prompts[i];
+    for (std::size_t j = 0; j < greedy[i].ids.size(); ++j) {
+      const std::vector<Decoder::Feed> feeds = {{sequence, next}};
+      const Tensor logs = at::log_softmax(decoder.step(feeds)[0], 0);
+      next = {greedy[i].ids[j]};
+      EXPECT_NEAR(greedy[i].log_probabilities[j], logs[next[0]].item<float>(), 1e-5);
+    }
+  }
+  const auto beams = generate(
+      model, prompts,
+      config_of(model,
+                {{"num_beams", 3}, {"length_penalty", 0.5}, {"max_new_tokens", 9}, {"output_scores", true}}));
+  for (const GeneratedSequence& text : beams) {
+    const double sum = std::accumulate(text.log_probabilities.begin(), text.log_probabilities.end(), 0.0);
+    EXPECT_NEAR(sum / std::sqrt(static_cast<double>(text.ids.size())), text.score, 1e-5);
+  }
+  EXPECT_TRUE(
+      generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
 }
 
 TEST(Generate, BeamsThatAreDrawn) {

@@ -202,7 +202,7 @@ TEST(Processors, DynamicTemperatureByTheEntropy) {
   config.do_sample = true;
   config.dynatemp_range = 0.5;
   EXPECT_EQ(process(config, {3, 3, 3, kNever}, {0}), (Row{2, 2, 2, kNever}));  // flat: 1 + 0.5
-  const Row got = process(config, {90, 0, kNever, kNever}, {0});              // all but certain: 1 - 0.5
+  const Row got = process(config, {90, 0, kNever, kNever}, {0});               // all but certain: 1 - 0.5
   EXPECT_NEAR(got[0], 180, 1e-3);
   EXPECT_EQ(process(config, {5, kNever, kNever}, {0}), (Row{5, kNever, kNever}));
 }

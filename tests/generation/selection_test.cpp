@@ -119,8 +119,7 @@ TEST(DrawDifferent, WhatIsRuledOutComesLast) {
   EXPECT_EQ(drawn[2].second, 0);
   const std::vector<float> bad = {0, NAN};
   const std::vector<const float*> bad_rows = {bad.data()};
-  EXPECT_TRUE(
-      contains(error_of([&] { draw_different(bad_rows, std::vector<float>{0}, 2, 1, {}); }), "NaN"));
+  EXPECT_TRUE(contains(error_of([&] { draw_different(bad_rows, std::vector<float>{0}, 2, 1, {}); }), "NaN"));
 }
 
 // Draws of a token are distributed as the probabilities after the processors, here computed in torch.

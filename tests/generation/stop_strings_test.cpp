@@ -28,7 +28,7 @@ TEST(StopStrings, AcrossTokensAndOnlyByTheLastOne) {
   EXPECT_TRUE(completed(stops, {kA, kB, kA, kB, kA}));
   EXPECT_FALSE(completed(stops, {kA, 2, 3}));  // half a euro sign
   EXPECT_TRUE(completed(stops, {kA, 2, 3, 4}));
-  EXPECT_TRUE(completed(stops, {kA, kEnd, kB}));  // special tokens are text as well
+  EXPECT_TRUE(completed(stops, {kA, kEnd, kB}));                         // special tokens are text as well
   EXPECT_TRUE(completed(StopStrings({"<en"}, &tokenizer), {kA, kEnd}));  // the token goes on behind it
 }
 
@@ -58,7 +58,8 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
   const Model model = load_model("gpt2-generation");
   const Tokenizer tokenizer = characters(directory, 41);
   const auto prompts = make_prompts(5);
-  for (const Json& settings : {Json{{"max_new_tokens", 15}}, Json{{"max_new_tokens", 15}, {"num_beams", 3}}}) {
+  for (const Json& settings :
+       {Json{{"max_new_tokens", 15}}, Json{{"max_new_tokens", 15}, {"num_beams", 3}}}) {
     GenerationConfig config = GenerationConfig::of(model);
     config.apply(Fields(settings, "settings"), true);
     config.eos_token_id.clear();
@@ -80,9 +81,8 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
         EXPECT_EQ(stopped[i].ids.size(), 15u);
       else
         EXPECT_EQ(place + 2, text.size());
-      if (config.num_beams == 1) {  // but for the stop, the text is the same
+      if (config.num_beams == 1)  // but for the stop, the text is the same
         EXPECT_TRUE(std::ranges::equal(stopped[i].ids, std::span(whole[i].ids).first(stopped[i].ids.size())));
-      }
     }
   }
 }

@@ -69,13 +69,27 @@ def make_generator(family: str, seed: int, directory: Path, size: Size | None = 
 
 def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
     """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
+    settings = dict(settings)
+    with_transitions = settings.pop("output_scores", False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
         made = model.generate(**inputs, **settings, return_dict_in_generate=True, output_scores=True, use_cache=True)
     outputs = {"sequences": made.sequences}
     if getattr(made, "sequences_scores", None) is not None:
         outputs["sequences_scores"] = made.sequences_scores
+    if with_transitions:
+        ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+        outputs["transition_scores"] = transition_scores(model, made, ends)
     return outputs
+
+
+def transition_scores(model: Any, made: Any, ends: int | list[int] | None) -> torch.Tensor:
+    """The log-probability of every new token; 0 behind a text's end."""
+    beams = getattr(made, "beam_indices", None)
+    scores = model.compute_transition_scores(made.sequences, made.scores, beams, normalize_logits=beams is None)
+    ended = torch.isin(made.sequences[:, -scores.shape[1] :], torch.tensor([] if ends is None else ends))
+    behind = ended.cumsum(1) - ended.long() > 0
+    return scores.masked_fill(behind, 0.0).float().contiguous()
 
 
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
@@ -155,6 +169,8 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     for processor in pick.sample(processors, 3):
         together |= processor
     yield length | together
+    yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
+    yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
     for processor in processors:
         yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
 
