@@ -69,6 +69,8 @@ void add_fields(CLI::App& app, Json& fields) {
   add_field<Integer>(app, fields, "--beams", "num_beams", "Beam search with so many texts at a time");
   add_field<double>(app, fields, "--length-penalty", "length_penalty",
                     "Of a beam search: above 0 favours long texts");
+  add_field<Integer>(app, fields, "--prompt-lookup", "prompt_lookup_num_tokens",
+                     "Guess so many tokens from what the text repeats: the same result, sooner");
   app.add_option_function<std::string>(
          "--early-stopping",
          [&fields](const std::string& value) {

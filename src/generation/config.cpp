@@ -47,6 +47,11 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
         "num_return_sequences: {} texts need sampling or a beam search; the likeliest next token gives only "
         "one",
         num_return_sequences);
+  if (prompt_lookup_num_tokens && (num_beams > 1 || num_return_sequences > 1))
+    fail(
+        "prompt_lookup_num_tokens: a look-up is for one text per prompt, found num_beams {} and "
+        "num_return_sequences {}; leave the one or the other out",
+        num_beams, num_return_sequences);
   if (do_sample) check_sampling();
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");

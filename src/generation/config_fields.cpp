@@ -30,7 +30,6 @@ const std::vector<Unsupported>& unsupported_fields() {
                                                   {"guidance_scale", 1.0},
                                                   {"watermarking_config", nullptr},
                                                   {"token_healing", false},
-                                                  {"prompt_lookup_num_tokens", nullptr},
                                                   {"dola_layers", nullptr},
                                                   {"assistant_early_exit", nullptr}};
   return fields;
@@ -56,7 +55,6 @@ constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "num_assistant_tokens",
                                                "num_assistant_tokens_schedule",
                                                "assistant_confidence_threshold",
-                                               "max_matching_ngram_size",
                                                "assistant_lookbehind",
                                                "target_lookbehind"};
 
@@ -222,6 +220,8 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.number("xtc_probability", xtc_probability, defaults.xtc_probability);
   reader.number("xtc_threshold", xtc_threshold, defaults.xtc_threshold);
 
+  reader.integer("prompt_lookup_num_tokens", prompt_lookup_num_tokens, 1);
+  reader.integer("max_matching_ngram_size", max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
   reader.number("length_penalty", length_penalty, defaults.length_penalty);
   reader.other("early_stopping", early_stopping, defaults.early_stopping, "true, false or \"never\"",
                make_early_stopping);

@@ -39,8 +39,9 @@ class Decoder {
   struct Feed {
     Sequence sequence;
     std::span<const std::int64_t> tokens;
+    std::size_t scored = 1;  // how many of them, the last ones, get scores of what follows
   };
-  // The scores of the token that follows: [feeds, V], float32 on the CPU.
+  // These scores, feed by feed: [rows, V], float32 on the CPU.
   Tensor step(std::span<const Feed> feeds);
 
   bool has_encoder() const { return network_->is_encoder_decoder(); }

@@ -26,7 +26,8 @@ class Generation {
         decoder_(model.network(), start_token(model, config)),
         first_{decoder_.start()},
         embeddings_(model.network()->decoder->embeddings),
-        rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences)),
+        rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences) +
+                         config.prompt_lookup_num_tokens.value_or(0)),
         results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
     config.check(embeddings_->spec().vocabulary);
     if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
@@ -135,10 +136,13 @@ class Generation {
 
   void step() {
     std::vector<Decoder::Feed> feeds;
-    std::vector<std::int64_t> first_rows;
+    std::vector<std::int64_t> first_rows;  // of scores
+    std::int64_t rows = 0;
     for (const auto& search : searches_) {
-      first_rows.push_back(static_cast<std::int64_t>(feeds.size()));
+      first_rows.push_back(rows);
+      const std::size_t before = feeds.size();
       search->feed(feeds);
+      for (std::size_t i = before; i < feeds.size(); ++i) rows += static_cast<std::int64_t>(feeds[i].scored);
     }
     Tensor scores = decoder_.step(feeds);  // [rows, V]
     if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);

@@ -1,6 +1,7 @@
 #include "generation/search.h"
 
 #include "generation/beam_search.h"
+#include "generation/prompt_lookup_search.h"
 #include "generation/selection.h"
 #include "generation/token_search.h"
 
@@ -22,6 +23,11 @@ void Search::process(std::span<float> scores, std::span<const std::int64_t> toke
   settings.processors.apply(scores, {tokens, request_.limits, request_.source, chance});
 }
 
+std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) const {
+  if (!config().do_sample) return arg_max(scores);
+  return draw(scores, random_fraction(request_.settings->seed, stream, static_cast<std::uint64_t>(steps_)));
+}
+
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
                     std::span<const std::int64_t> tokens) {
   std::vector<bool> taken(rows_.size(), false);
@@ -39,7 +45,9 @@ void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
 }
 
 std::unique_ptr<Search> make_search(Request request) {
-  if (request.settings->config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  const GenerationConfig& config = request.settings->config;
+  if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  if (config.prompt_lookup_num_tokens) return std::make_unique<PromptLookupSearch>(std::move(request));
   return std::make_unique<TokenSearch>(std::move(request));
 }
 

@@ -52,7 +52,7 @@ class Search {
   virtual ~Search() = default;
 
   // Appends one feed per row. They point into this object until advance().
-  void feed(std::vector<Decoder::Feed>& feeds) const;
+  virtual void feed(std::vector<Decoder::Feed>& feeds) const;
   // scores [rows, V] of the next tokens, which may be changed: logits, or log-probabilities for a beam
   // search. Touches nothing but this object, so that many requests can choose at a time.
   virtual void choose(float* scores, std::int64_t vocabulary) = 0;
@@ -81,6 +81,8 @@ class Search {
   }
   // `stream`: texts of one number have the same luck.
   void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream) const;
+  // The likeliest token or, where the config says so, one that is drawn.
+  std::int64_t pick(std::span<const float> scores, std::uint64_t stream) const;
   // rows_[i] continues the old row parents[i] from now on.
   void follow(Decoder& decoder, std::span<const std::size_t> parents, std::span<const std::int64_t> tokens);
 
@@ -89,7 +91,7 @@ class Search {
   std::int64_t steps_ = 0;  // that have been chosen
 };
 
-// Greedy, or sampling where the config says so.
+// What the config asks for.
 std::unique_ptr<Search> make_search(Request request);
 
 }  // namespace attend

@@ -22,9 +22,7 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
                                 static_cast<std::size_t>(vocabulary));
     const std::uint64_t stream = request_.number * texts_.size() + live_[i];
     if (row == i) process(mine, text, stream);
-    text.push_back(config().do_sample ? draw(mine, random_fraction(request_.settings->seed, stream,
-                                                                   static_cast<std::uint64_t>(steps_)))
-                                      : arg_max(mine));
+    text.push_back(pick(mine, stream));
     if (config().output_scores) log_probabilities_[live_[i]].push_back(log_probability(mine, text.back()));
   }
 }

@@ -87,6 +87,7 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(error({{"exponential_decay_length_penalty", {3, -1}}}), "above 0 ([10, 1.05])"));
   EXPECT_TRUE(contains(error({{"exponential_decay_length_penalty", {3, 1.5}}}), "no eos_token_id"));
   EXPECT_TRUE(contains(error({{"encoder_repetition_penalty", 0}}), "encoder_repetition_penalty"));
+  EXPECT_TRUE(contains(error({{"prompt_lookup_num_tokens", 3}, {"num_beams", 2}}), "one text per prompt"));
   EXPECT_TRUE(contains(error({{"dry_multiplier", -1}}), "dry_multiplier"));
   EXPECT_TRUE(contains(error({{"guidance_scale", 2}}), "guidance_scale: 2 is not supported yet"));
   EXPECT_TRUE(contains(error({{"forced_bos_token_id", 100}}), "forced_bos_token_id"));

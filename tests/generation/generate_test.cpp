@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -70,13 +71,14 @@ constexpr const char* kSample =
 constexpr const char* kBeamSample =
     R"({"max_new_tokens": 13, "do_sample": true, "num_beams": 3, "num_return_sequences": 2, "top_k": 6,
                                     "xtc_probability": 0.5, "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kLookup = R"({"max_new_tokens": 19, "prompt_lookup_num_tokens": 3})";
 INSTANTIATE_TEST_SUITE_P(
     Generate, Alone,
     testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
                     Case{"gpt2-generation", kPenalties}, Case{"gpt2-generation", kSample},
                     Case{"marian-generation", kGreedy}, Case{"marian-generation", kBeams},
                     Case{"marian-generation", kPenalties}, Case{"marian-generation", kSample},
-                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample}));
+                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample}, Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const Model model = load_model("gpt2-generation");
@@ -124,6 +126,36 @@ TEST(Generate, LogProbabilityOfEveryToken) {
   }
   EXPECT_TRUE(
       generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
+}
+
+// Whatever is guessed, and however many times the guesses are wrong.
+TEST(Generate, PromptLookupChangesNothing) {
+  std::size_t repeated = 0;
+  for (const char* name : {"gpt2-generation", "marian-generation"}) {
+    const Model model = load_model(name);
+    const auto prompts = make_prompts(9);
+    for (const Json& settings :
+         {Json{{"eos_token_id", nullptr}}, Json{{"repetition_penalty", 1.2}, {"output_scores", true}},
+          Json{{"do_sample", true}, {"top_k", 2}, {"temperature", 0.5}},
+          Json{{"do_sample", true}, {"xtc_probability", 0.4}, {"xtc_threshold", 0.02}}})
+      for (const std::int64_t guesses : {1, 4, 30}) {
+        GenerationConfig config = config_of(model, settings);
+        config.max_new_tokens = 24;
+        const auto plain = generate(model, prompts, config, {.seed = 3});
+        config.prompt_lookup_num_tokens = guesses;
+        config.max_matching_ngram_size = 1 + guesses % 3;
+        const auto fast = generate(model, prompts, config, {.seed = 3});
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+          EXPECT_EQ(fast[i].ids, plain[i].ids) << name << settings << guesses << ", prompt " << i;
+          ASSERT_EQ(fast[i].log_probabilities.size(), plain[i].log_probabilities.size());
+          for (std::size_t j = 0; j < plain[i].log_probabilities.size(); ++j)
+            EXPECT_NEAR(fast[i].log_probabilities[j], plain[i].log_probabilities[j], 1e-5);
+          const std::set<std::int64_t> different(plain[i].ids.begin(), plain[i].ids.end());
+          repeated += plain[i].ids.size() - different.size();
+        }
+      }
+  }
+  EXPECT_GT(repeated, 1000u);  // so there was much to guess
 }
 
 TEST(Generate, BeamsThatAreDrawn) {
@@ -280,7 +312,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 // What a search leaves behind when it is over.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
-    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample}) {
+    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup}) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};

@@ -71,6 +71,7 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
+    settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
         made = model.generate(**inputs, **settings, return_dict_in_generate=True, output_scores=True, use_cache=True)
@@ -169,6 +170,8 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     for processor in pick.sample(processors, 3):
         together |= processor
     yield length | together
+    yield length | several | {"prompt_lookup_num_tokens": pick.randint(1, 6)}
+    yield length | {"prompt_lookup_num_tokens": 4, "no_repeat_ngram_size": 3, "output_scores": True}
     yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
     yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
     for processor in processors:
