@@ -53,6 +53,10 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
         "num_return_sequences {}; leave the one or the other out",
         num_beams, num_return_sequences);
   if (do_sample) check_sampling();
+  if (num_beam_groups > 1)
+    check_groups();
+  else if (diversity_penalty != 0)
+    fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
   check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
@@ -83,9 +87,20 @@ void GenerationConfig::check_sampling() const {
   check_range(xtc_threshold, 0, 1, "xtc_threshold");
 }
 
+void GenerationConfig::check_groups() const {
+  if (num_beams % num_beam_groups != 0)
+    fail("num_beam_groups: expected a divisor of num_beams ({}), found {}", num_beams, num_beam_groups);
+  check_above(diversity_penalty, 0, "diversity_penalty", "; without it all groups of beams find the same");
+  if (do_sample) fail("num_beam_groups: groups of beams are not drawn; leave out do_sample or the groups");
+  if (!stop_strings.empty())
+    fail("num_beam_groups: groups of beams end at eos_token_id only; leave out stop_strings or the groups");
+  if (output_scores)
+    fail("num_beam_groups: groups of beams give no output_scores; leave out these or the groups");
+}
+
 std::int64_t GenerationConfig::padding() const {
   // As the original has it: its beam search takes a pad of 0 for none, and without eos does not use it.
-  if (num_beams > 1)
+  if (num_beams > 1 && num_beam_groups == 1)
     return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
   return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];
 }

@@ -83,6 +83,10 @@ struct GenerationConfig {
   // Beam search only. A finished text's score is its log-probability / (new tokens ^ length_penalty).
   double length_penalty = 1;
   EarlyStopping early_stopping = EarlyStopping::no;
+  // Above 1: so many groups of beams, each of which loses diversity_penalty for a token each time a group
+  // before it has chosen that token in the same step.
+  std::int64_t num_beam_groups = 1;
+  double diversity_penalty = 0;
 
   // Of tokens that have occurred: the logit is divided by it if positive, else multiplied (Keskar et al.
   // 2019).
@@ -128,6 +132,7 @@ struct GenerationConfig {
 
  private:
   void check_sampling() const;
+  void check_groups() const;
   std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns
 };
 

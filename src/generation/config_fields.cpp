@@ -23,8 +23,6 @@ struct Unsupported {
 
 const std::vector<Unsupported>& unsupported_fields() {
   static const std::vector<Unsupported> fields = {{"penalty_alpha", 0.0},
-                                                  {"num_beam_groups", 1},
-                                                  {"diversity_penalty", 0.0},
                                                   {"constraints", nullptr},
                                                   {"force_words_ids", nullptr},
                                                   {"guidance_scale", 1.0},
@@ -222,6 +220,8 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
 
   reader.integer("prompt_lookup_num_tokens", prompt_lookup_num_tokens, 1);
   reader.integer("max_matching_ngram_size", max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
+  reader.integer("num_beam_groups", num_beam_groups, defaults.num_beam_groups, 1);
+  reader.number("diversity_penalty", diversity_penalty, defaults.diversity_penalty);
   reader.number("length_penalty", length_penalty, defaults.length_penalty);
   reader.other("early_stopping", early_stopping, defaults.early_stopping, "true, false or \"never\"",
                make_early_stopping);

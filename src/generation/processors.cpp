@@ -17,6 +17,7 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config) {
   const auto add = [this](Processor processor) { processors_.push_back(std::move(processor)); };
   const std::vector<std::int64_t>& ends = config.eos_token_id;
   if (!config.sequence_bias.empty()) add(sequence_bias(config.sequence_bias));
+  if (config.num_beam_groups > 1) add(diversity_penalty(config.diversity_penalty));
   if (config.encoder_repetition_penalty != 1)
     add(encoder_repetition_penalty(config.encoder_repetition_penalty));
   if (config.repetition_penalty != 1) add(repetition_penalty(config.repetition_penalty));

@@ -52,6 +52,21 @@ class EncoderRepetitionPenalty : public LogitsProcessor {
   float penalty_;
 };
 
+// Vijayakumar et al. 2016, arXiv:1610.02424, with the Hamming distance.
+class DiversityPenalty : public LogitsProcessor {
+ public:
+  explicit DiversityPenalty(double penalty) : penalty_(static_cast<float>(penalty)) {}
+  void apply(std::span<float> scores, const ProcessorContext& context) const override {
+    std::map<std::int64_t, float> times;
+    for (const std::int64_t token : context.others) ++times[token];
+    for (const auto& [token, count] : times)
+      if (token >= 0 && token < static_cast<std::int64_t>(scores.size())) scores[token] -= penalty_ * count;
+  }
+
+ private:
+  float penalty_;
+};
+
 class NoRepeatNGram : public LogitsProcessor {
  public:
   explicit NoRepeatNGram(std::int64_t size) : size_(static_cast<std::size_t>(size)) {}
@@ -140,6 +155,10 @@ Processor repetition_penalty(double penalty) {
 
 Processor encoder_repetition_penalty(double penalty) {
   return std::make_unique<EncoderRepetitionPenalty>(penalty);
+}
+
+Processor diversity_penalty(double penalty) {
+  return std::make_unique<DiversityPenalty>(penalty);
 }
 
 Processor no_repeat_ngram(std::int64_t size) {

@@ -4,6 +4,7 @@
 #include "generation/decoder.h"
 #include "generation/processors.h"
 #include "generation/stop_strings.h"
+#include "generation/token_tree.h"
 
 #include <functional>
 #include <memory>
@@ -80,7 +81,10 @@ class Search {
            (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text()));
   }
   // `stream`: texts of one number have the same luck.
-  void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream) const;
+  void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
+               std::span<const std::int64_t> others = {}) const;
+  // All tokens of a text, with the prompt.
+  std::vector<std::int64_t> text(const TokenTree& tree, TokenTree::Node node) const;
   // The likeliest token or, where the config says so, one that is drawn.
   std::int64_t pick(std::span<const float> scores, std::uint64_t stream) const;
   // rows_[i] continues the old row parents[i] from now on.

@@ -20,6 +20,7 @@ class SequenceBiases : public LogitsProcessor {
     // Of equal sequences the last one counts, in the place of the first: the original keeps them in a dict.
     std::map<Tokens, std::size_t> places;
     for (const SequenceBias& bias : biases) {
+      if (bias.tokens.empty()) continue;
       const auto [place, is_new] = places.try_emplace(bias.tokens, biases_.size());
       if (is_new) biases_.push_back(bias);
       biases_[place->second].bias = bias.bias;
@@ -139,7 +140,7 @@ Processor sequence_bias(const std::vector<SequenceBias>& biases) {
 Processor bad_words(const std::vector<Tokens>& words, const Tokens& ends) {
   std::vector<SequenceBias> biases;
   for (const Tokens& word : words)
-    if (word.size() > 1 || std::ranges::find(ends, word[0]) == ends.end()) biases.push_back({word, kNever});
+    if (word.size() != 1 || std::ranges::find(ends, word[0]) == ends.end()) biases.push_back({word, kNever});
   return std::make_unique<SequenceBiases>(biases);
 }
 

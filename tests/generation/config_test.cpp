@@ -77,7 +77,12 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"top_p", 1.5}}), "top_p"));
   EXPECT_TRUE(contains(error({{"num_return_sequences", 2}}), "num_return_sequences"));
   EXPECT_TRUE(contains(error({{"num_beams", 2}, {"num_return_sequences", 3}}), "num_return_sequences"));
-  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}}), "num_beam_groups: 2 is not supported yet"));
+  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}}), "num_beam_groups: expected a divisor"));
+  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}, {"num_beams", 4}}), "diversity_penalty"));
+  EXPECT_TRUE(contains(error({{"diversity_penalty", 0.5}}), "num_beam_groups above 1"));
+  EXPECT_TRUE(contains(
+      error({{"num_beam_groups", 2}, {"num_beams", 2}, {"diversity_penalty", 1}, {"do_sample", true}}),
+      "not drawn"));
   EXPECT_TRUE(contains(error({{"penalty_alpha", 0.6}}), "not supported yet"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"min_p", 1.1}}), "min_p"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"typical_p", 0}}), "typical_p"));

@@ -71,6 +71,9 @@ constexpr const char* kSample =
 constexpr const char* kBeamSample =
     R"({"max_new_tokens": 13, "do_sample": true, "num_beams": 3, "num_return_sequences": 2, "top_k": 6,
                                     "xtc_probability": 0.5, "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kGroups =
+    R"({"max_new_tokens": 17, "num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 0.7,
+                                    "num_return_sequences": 3, "eos_token_id": [0, 1, 26, 28]})";
 constexpr const char* kLookup = R"({"max_new_tokens": 19, "prompt_lookup_num_tokens": 3})";
 INSTANTIATE_TEST_SUITE_P(
     Generate, Alone,
@@ -78,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpt2-generation", kPenalties}, Case{"gpt2-generation", kSample},
                     Case{"marian-generation", kGreedy}, Case{"marian-generation", kBeams},
                     Case{"marian-generation", kPenalties}, Case{"marian-generation", kSample},
-                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample}, Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup}));
+                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample}, Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup},
+                    Case{"gpt2-generation", kGroups}, Case{"marian-generation", kGroups}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const Model model = load_model("gpt2-generation");
@@ -312,7 +316,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 // What a search leaves behind when it is over.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
-    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup}) {
+    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups}) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};

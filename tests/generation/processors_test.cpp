@@ -13,7 +13,7 @@ using Ids = std::vector<std::int64_t>;
 
 Row process(const GenerationConfig& config, Row scores, Ids tokens, LengthLimits limits = {1, 20, 0},
             Ids source = {}, double chance = 0) {
-  LogitsProcessors(config).apply(scores, {tokens, limits, source, chance});
+  LogitsProcessors(config).apply(scores, {tokens, limits, source, {}, chance});
   return scores;
 }
 
@@ -132,6 +132,15 @@ TEST(Processors, SourceTokensLikelierAndItsNGramsForbidden) {
   config.encoder_no_repeat_ngram_size = 2;
   EXPECT_EQ(process(config, {1, 1, 1, 1}, {2, 0, 1}, {1, 20, 0}, {1, 3, 1, 2, 0, 1}),
             (Row{1, 1, kNever, kNever}));
+}
+
+TEST(Processors, OtherGroupsTokensLessLikely) {
+  GenerationConfig config;
+  config.num_beams = config.num_beam_groups = 2;
+  config.diversity_penalty = 0.5;
+  Row scores = {1, 1, 1};
+  LogitsProcessors(config).apply(scores, {Ids{0}, {1, 20, 0}, {}, Ids{1, 2, 1, -1}, 0});
+  EXPECT_EQ(scores, (Row{1, 0, 0.5}));
 }
 
 TEST(Processors, SequenceBiasAddsUp) {

@@ -26,6 +26,7 @@ from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
 from forward import InputMaker, Original
+from group_beam_search import group_beam_search
 from models import SIZES, Size, make_model
 from stand_in import Spoiled, StandIn
 
@@ -72,9 +73,12 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
     settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
+    own_loop = {"custom_generate": group_beam_search} if settings.get("num_beam_groups", 1) > 1 else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
-        made = model.generate(**inputs, **settings, return_dict_in_generate=True, output_scores=True, use_cache=True)
+        made = model.generate(
+            **inputs, **settings, **own_loop, return_dict_in_generate=True, output_scores=True, use_cache=True
+        )
     outputs = {"sequences": made.sequences}
     if getattr(made, "sequences_scores", None) is not None:
         outputs["sequences_scores"] = made.sequences_scores
@@ -174,6 +178,13 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     yield length | {"prompt_lookup_num_tokens": 4, "no_repeat_ngram_size": 3, "output_scores": True}
     yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
     yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
+    for groups, size in ((2, 1), (2, 2), (3, 2)):
+        settings: Settings = {"num_beams": groups * size, "num_beam_groups": groups}
+        settings |= {"diversity_penalty": pick.uniform(0.2, 2)}
+        settings |= {"early_stopping": pick.choice(EARLY_STOPPING), "length_penalty": pick.choice(LENGTH_PENALTIES)}
+        settings |= {"num_return_sequences": pick.randint(1, groups * size)}
+        yield length | several | settings
+        yield length | several | settings | pick.choice(processors)
     for processor in processors:
         yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
 
