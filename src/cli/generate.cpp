@@ -18,7 +18,7 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file, adapter;
+  std::string model, inputs, outputs, config_file, adapter, assistant;
   std::vector<std::string> prompts;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
@@ -93,6 +93,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
+  app.add_option("--assistant", options.assistant,
+                 "The directory of a smaller model with the same tokens that guesses what comes: the same "
+                 "result, sooner");
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
@@ -211,6 +214,11 @@ int generate(int argc, char** argv) {
       Model::load(ModelDirectory(options.model), Purpose::inference, {}, adapter ? &*adapter : nullptr);
   check_generates(model);
   const GenerationConfig config = make_config(model, options);
+  std::optional<Model> assistant;
+  if (!options.assistant.empty()) {
+    assistant.emplace(Model::load(ModelDirectory(options.assistant), Purpose::inference));
+    options.generation.assistant = &*assistant;
+  }
   if (!options.inputs.empty()) {
     std::optional<TokenizerPair> tokenizers;
     if (!config.stop_strings.empty()) {

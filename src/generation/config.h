@@ -79,6 +79,7 @@ struct GenerationConfig {
   // themselves.
   std::optional<std::int64_t> prompt_lookup_num_tokens;
   std::int64_t max_matching_ngram_size = 2;
+  std::int64_t num_assistant_tokens = 20;  // the same, where a smaller model guesses
 
   // Beam search only. A finished text's score is its log-probability / (new tokens ^ length_penalty).
   double length_penalty = 1;

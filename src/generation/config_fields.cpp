@@ -22,14 +22,10 @@ struct Unsupported {
 };
 
 const std::vector<Unsupported>& unsupported_fields() {
-  static const std::vector<Unsupported> fields = {{"penalty_alpha", 0.0},
-                                                  {"constraints", nullptr},
-                                                  {"force_words_ids", nullptr},
-                                                  {"guidance_scale", 1.0},
-                                                  {"watermarking_config", nullptr},
-                                                  {"token_healing", false},
-                                                  {"dola_layers", nullptr},
-                                                  {"assistant_early_exit", nullptr}};
+  static const std::vector<Unsupported> fields = {
+      {"penalty_alpha", 0.0},   {"constraints", nullptr},         {"force_words_ids", nullptr},
+      {"guidance_scale", 1.0},  {"watermarking_config", nullptr}, {"token_healing", false},
+      {"dola_layers", nullptr}, {"assistant_early_exit", nullptr}};
   return fields;
 }
 
@@ -50,7 +46,6 @@ constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "compile_config",
                                                "disable_compile",
                                                "is_assistant",
-                                               "num_assistant_tokens",
                                                "num_assistant_tokens_schedule",
                                                "assistant_confidence_threshold",
                                                "assistant_lookbehind",
@@ -220,6 +215,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
 
   reader.integer("prompt_lookup_num_tokens", prompt_lookup_num_tokens, 1);
   reader.integer("max_matching_ngram_size", max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
+  reader.integer("num_assistant_tokens", num_assistant_tokens, defaults.num_assistant_tokens, 1);
   reader.integer("num_beam_groups", num_beam_groups, defaults.num_beam_groups, 1);
   reader.number("diversity_penalty", diversity_penalty, defaults.diversity_penalty);
   reader.number("length_penalty", length_penalty, defaults.length_penalty);

@@ -121,7 +121,7 @@ Tensor Decoder::step(std::span<const Feed> feeds) {
   // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
-  Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);  // [T, d]
+  Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);        // [T, d]
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
   return network_->language_model_head(hidden).to(at::kCPU, at::kFloat).contiguous();
 }

@@ -46,6 +46,8 @@ class Decoder {
 
   bool has_encoder() const { return network_->is_encoder_decoder(); }
   std::int64_t start() const { return start_; }
+  // Of a text with its prompt or start token.
+  std::int64_t max_positions() const { return network_->decoder->embeddings->max_positions(); }
   const PagedCache& cache() const { return cache_; }
   // Sources whose keys and values are held, because a text still reads them or because nothing was added
   // since.

@@ -26,10 +26,12 @@ class Generation {
         decoder_(model.network(), start_token(model, config)),
         first_{decoder_.start()},
         embeddings_(model.network()->decoder->embeddings),
-        rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences) +
-                         config.prompt_lookup_num_tokens.value_or(0)),
+        rows_per_prompt_(
+            std::max(config.num_beams, config.num_return_sequences) +
+            (options.assistant ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0))),
         results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
     config.check(embeddings_->spec().vocabulary);
+    if (options.assistant) add_assistant(*options.assistant);
     if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
     for (std::size_t i = 0; i < prompts.size(); ++i) check(i);
     waiting_.resize(prompts.size());
@@ -55,6 +57,25 @@ class Generation {
     return *start;
   }
 
+  void add_assistant(const Model& assistant) {
+    const GenerationConfig& config = settings_.config;
+    if (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens)
+      fail(
+          "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences "
+          "and "
+          "prompt_lookup_num_tokens");
+    check_generates(assistant);
+    const std::int64_t own = embeddings_->spec().vocabulary,
+                       other = assistant.network()->decoder->spec().embeddings.vocabulary;
+    if (own != other || assistant.network()->is_encoder_decoder() != decoder_.has_encoder())
+      fail(
+          "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "
+          "one has {} tokens{}",
+          assistant.config().source(), own, other,
+          assistant.network()->is_encoder_decoder() ? " and an encoder" : "");
+    assistant_.emplace(assistant.network(), decoder_.start());
+  }
+
   // What processors and lengths see as the prompt.
   const std::vector<std::int64_t>& tokens(std::size_t i) const {
     return decoder_.has_encoder() ? first_ : source(i);
@@ -73,6 +94,7 @@ class Generation {
   void check(std::size_t i) const {
     try {
       decoder_.check(prompts_[i]);
+      if (assistant_) assistant_->check(prompts_[i]);
       limits(i);
     } catch (const Error& error) {
       fail("prompt {}: {}", i + 1, error.what());
@@ -127,6 +149,9 @@ class Generation {
       warned_ = true;
     }
     request.sequence = sequence;
+    if (assistant_)
+      request.guesser =
+          std::make_unique<DraftModel>(settings_.config.num_assistant_tokens, *assistant_, prompts_[i]);
     if (options_.on_token)
       request.on_token = [this, i](std::size_t text, std::int64_t token) {
         options_.on_token(i, text, token);
@@ -174,6 +199,7 @@ class Generation {
   const GenerateOptions& options_;
   SearchSettings settings_;
   Decoder decoder_;
+  std::optional<Decoder> assistant_;
   std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
   Embeddings embeddings_;
   std::int64_t rows_per_prompt_;

@@ -1,7 +1,8 @@
-// Diverse beam search (Vijayakumar et al. 2016, arXiv:1610.02424): the beams are searched in groups, one group
-// after the other in each step, and what the groups before have chosen loses diversity_penalty for each time.
-// As transformers 4.57.6 has it (generation/beam_search.py, BeamSearchScorer), whose ranking differs from that
-// of BeamSearch: a finished text is kept without its end, and ends with the first of the end tokens.
+// Diverse beam search (Vijayakumar et al. 2016, arXiv:1610.02424): the beams are searched in groups, one
+// group after the other in each step, and what the groups before have chosen loses diversity_penalty for each
+// time. As transformers 4.57.6 has it (generation/beam_search.py, BeamSearchScorer), whose ranking differs
+// from that of BeamSearch: a finished text is kept without its end, and ends with the first of the end
+// tokens.
 #pragma once
 
 #include "generation/search.h"

@@ -21,7 +21,7 @@ struct ProcessorContext {
   // What the encoder read or, in a decoder that stands alone, the prompt; as in `Prompt::row`.
   std::span<const std::int64_t> source = {};
   std::span<const std::int64_t> others = {};  // what other groups of beams have chosen in this step
-  double chance = 0;  // in [0, 1), for processors that leave something to it
+  double chance = 0;                          // in [0, 1), for processors that leave something to it
 };
 
 // One kind of change. Has no state: the same object serves any number of texts and threads at once.

@@ -7,7 +7,7 @@ namespace attend {
 
 Processor repetition_penalty(double penalty);
 Processor encoder_repetition_penalty(double penalty);  // above 1: tokens of the source are likelier
-Processor diversity_penalty(double penalty);  // for what other groups of beams say at the same place
+Processor diversity_penalty(double penalty);           // for what other groups of beams say at the same place
 Processor no_repeat_ngram(std::int64_t size);
 Processor encoder_no_repeat_ngram(std::int64_t size);  // none of the source's n-grams
 Processor dry(const DryPenalty& settings);

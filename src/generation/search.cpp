@@ -2,8 +2,8 @@
 
 #include "generation/beam_search.h"
 #include "generation/group_beam_search.h"
-#include "generation/prompt_lookup_search.h"
 #include "generation/selection.h"
+#include "generation/speculative_search.h"
 #include "generation/token_search.h"
 
 namespace attend {
@@ -16,8 +16,8 @@ void Search::feed(std::vector<Decoder::Feed>& feeds) const {
   for (const Row& row : rows_) feeds.push_back({row.sequence, {&row.token, 1}});
 }
 
-void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens,
-                     std::uint64_t stream, std::span<const std::int64_t> others) const {
+void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
+                     std::span<const std::int64_t> others) const {
   const SearchSettings& settings = *request_.settings;
   // Another seed than that of the draws, or a processor's luck and the token's would be the same.
   const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
@@ -56,7 +56,10 @@ std::unique_ptr<Search> make_search(Request request) {
   const GenerationConfig& config = request.settings->config;
   if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
-  if (config.prompt_lookup_num_tokens) return std::make_unique<PromptLookupSearch>(std::move(request));
+  if (config.prompt_lookup_num_tokens)
+    request.guesser =
+        std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);
+  if (request.guesser) return std::make_unique<SpeculativeSearch>(std::move(request));
   return std::make_unique<TokenSearch>(std::move(request));
 }
 

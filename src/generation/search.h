@@ -2,6 +2,7 @@
 #pragma once
 
 #include "generation/decoder.h"
+#include "generation/guesser.h"
 #include "generation/processors.h"
 #include "generation/stop_strings.h"
 #include "generation/token_tree.h"
@@ -43,6 +44,7 @@ struct Request {
   Decoder::Sequence sequence = 0;
   std::function<void(std::size_t text, std::int64_t token)> on_token;  // may be empty
   std::span<const std::int64_t> source = {};                           // ProcessorContext::source
+  std::unique_ptr<Guesser> guesser = {};                               // may be null
 };
 
 // In turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the texts that go on;

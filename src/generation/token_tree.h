@@ -18,12 +18,8 @@ class TokenTree {
   }
   std::int64_t token(Node node) const { return entries_[node].token; }
   // From the root to the node.
-  std::vector<std::int64_t> tokens(Node node) const {
-    return path(node, &Entry::token);
-  }
-  std::vector<float> log_probabilities(Node node) const {
-    return path(node, &Entry::log_probability);
-  }
+  std::vector<std::int64_t> tokens(Node node) const { return path(node, &Entry::token); }
+  std::vector<float> log_probabilities(Node node) const { return path(node, &Entry::log_probability); }
 
  private:
   struct Entry {
@@ -33,7 +29,7 @@ class TokenTree {
   };
 
   template <class Value>
-  std::vector<Value> path(Node node, Value Entry::* member) const {
+  std::vector<Value> path(Node node, Value Entry::*member) const {
     std::vector<Value> result;
     for (; node != kRoot; node = entries_[node].parent) result.push_back(entries_[node].*member);
     std::ranges::reverse(result);

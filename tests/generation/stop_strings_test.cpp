@@ -81,8 +81,9 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
         EXPECT_EQ(stopped[i].ids.size(), 15u);
       else
         EXPECT_EQ(place + 2, text.size());
-      if (config.num_beams == 1)  // but for the stop, the text is the same
+      if (config.num_beams == 1) {  // but for the stop, the text is the same
         EXPECT_TRUE(std::ranges::equal(stopped[i].ids, std::span(whole[i].ids).first(stopped[i].ids.size())));
+      }
     }
   }
 }

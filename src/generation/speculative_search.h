@@ -1,7 +1,6 @@
-// One token at a time, but several in one step of the decoder where the text repeats itself: what followed
-// the last tokens when they came before is read along, and stays as far as it is what would have been chosen
-// anyway (Saxena 2023, "prompt lookup decoding"; Leviathan et al. 2022, arXiv:2211.17192). The texts are
-// exactly those of TokenSearch.
+// One token at a time, but several in one step of the decoder where they can be guessed: guesses are read
+// along, and stay as far as they are what would have been chosen anyway (Leviathan et al. 2022,
+// arXiv:2211.17192). The texts are exactly those of TokenSearch.
 #pragma once
 
 #include "generation/search.h"
@@ -10,16 +9,16 @@
 
 namespace attend {
 
-class PromptLookupSearch : public Search {
+class SpeculativeSearch : public Search {
  public:
-  explicit PromptLookupSearch(Request request);
+  explicit SpeculativeSearch(Request request);
   void feed(std::vector<Decoder::Feed>& feeds) const override;
   void choose(float* scores, std::int64_t vocabulary) override;
   void advance(Decoder& decoder) override;
   std::vector<GeneratedSequence> results() const override;
 
  private:
-  std::vector<std::int64_t> look_up() const;
+  std::vector<std::int64_t> guess() const;
 
   std::vector<std::int64_t> text_;  // with the prompt
   std::vector<float> log_probabilities_;

@@ -1,4 +1,4 @@
-#include "generation/prompt_lookup_search.h"
+#include "generation/speculative_search.h"
 
 #include "generation/selection.h"
 
@@ -7,17 +7,17 @@
 
 namespace attend {
 
-PromptLookupSearch::PromptLookupSearch(Request request)
+SpeculativeSearch::SpeculativeSearch(Request request)
     : Search(std::move(request)),
       text_(request_.tokens),
       unread_(request_.first.begin(), request_.first.end()),
       feed_(unread_) {}
 
-void PromptLookupSearch::feed(std::vector<Decoder::Feed>& feeds) const {
+void SpeculativeSearch::feed(std::vector<Decoder::Feed>& feeds) const {
   feeds.push_back({branch_.value_or(rows_.front().sequence), feed_, guesses_.size() + 1});
 }
 
-void PromptLookupSearch::choose(float* scores, std::int64_t vocabulary) {
+void SpeculativeSearch::choose(float* scores, std::int64_t vocabulary) {
   bool goes_on = true;
   for (chosen_ = 0; goes_on; ++chosen_, ++steps_) {
     const std::span<float> row(scores + static_cast<std::int64_t>(chosen_) * vocabulary,
@@ -31,7 +31,7 @@ void PromptLookupSearch::choose(float* scores, std::int64_t vocabulary) {
   }
 }
 
-void PromptLookupSearch::advance(Decoder& decoder) {
+void SpeculativeSearch::advance(Decoder& decoder) {
   const std::span<const std::int64_t> chosen = std::span(text_).last(chosen_);
   if (request_.on_token)
     for (const std::int64_t token : chosen) request_.on_token(0, token);
@@ -53,33 +53,21 @@ void PromptLookupSearch::advance(Decoder& decoder) {
   else
     unread_.insert(unread_.end(), chosen.begin(), chosen.end());
   // Wrong guesses make the texts' own tokens be read again and again: from time to time a step does without.
-  const auto most_unread = static_cast<std::size_t>(2 * *config().prompt_lookup_num_tokens);
-  guesses_ = unread_.size() <= most_unread ? look_up() : std::vector<std::int64_t>();
+  guesses_ = unread_.size() <= 2 * request_.guesser->most() ? guess() : std::vector<std::int64_t>();
   if (!guesses_.empty()) branch_ = decoder.fork(kept);
   feed_ = unread_;
   feed_.insert(feed_.end(), guesses_.begin(), guesses_.end());
 }
 
-// What followed the last tokens, as many of them as possible, where they first came.
-std::vector<std::int64_t> PromptLookupSearch::look_up() const {
+std::vector<std::int64_t> SpeculativeSearch::guess() const {
+  const auto room = static_cast<std::size_t>(request_.most_new - steps_ - 1);
   // Without the padding of a batch, which need not be tokens that a model can read.
-  std::vector<std::int64_t> known(request_.first.begin(), request_.first.end());
-  known.insert(known.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());
-  const std::span<const std::int64_t> text(known);
-  const std::int64_t room = request_.most_new - steps_ - 1;
-  const auto most = static_cast<std::size_t>(std::min(*config().prompt_lookup_num_tokens, room));
-  for (auto size = static_cast<std::size_t>(config().max_matching_ngram_size); size > 0; --size) {
-    if (size >= text.size()) continue;
-    const auto found = std::ranges::search(text.first(text.size() - 1), text.last(size));
-    if (found.empty()) continue;
-    const auto next = static_cast<std::size_t>(found.end() - text.begin());
-    const auto guess = text.subspan(next, std::min(most, text.size() - next));
-    return {guess.begin(), guess.end()};
-  }
-  return {};
+  std::vector<std::int64_t> text(request_.first.begin(), request_.first.end());
+  text.insert(text.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());
+  return request_.guesser->guess(text, std::min(request_.guesser->most(), room));
 }
 
-std::vector<GeneratedSequence> PromptLookupSearch::results() const {
+std::vector<GeneratedSequence> SpeculativeSearch::results() const {
   const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
   return {{{text_.begin() + prompt, text_.end()}, 0, log_probabilities_}};
 }
