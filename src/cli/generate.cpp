@@ -18,7 +18,7 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file, adapter;
+  std::string model, inputs, outputs, config_file, adapter, assistant;
   std::vector<std::string> prompts;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
@@ -51,17 +51,26 @@ void add_fields(CLI::App& app, Json& fields) {
   add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "At most so many tokens");
   add_field<Integer>(app, fields, "--max-length", "max_length", "The same, with the prompt's tokens");
   add_field<Integer>(app, fields, "--min-new-tokens", "min_new_tokens", "At least so many tokens");
+  add_field<std::vector<std::string>>(app, fields, "--stop", "stop_strings",
+                                      "A text ends where it says this; may be given several times")
+      ->allow_extra_args(false);
+  add_field<double>(app, fields, "--max-time", "max_time",
+                    "After so many seconds texts end with their next token");
   app.add_flag_function(
       "--sample,!--no-sample", [&fields](std::int64_t count) { fields["do_sample"] = count > 0; },
-      "Draw tokens; so does any of the next three");
+      "Draw tokens; so does any of the next four");
   add_sampling_field<double>(app, fields, "--temperature", "temperature",
                              "Below 1 favours likely tokens, above 1 unlikely ones");
   add_sampling_field<Integer>(app, fields, "--top-k", "top_k", "Draw among the likeliest k tokens; 0: all");
   add_sampling_field<double>(app, fields, "--top-p", "top_p",
                              "Draw among the likeliest tokens of this probability together");
+  add_sampling_field<double>(app, fields, "--min-p", "min_p",
+                             "Draw among tokens with at least this share of the likeliest one's probability");
   add_field<Integer>(app, fields, "--beams", "num_beams", "Beam search with so many texts at a time");
   add_field<double>(app, fields, "--length-penalty", "length_penalty",
                     "Of a beam search: above 0 favours long texts");
+  add_field<Integer>(app, fields, "--prompt-lookup", "prompt_lookup_num_tokens",
+                     "Guess so many tokens from what the text repeats: the same result, sooner");
   app.add_option_function<std::string>(
          "--early-stopping",
          [&fields](const std::string& value) {
@@ -84,15 +93,26 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
+  app.add_option("--assistant", options.assistant,
+                 "The directory of a smaller model with the same tokens that guesses what comes: the same "
+                 "result, sooner");
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
   app.add_flag("--json", options.json,
                "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
+  app.add_flag_function(
+      "--log-probabilities",
+      [&options](std::int64_t) {
+        options.fields["output_scores"] = true;
+        options.json = true;
+      },
+      "As --json, with the log-probability of every token");
   CLI::Option* inputs = app.add_option(
       "--inputs", options.inputs, "A safetensors file with input_ids, attention_mask, in place of prompts");
   CLI::Option* outputs = app.add_option("--outputs", options.outputs,
-                                        "The safetensors file to write: sequences, sequences_scores");
+                                        "The safetensors file to write: sequences, sequences_scores and with "
+                                        "--log-probabilities transition_scores");
   inputs->needs(outputs);
   outputs->needs(inputs);
 }
@@ -121,6 +141,7 @@ class Texts {
 
   const std::vector<std::vector<std::int64_t>>& ids() const { return ids_; }
   const std::string& prompt(std::size_t i) const { return texts_[i]; }
+  const Tokenizer& target() const { return *tokenizers_.target; }
   // A decoder's text is shown with its prompt.
   std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
   TextStream stream(std::size_t i) const {
@@ -169,6 +190,7 @@ void print_texts(const Model& model, const Texts& texts, const GenerationConfig&
       if (!options.json) print_line(text);
       results.push_back({{"text", text}, {"ids", generated.ids}});
       if (config.num_beams > 1) results.back()["score"] = generated.score;
+      if (config.output_scores) results.back()["log_probabilities"] = generated.log_probabilities;
     }
     if (options.json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
   }
@@ -192,7 +214,17 @@ int generate(int argc, char** argv) {
       Model::load(ModelDirectory(options.model), Purpose::inference, {}, adapter ? &*adapter : nullptr);
   check_generates(model);
   const GenerationConfig config = make_config(model, options);
+  std::optional<Model> assistant;
+  if (!options.assistant.empty()) {
+    assistant.emplace(Model::load(ModelDirectory(options.assistant), Purpose::inference));
+    options.generation.assistant = &*assistant;
+  }
   if (!options.inputs.empty()) {
+    std::optional<TokenizerPair> tokenizers;
+    if (!config.stop_strings.empty()) {
+      tokenizers = TokenizerPair::from_file(options.model);
+      options.generation.tokenizer = tokenizers->target.get();
+    }
     const auto given = read_tensors(options.inputs);
     write_tensors(options.outputs, naming_file(options.inputs, [&] {
                     return run_generate(model, given, config, options.generation);
@@ -200,6 +232,7 @@ int generate(int argc, char** argv) {
     return 0;
   }
   const Texts texts(options, model, config);
+  options.generation.tokenizer = &texts.target();
   if (texts.ids().size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
     stream_text(model, texts, config, options.generation);
   else

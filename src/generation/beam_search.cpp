@@ -15,7 +15,7 @@ constexpr float kOut = -1e9f;  // added to a score, or in its place, where a tex
 BeamSearch::BeamSearch(Request request) : Search(std::move(request)) {
   // All beams begin as the prompt; only the first counts, or all would go the same way.
   for (std::int64_t b = 0; b < config().num_beams; ++b) {
-    running_.push_back({b == 0 ? 0 : kOut, -1, 0});
+    running_.push_back({b == 0 ? 0 : kOut, TokenTree::kRoot, 0});
     finished_.push_back({kOut});
   }
 }
@@ -30,7 +30,7 @@ void BeamSearch::choose(float* scores, std::int64_t vocabulary) {
           std::ranges::all_of(next, &Candidate::ended);
 }
 
-// The best continuations of the running texts: enough that num_beams remain if all others end.
+// Continuations of the running texts, the best or drawn: enough that num_beams remain if all others end.
 std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::int64_t vocabulary) {
   const auto per_beam =
       std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(config().eos_token_id.size()));
@@ -41,22 +41,23 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
   for (const Beam& beam : running_) {
     float* row = scores + static_cast<std::int64_t>(beam.row) * vocabulary;
     const bool is_new = rows.empty() || rows.back() != row;  // in the first step all have the same
-    if (is_new && !request_.settings->processors.empty()) {
-      std::vector<std::int64_t> tokens = request_.tokens;
-      const std::vector<std::int64_t> more = new_tokens(beam.node);
-      tokens.insert(tokens.end(), more.begin(), more.end());
-      process({row, static_cast<std::size_t>(vocabulary)}, tokens);
-    }
+    if (is_new && !request_.settings->processors.empty())
+      process({row, static_cast<std::size_t>(vocabulary)}, text(tree_, beam.node),
+              request_.number * running_.size() + rows.size());
     rows.push_back(row);
     so_far.push_back(beam.score);
   }
+  const std::int64_t count = per_beam * config().num_beams;
+  const Luck luck{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
+  const std::vector<Scored> chosen = config().do_sample
+                                         ? draw_different(rows, so_far, vocabulary, count, luck)
+                                         : top_k(rows, so_far, vocabulary, count);
   std::vector<Candidate> result;
-  for (const auto& [score, place] : top_k(rows, so_far, vocabulary, per_beam * config().num_beams)) {
+  for (const auto& [score, place] : chosen) {
     const Beam& beam = running_[place / vocabulary];
     const std::int64_t token = place % vocabulary;
-    nodes_.push_back({token, beam.node});
-    result.push_back(
-        {score, static_cast<std::int64_t>(nodes_.size()) - 1, beam.row, ends(token, steps_ + 1)});
+    const TokenTree::Node node = tree_.add(token, beam.node, rows[place / vocabulary][token]);
+    result.push_back({score, node, beam.row, ends(token, steps_ + 1, [&] { return text(tree_, node); })});
   }
   return result;
 }
@@ -112,23 +113,19 @@ void BeamSearch::advance(Decoder& decoder) {
   if (!over_)
     for (Beam& beam : running_) {
       parents.push_back(beam.row);
-      tokens.push_back(nodes_[beam.node].token);
+      tokens.push_back(tree_.token(beam.node));
       beam.row = parents.size() - 1;
     }
   follow(decoder, parents, tokens);
 }
 
-std::vector<std::int64_t> BeamSearch::new_tokens(std::int64_t node) const {
-  std::vector<std::int64_t> tokens;
-  for (; node >= 0; node = nodes_[node].parent) tokens.push_back(nodes_[node].token);
-  std::ranges::reverse(tokens);
-  return tokens;
-}
-
 std::vector<GeneratedSequence> BeamSearch::results() const {
   std::vector<GeneratedSequence> results;
-  for (std::int64_t i = 0; i < config().num_return_sequences; ++i)
-    results.push_back({new_tokens(finished_[i].node), finished_[i].score});
+  for (std::int64_t i = 0; i < config().num_return_sequences; ++i) {
+    const Finished& text = finished_[i];
+    results.push_back({tree_.tokens(text.node), text.score});
+    if (config().output_scores) results.back().log_probabilities = tree_.log_probabilities(text.node);
+  }
   return results;
 }
 

@@ -1,9 +1,11 @@
 // Beam search as transformers 4.57.6 has it (generation/utils.py, _beam_search): num_beams running texts and
 // a ranking of num_beams finished ones, step by step with the same float32 arithmetic, so that the results
-// and even what stands in the places that no text took are the same.
+// and even what stands in the places that no text took are the same. Where tokens are drawn, the
+// continuations of the running texts are drawn among all there are, instead of the best being taken.
 #pragma once
 
 #include "generation/search.h"
+#include "generation/token_tree.h"
 
 namespace attend {
 
@@ -15,29 +17,23 @@ class BeamSearch : public Search {
   std::vector<GeneratedSequence> results() const override;
 
  private:
-  // A text is its last token; the tokens before it are found by way of the parents. -1: the prompt alone.
-  struct Node {
-    std::int64_t token;
-    std::int64_t parent;
-  };
   struct Beam {
     float score;
-    std::int64_t node;
+    TokenTree::Node node;
     std::size_t row;  // of the scores that continue it
   };
   struct Candidate {
     float score;
-    std::int64_t node;
+    TokenTree::Node node;
     std::size_t row;
     bool ended;
   };
   struct Finished {
     float score;
-    std::int64_t node = -1;
+    TokenTree::Node node = TokenTree::kRoot;
     bool is_finished = false;
   };
 
-  std::vector<std::int64_t> new_tokens(std::int64_t node) const;
   std::vector<Candidate> candidates(float* scores, std::int64_t vocabulary);
   void rank(const std::vector<Candidate>& candidates, float length);
   void continue_best(const std::vector<Candidate>& candidates);
@@ -45,7 +41,7 @@ class BeamSearch : public Search {
   bool all_finished() const;
   float penalty(std::int64_t new_tokens) const;
 
-  std::vector<Node> nodes_;
+  TokenTree tree_;
   std::vector<Beam> running_;       // num_beams, best first
   std::vector<Finished> finished_;  // num_beams, best first
   bool improvable_ = true;          // once it is not, it stays so

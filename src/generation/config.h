@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,37 @@ struct LengthLimits {
   std::int64_t prompt = 0, most = 0, least = 0;
 };
 
+// Added to the score of the last of `tokens` where the others stand in front of it.
+struct SequenceBias {
+  std::vector<std::int64_t> tokens;
+  double bias = 0;
+};
+
+// `start` tokens after the prompt the score of an end begins to grow, by `factor` to the power of the tokens
+// since.
+struct ExponentialDecay {
+  std::int64_t start = 0;
+  double factor = 1;
+};
+
+// llama.cpp's "don't repeat yourself": a token that would go on with a repetition of n tokens, n >=
+// allowed_length, loses multiplier * base ^ (n - allowed_length).
+struct DryPenalty {
+  double multiplier = 0;  // 0: none of all this
+  double base = 1.75;
+  std::int64_t allowed_length = 2;
+  std::int64_t range = -1;                         // so many tokens back; -1: all
+  std::vector<std::int64_t> sequence_breaker_ids;  // a repetition does not reach over one of these
+};
+
 struct GenerationConfig {
   // Lengths in tokens. max_length and min_length count the prompt, max_new_tokens and min_new_tokens do not
   // and win over them. With no maximum at all: 20 new tokens.
   std::optional<std::int64_t> max_length, max_new_tokens;
   std::int64_t min_length = 0;
   std::optional<std::int64_t> min_new_tokens;
+  std::vector<std::string> stop_strings;  // a text ends with the token that completes one of them
+  std::optional<double> max_time;         // in seconds: after them every text ends with its next token
 
   bool do_sample = false;                 // draw tokens; otherwise take the likeliest
   std::int64_t num_beams = 1;             // texts kept at a time; 1: no beam search
@@ -39,17 +63,48 @@ struct GenerationConfig {
   double temperature = 1;   // logits are divided by it
   std::int64_t top_k = 50;  // only the likeliest k tokens may be drawn; 0: all
   double top_p = 1;  // only the likeliest tokens that together have probability top_p (Holtzman et al. 2019)
+  std::optional<double> min_p;  // only tokens with this share of the likeliest one's probability
+  double typical_p = 1;         // only the most typical tokens that together have this probability
+  double epsilon_cutoff = 0;    // only tokens of at least this probability
+  double eta_cutoff = 0;        // the same, and less where the distribution is flat
+  // Fields that transformers has not but llama.cpp has. With a range above 0 the temperature lies between
+  // temperature - range (one token is certain) and temperature + range (all are equally likely), by
+  // (entropy / its maximum) ^ exponent. XTC: with xtc_probability, of the tokens at or above xtc_threshold
+  // only the least likely may be drawn.
+  double dynatemp_range = 0, dynatemp_exponent = 1;
+  double xtc_probability = 0, xtc_threshold = 0.1;
+
+  // So many tokens are guessed at a time, by what followed the last max_matching_ngram_size tokens (or fewer)
+  // before; not in a beam search. The texts are the same as without, and come faster where they repeat
+  // themselves.
+  std::optional<std::int64_t> prompt_lookup_num_tokens;
+  std::int64_t max_matching_ngram_size = 2;
+  std::int64_t num_assistant_tokens = 20;  // the same, where a smaller model guesses
 
   // Beam search only. A finished text's score is its log-probability / (new tokens ^ length_penalty).
   double length_penalty = 1;
   EarlyStopping early_stopping = EarlyStopping::no;
+  // Above 1: so many groups of beams, each of which loses diversity_penalty for a token each time a group
+  // before it has chosen that token in the same step.
+  std::int64_t num_beam_groups = 1;
+  double diversity_penalty = 0;
 
   // Of tokens that have occurred: the logit is divided by it if positive, else multiplied (Keskar et al.
   // 2019).
   double repetition_penalty = 1;
-  std::int64_t no_repeat_ngram_size = 0;                 // no n-gram of this size comes twice; 0: any may
+  double encoder_repetition_penalty = 1;  // the inverse, of the tokens of the source (or the prompt)
+  DryPenalty dry;                         // dry_multiplier, dry_base and so on; as the others of llama.cpp
+  std::int64_t no_repeat_ngram_size = 0;  // no n-gram of this size comes twice; 0: any may
+  std::int64_t encoder_no_repeat_ngram_size = 0;         // no n-gram of the source (or the prompt) comes
   std::vector<std::vector<std::int64_t>> bad_words_ids;  // sequences that must not come
-  bool renormalize_logits = false;  // make logits log-probabilities again after all the above
+  std::vector<SequenceBias> sequence_bias;               // of single tokens: a logit bias
+  std::vector<std::int64_t> suppress_tokens;             // that never come
+  std::vector<std::int64_t> begin_suppress_tokens;       // that do not come first
+  std::optional<ExponentialDecay> exponential_decay_length_penalty;
+  bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
+  bool renormalize_logits = false;     // make logits log-probabilities again after all the above
+
+  bool output_scores = false;  // also give the log-probability of every token
 
   // Special tokens.
   std::vector<std::int64_t> eos_token_id;  // each of them ends a text
@@ -57,9 +112,6 @@ struct GenerationConfig {
   std::optional<std::int64_t> decoder_start_token_id;  // what a decoder with an encoder begins with; else bos
   std::optional<std::int64_t> forced_bos_token_id;     // the second token, whatever the logits say
   std::vector<std::int64_t> forced_eos_token_id;       // the last possible token
-
-  // Fields that were set, change what is drawn, and are not supported yet: an Error only when sampling.
-  std::set<std::string> unsupported_for_sampling;
 
   // The defaults of a model: its generation_config.json or, in its place, the fields of its config.json.
   static GenerationConfig of(const Model& model);
@@ -78,6 +130,11 @@ struct GenerationConfig {
   // Error if the prompt leaves no room.
   LengthLimits lengths(std::int64_t prompt, std::int64_t max_positions) const;
   bool is_eos(std::int64_t token) const;
+
+ private:
+  void check_sampling() const;
+  void check_groups() const;
+  std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns
 };
 
 }  // namespace attend

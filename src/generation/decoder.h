@@ -35,14 +35,17 @@ class Decoder {
   struct Feed {
     Sequence sequence;
     std::span<const std::int64_t> tokens;
+    std::size_t scored = 1;  // how many of them, the last ones, get scores of what follows
   };
-  // The scores of the token that follows: [feeds, V], float32 on the CPU.
+  // These scores, feed by feed: [rows, V], float32 on the CPU.
   virtual Tensor step(std::span<const Feed> feeds) = 0;
 
   // How many tokens the model has places for behind `first` ones; the last of a text is never read.
   virtual std::int64_t room(std::int64_t first) const = 0;
   virtual bool has_encoder() const { return false; }
   virtual std::int64_t start() const { return 0; }
+  // May feeds have more than one token scored?
+  virtual bool scores_several() const { return true; }
   // Does it read the padding of a prompt's row too, as the original does?
   virtual bool reads_padding() const { return false; }
 };

@@ -1,10 +1,12 @@
 #include "generation/generate.h"
 
 #include "base/log.h"
+#include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
 #include "nn/parallel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 namespace attend {
@@ -21,14 +23,22 @@ class Generation {
              const GenerateOptions& options)
       : prompts_(prompts),
         options_(options),
-        settings_{config, LogitsProcessors(config), options.seed},
+        settings_{config, LogitsProcessors(config), options.seed,
+                  StopStrings(config.stop_strings, options.tokenizer)},
         decoder_(make_decoder(model.network(), start_token(model, config))),
         first_{decoder_->start()},
         embeddings_(
             (model.network()->decoder ? model.network()->decoder : model.network()->encoder)->embeddings),
-        rows_per_prompt_(std::max(config.num_beams, config.num_return_sequences)),
+        rows_per_prompt_(
+            std::max(config.num_beams, config.num_return_sequences) +
+            (options.assistant ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0))),
         results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
     config.check(embeddings_->spec().vocabulary);
+    if ((options.assistant || config.prompt_lookup_num_tokens) && !decoder_->scores_several())
+      fail(
+          "{} reads its text again at every step: expected neither an assistant nor prompt_lookup_num_tokens",
+          model.architecture());
+    if (options.assistant) add_assistant(*options.assistant);
     if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
     for (std::size_t i = 0; i < prompts.size(); ++i) check(i);
     waiting_.resize(prompts.size());
@@ -54,9 +64,35 @@ class Generation {
     return *start;
   }
 
+  void add_assistant(const Model& assistant) {
+    const GenerationConfig& config = settings_.config;
+    if (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens)
+      fail(
+          "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences "
+          "and "
+          "prompt_lookup_num_tokens");
+    check_generates(assistant);
+    if (rereads(assistant.network()))
+      fail("{}: {} reads its text again at every step, too slow for an assistant",
+           assistant.config().source(), assistant.architecture());
+    const std::int64_t own = embeddings_->spec().vocabulary,
+                       other = assistant.network()->decoder->spec().embeddings.vocabulary;
+    if (own != other || assistant.network()->is_encoder_decoder() != decoder_->has_encoder())
+      fail(
+          "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "
+          "one has {} tokens{}",
+          assistant.config().source(), own, other,
+          assistant.network()->is_encoder_decoder() ? " and an encoder" : "");
+    assistant_ = std::make_unique<PagedDecoder>(assistant.network(), decoder_->start());
+  }
+
   // What processors and lengths see as the prompt.
   const std::vector<std::int64_t>& tokens(std::size_t i) const {
-    if (decoder_->has_encoder()) return first_;
+    return decoder_->has_encoder() ? first_ : source(i);
+  }
+
+  // What processors see as the source.
+  const std::vector<std::int64_t>& source(std::size_t i) const {
     return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
   }
 
@@ -68,6 +104,7 @@ class Generation {
   void check(std::size_t i) const {
     try {
       decoder_->check(prompts_[i]);
+      if (assistant_) assistant_->check(prompts_[i]);
       limits(i);
     } catch (const Error& error) {
       fail("prompt {}: {}", i + 1, error.what());
@@ -109,6 +146,7 @@ class Generation {
     request.settings = &settings_;
     request.number = i;
     request.tokens = tokens(i);
+    request.source = source(i);
     request.first = decoder_->has_encoder()     ? first_
                     : decoder_->reads_padding() ? tokens(i)
                                                 : prompts_[i].ids;
@@ -121,6 +159,9 @@ class Generation {
       warned_ = true;
     }
     request.sequence = sequence;
+    if (assistant_)
+      request.guesser =
+          std::make_unique<DraftModel>(settings_.config.num_assistant_tokens, *assistant_, prompts_[i]);
     if (options_.on_token)
       request.on_token = [this, i](std::size_t text, std::int64_t token) {
         options_.on_token(i, text, token);
@@ -130,13 +171,18 @@ class Generation {
 
   void step() {
     std::vector<Decoder::Feed> feeds;
-    std::vector<std::int64_t> first_rows;
+    std::vector<std::int64_t> first_rows;  // of scores
+    std::int64_t rows = 0;
     for (const auto& search : searches_) {
-      first_rows.push_back(static_cast<std::int64_t>(feeds.size()));
+      first_rows.push_back(rows);
+      const std::size_t before = feeds.size();
       search->feed(feeds);
+      for (std::size_t i = before; i < feeds.size(); ++i) rows += static_cast<std::int64_t>(feeds[i].scored);
     }
     Tensor scores = decoder_->step(feeds);  // [rows, V]
     if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+    settings_.out_of_time = settings_.config.max_time && elapsed.count() > *settings_.config.max_time;
     const std::int64_t vocabulary = scores.size(1);
     float* data = scores.data_ptr<float>();
     parallel_ranges(static_cast<std::int64_t>(searches_.size()), rows_per_prompt_ * vocabulary,
@@ -163,6 +209,7 @@ class Generation {
   const GenerateOptions& options_;
   SearchSettings settings_;
   std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<PagedDecoder> assistant_;
   std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
   Embeddings embeddings_;
   std::int64_t rows_per_prompt_;
@@ -170,6 +217,7 @@ class Generation {
   std::vector<std::unique_ptr<Search>> searches_;
   std::vector<GeneratedSequence> results_;
   bool warned_ = false;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

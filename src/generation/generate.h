@@ -10,6 +10,10 @@ struct GenerateOptions {
   std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts, whatever the batch
   // How many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
   std::int64_t batch_tokens = 4096;
+  const Tokenizer* tokenizer = nullptr;  // of the texts that come out; needed for stop_strings
+  // A smaller model with the same vocabulary, whose guesses are tested several at a time: the same texts,
+  // sooner. For one text per prompt, and without prompt_lookup_num_tokens.
+  const Model* assistant = nullptr;
   // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text.
   std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.

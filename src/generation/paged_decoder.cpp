@@ -100,7 +100,7 @@ void PagedDecoder::release(Sequence sequence) {
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
-  std::vector<std::int64_t> lengths, ids, positions;
+  std::vector<std::int64_t> lengths, ids, positions, scored;
   CacheUse use{&cache_, {}};
   memory_.source.clear();
   for (const Feed& feed : feeds) {
@@ -111,6 +111,7 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
       ids.push_back(feed.tokens[i]);
       positions.push_back(first + i);
     }
+    for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
     cache_.extend(feed.sequence, count);
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) memory_.source.push_back(source_of_[feed.sequence]);
@@ -120,9 +121,8 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
   // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
-  Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);  // [T, d]
-  if (batch.offsets.longest() > 1)
-    hidden = hidden.index_select(0, batch.offsets.last_rows().to(device));  // [feeds, d]
+  Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);        // [T, d]
+  if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
   return network_->language_model_head(hidden).to(at::kCPU, at::kFloat).contiguous();
 }
 

@@ -1,9 +1,11 @@
 // Logits processors: what changes the scores of the next token before one is chosen. The arithmetic (float32,
 // the order of operations, what happens at equal scores) is that of transformers 4.57.6,
-// generation/logits_process.py.
+// generation/logits_process.py. By theme: repetition_processors.h, token_processors.h,
+// temperature_processors.h, truncation_processors.h.
 #pragma once
 
 #include "generation/config.h"
+#include "generation/selection.h"
 #include "nn/torch.h"
 
 #include <memory>
@@ -16,6 +18,10 @@ namespace attend {
 struct ProcessorContext {
   std::span<const std::int64_t> tokens;  // the prompt and what has come since; never empty
   LengthLimits limits;
+  // What the encoder read or, in a decoder that stands alone, the prompt; as in `Prompt::row`.
+  std::span<const std::int64_t> source = {};
+  std::span<const std::int64_t> others = {};  // what other groups of beams have chosen in this step
+  double chance = 0;                          // in [0, 1), for processors that leave something to it
 };
 
 // One kind of change. Has no state: the same object serves any number of texts and threads at once.
@@ -25,6 +31,16 @@ class LogitsProcessor {
   // scores [V] of the token after context.tokens.
   virtual void apply(std::span<float> scores, const ProcessorContext& context) const = 0;
 };
+
+using Processor = std::unique_ptr<const LogitsProcessor>;
+
+// The same numbers as a tensor [V], for torch's own arithmetic.
+Tensor tensor_of(std::span<float> scores);
+
+// Token ids may come from anywhere: those outside the vocabulary have no score.
+inline void forbid(std::span<float> scores, std::int64_t token) {
+  if (token >= 0 && token < static_cast<std::int64_t>(scores.size())) scores[token] = kNever;
+}
 
 class LogitsProcessors {
  public:
@@ -38,7 +54,7 @@ class LogitsProcessors {
   }
 
  private:
-  std::vector<std::unique_ptr<const LogitsProcessor>> processors_;
+  std::vector<Processor> processors_;
 };
 
 }  // namespace attend

@@ -17,6 +17,7 @@ class RereadingDecoder : public Decoder {
   void release(Sequence sequence) override;
   Tensor step(std::span<const Feed> feeds) override;
   std::int64_t room(std::int64_t first) const override;
+  bool scores_several() const override { return false; }
   bool reads_padding() const override { return true; }
 
  private:

@@ -1,6 +1,9 @@
 #include "generation/search.h"
 
 #include "generation/beam_search.h"
+#include "generation/group_beam_search.h"
+#include "generation/selection.h"
+#include "generation/speculative_search.h"
 #include "generation/token_search.h"
 
 namespace attend {
@@ -11,6 +14,26 @@ void Search::feed(std::vector<Decoder::Feed>& feeds) const {
     return;
   }
   for (const Row& row : rows_) feeds.push_back({row.sequence, {&row.token, 1}});
+}
+
+void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
+                     std::span<const std::int64_t> others) const {
+  const SearchSettings& settings = *request_.settings;
+  // Another seed than that of the draws, or a processor's luck and the token's would be the same.
+  const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
+  settings.processors.apply(scores, {tokens, request_.limits, request_.source, others, chance});
+}
+
+std::vector<std::int64_t> Search::text(const TokenTree& tree, TokenTree::Node node) const {
+  std::vector<std::int64_t> tokens = request_.tokens;
+  const std::vector<std::int64_t> more = tree.tokens(node);
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return tokens;
+}
+
+std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) const {
+  if (!config().do_sample) return arg_max(scores);
+  return draw(scores, random_fraction(request_.settings->seed, stream, static_cast<std::uint64_t>(steps_)));
 }
 
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
@@ -30,7 +53,13 @@ void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
 }
 
 std::unique_ptr<Search> make_search(Request request) {
-  if (request.settings->config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  const GenerationConfig& config = request.settings->config;
+  if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
+  if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  if (config.prompt_lookup_num_tokens)
+    request.guesser =
+        std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);
+  if (request.guesser) return std::make_unique<SpeculativeSearch>(std::move(request));
   return std::make_unique<TokenSearch>(std::move(request));
 }
 

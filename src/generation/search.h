@@ -2,7 +2,10 @@
 #pragma once
 
 #include "generation/decoder.h"
+#include "generation/guesser.h"
 #include "generation/processors.h"
+#include "generation/stop_strings.h"
+#include "generation/token_tree.h"
 
 #include <functional>
 #include <memory>
@@ -16,6 +19,9 @@ struct GeneratedSequence {
   // Of a beam search: the log-probability divided by length ^ length_penalty. -1e9 for a place in the ranking
   // that no finished text took; `ids` are then what the original returns there, perhaps none.
   float score = 0;
+  // One per token of `ids`, if the config's output_scores asks for them: after the processors; of a beam
+  // search not normalized again, so that their sum is the score before the division.
+  std::vector<float> log_probabilities = {};
 };
 
 // What the searches of one call share.
@@ -23,6 +29,8 @@ struct SearchSettings {
   GenerationConfig config;
   LogitsProcessors processors;
   std::uint64_t seed = 0;
+  StopStrings stop_strings = {};
+  bool out_of_time = false;  // every text ends with its next token
 };
 
 // What one search begins with.
@@ -35,6 +43,8 @@ struct Request {
   std::int64_t most_new = 0;  // after so many tokens a text ends, whatever the last one is
   Decoder::Sequence sequence = 0;
   std::function<void(std::size_t text, std::int64_t token)> on_token;  // may be empty
+  std::span<const std::int64_t> source = {};                           // ProcessorContext::source
+  std::unique_ptr<Guesser> guesser = {};                               // may be null
 };
 
 // In turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the texts that go on;
@@ -45,7 +55,7 @@ class Search {
   virtual ~Search() = default;
 
   // Appends one feed per row. They point into this object until advance().
-  void feed(std::vector<Decoder::Feed>& feeds) const;
+  virtual void feed(std::vector<Decoder::Feed>& feeds) const;
   // scores [rows, V] of the next tokens, which may be changed: logits, or log-probabilities for a beam
   // search. Touches nothing but this object, so that many requests can choose at a time.
   virtual void choose(float* scores, std::int64_t vocabulary) = 0;
@@ -64,13 +74,21 @@ class Search {
   };
   const GenerationConfig& config() const { return request_.settings->config; }
   bool is_first() const { return steps_ == 0; }
-  // Are so many new tokens the most there may be, or is this the end token?
-  bool ends(std::int64_t token, std::int64_t new_tokens) const {
-    return new_tokens >= request_.most_new || config().is_eos(token);
+  // Is a text of so many new tokens, of which this is the last, at its end? `text` makes all its tokens, with
+  // the prompt; that is asked for only if it matters.
+  template <class MakeText>
+  bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
+    const SearchSettings& settings = *request_.settings;
+    return new_tokens >= request_.most_new || config().is_eos(token) || settings.out_of_time ||
+           (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text()));
   }
-  void process(std::span<float> scores, std::span<const std::int64_t> tokens) const {
-    request_.settings->processors.apply(scores, {tokens, request_.limits});
-  }
+  // `stream`: texts of one number have the same luck.
+  void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
+               std::span<const std::int64_t> others = {}) const;
+  // All tokens of a text, with the prompt.
+  std::vector<std::int64_t> text(const TokenTree& tree, TokenTree::Node node) const;
+  // The likeliest token or, where the config says so, one that is drawn.
+  std::int64_t pick(std::span<const float> scores, std::uint64_t stream) const;
   // rows_[i] continues the old row parents[i] from now on.
   void follow(Decoder& decoder, std::span<const std::size_t> parents, std::span<const std::int64_t> tokens);
 
@@ -79,7 +97,7 @@ class Search {
   std::int64_t steps_ = 0;  // that have been chosen
 };
 
-// Greedy, or sampling where the config says so.
+// What the config asks for.
 std::unique_ptr<Search> make_search(Request request);
 
 }  // namespace attend

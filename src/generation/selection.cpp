@@ -4,13 +4,13 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 namespace attend {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kLanes = 32;
 
 [[noreturn]] void fail_not_a_number() {
@@ -95,6 +95,46 @@ std::int64_t draw(std::span<const float> scores, double fraction) {
   const auto chosen =
       std::ranges::upper_bound(sums, fraction * sum, {}, [](const auto& s) { return s.second; });
   return chosen == sums.end() ? sums.back().first : chosen->first;
+}
+
+float log_probability(std::span<const float> scores, std::int64_t token) {
+  const float largest = std::ranges::max(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest);
+  return static_cast<float>(static_cast<double>(scores[token]) - largest - std::log(sum));
+}
+
+// Drawing one after the other is the same as taking the k best after noise that is Gumbel distributed was
+// added to each (Vieira 2014; Kool et al. 2019, arXiv:1903.06059).
+std::vector<Scored> draw_different(std::span<const float* const> rows, std::span<const float> offsets,
+                                   std::int64_t vocabulary, std::int64_t k, const Luck& luck) {
+  struct Place {
+    double key;
+    float score;
+    std::int64_t number;
+  };
+  const auto seed = std::bit_cast<std::uint64_t>(random_fraction(luck.seed, luck.sequence, luck.step));
+  std::vector<Place> places;
+  places.reserve(rows.size() * static_cast<std::size_t>(vocabulary));
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::int64_t token = 0; token < vocabulary; ++token) {
+      const float score = rows[row][token] + offsets[row];
+      if (std::isnan(score)) fail_not_a_number();
+      double key = score;
+      if (score != kNever) {
+        const double fraction = random_fraction(seed, row, static_cast<std::uint64_t>(token)) + 0x1p-54;
+        key -= std::log(-std::log(fraction));
+      }
+      places.push_back({key, score, static_cast<std::int64_t>(row) * vocabulary + token});
+    }
+  const auto earlier = [](const Place& a, const Place& b) {
+    return a.key != b.key ? a.key > b.key : a.number < b.number;
+  };
+  const auto end = places.begin() + std::min<std::ptrdiff_t>(k, std::ssize(places));
+  std::partial_sort(places.begin(), end, places.end(), earlier);
+  std::vector<Scored> drawn;
+  for (auto place = places.begin(); place != end; ++place) drawn.emplace_back(place->score, place->number);
+  return drawn;
 }
 
 std::vector<Scored> top_k(std::span<const float> scores, std::int64_t k) {

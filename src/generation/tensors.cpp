@@ -50,11 +50,8 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
   std::vector<Prompt> prompts;
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
-    Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, {}};
-    if (has_encoder)
-      prompt.positions = numbers(columns);
-    else
-      prompt.row = numbers(ids[b]);
+    Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
+    if (has_encoder) prompt.positions = numbers(columns);
     prompts.push_back(std::move(prompt));
   }
   const std::vector<GeneratedSequence> texts = generate(model, prompts, config, options);
@@ -71,12 +68,15 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
   const Tensor after =
       at::full({before.size(0), static_cast<std::int64_t>(longest)}, config.padding(), at::kLong);
   const Tensor scores = at::empty({before.size(0)}, at::kFloat);
+  const Tensor transitions = at::zeros(after.sizes(), at::kFloat);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::ranges::copy(texts[i].ids, after.data_ptr<std::int64_t>() + i * longest);
+    std::ranges::copy(texts[i].log_probabilities, transitions.data_ptr<float>() + i * longest);
     scores.data_ptr<float>()[i] = texts[i].score;
   }
   std::map<std::string, Tensor> outputs = {{"sequences", at::cat({before, after}, 1)}};
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;
+  if (config.output_scores) outputs["transition_scores"] = transitions;
   return outputs;
 }
 

@@ -9,6 +9,7 @@ namespace attend {
 TokenSearch::TokenSearch(Request request)
     : Search(std::move(request)),
       texts_(static_cast<std::size_t>(config().num_return_sequences), request_.tokens),
+      log_probabilities_(texts_.size()),
       live_(texts_.size()) {
   std::iota(live_.begin(), live_.end(), 0);
 }
@@ -19,11 +20,10 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     const std::size_t row = is_first() ? 0 : i;  // all texts of a request begin with the same scores
     const std::span<float> mine(scores + static_cast<std::int64_t>(row) * vocabulary,
                                 static_cast<std::size_t>(vocabulary));
-    if (row == i) process(mine, text);
     const std::uint64_t stream = request_.number * texts_.size() + live_[i];
-    text.push_back(config().do_sample ? draw(mine, random_fraction(request_.settings->seed, stream,
-                                                                   static_cast<std::uint64_t>(steps_)))
-                                      : arg_max(mine));
+    if (row == i) process(mine, text, stream);
+    text.push_back(pick(mine, stream));
+    if (config().output_scores) log_probabilities_[live_[i]].push_back(log_probability(mine, text.back()));
   }
 }
 
@@ -31,9 +31,10 @@ void TokenSearch::advance(Decoder& decoder) {
   std::vector<std::size_t> parents, live;
   std::vector<std::int64_t> tokens;
   for (std::size_t i = 0; i < live_.size(); ++i) {
-    const std::int64_t token = texts_[live_[i]].back();
+    const std::vector<std::int64_t>& text = texts_[live_[i]];
+    const std::int64_t token = text.back();
     if (request_.on_token) request_.on_token(live_[i], token);
-    if (ends(token, steps_ + 1)) continue;
+    if (ends(token, steps_ + 1, [&] { return std::span(text); })) continue;
     parents.push_back(is_first() ? 0 : i);
     tokens.push_back(token);
     live.push_back(live_[i]);
@@ -45,8 +46,9 @@ void TokenSearch::advance(Decoder& decoder) {
 
 std::vector<GeneratedSequence> TokenSearch::results() const {
   std::vector<GeneratedSequence> results;
-  for (const auto& text : texts_)
-    results.push_back({{text.begin() + static_cast<std::ptrdiff_t>(request_.tokens.size()), text.end()}});
+  const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i)
+    results.push_back({{texts_[i].begin() + prompt, texts_[i].end()}, 0, log_probabilities_[i]});
   return results;
 }
 

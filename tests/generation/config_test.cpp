@@ -77,13 +77,27 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"top_p", 1.5}}), "top_p"));
   EXPECT_TRUE(contains(error({{"num_return_sequences", 2}}), "num_return_sequences"));
   EXPECT_TRUE(contains(error({{"num_beams", 2}, {"num_return_sequences", 3}}), "num_return_sequences"));
-  EXPECT_TRUE(contains(error({{"num_beams", 2}, {"do_sample", true}}), "not supported yet"));
-  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}}), "num_beam_groups: 2 is not supported yet"));
+  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}}), "num_beam_groups: expected a divisor"));
+  EXPECT_TRUE(contains(error({{"num_beam_groups", 2}, {"num_beams", 4}}), "diversity_penalty"));
+  EXPECT_TRUE(contains(error({{"diversity_penalty", 0.5}}), "num_beam_groups above 1"));
+  EXPECT_TRUE(contains(
+      error({{"num_beam_groups", 2}, {"num_beams", 2}, {"diversity_penalty", 1}, {"do_sample", true}}),
+      "not drawn"));
   EXPECT_TRUE(contains(error({{"penalty_alpha", 0.6}}), "not supported yet"));
-  EXPECT_TRUE(contains(error({{"do_sample", true}, {"min_p", 0.1}}), "min_p is not supported yet"));
+  EXPECT_TRUE(contains(error({{"do_sample", true}, {"min_p", 1.1}}), "min_p"));
+  EXPECT_TRUE(contains(error({{"do_sample", true}, {"typical_p", 0}}), "typical_p"));
+  EXPECT_TRUE(contains(error({{"do_sample", true}, {"eta_cutoff", -0.5}}), "eta_cutoff"));
+  EXPECT_TRUE(contains(error({{"sequence_bias", {{1, 2.0}}}}), "sequence_bias: expected a list of pairs"));
+  EXPECT_TRUE(contains(error({{"sequence_bias", Json::parse("[[[100], 2]]")}}), "outside"));
+  EXPECT_TRUE(contains(error({{"exponential_decay_length_penalty", {3, -1}}}), "above 0 ([10, 1.05])"));
+  EXPECT_TRUE(contains(error({{"exponential_decay_length_penalty", {3, 1.5}}}), "no eos_token_id"));
+  EXPECT_TRUE(contains(error({{"encoder_repetition_penalty", 0}}), "encoder_repetition_penalty"));
+  EXPECT_TRUE(contains(error({{"prompt_lookup_num_tokens", 3}, {"num_beams", 2}}), "one text per prompt"));
+  EXPECT_TRUE(contains(error({{"dry_multiplier", -1}}), "dry_multiplier"));
+  EXPECT_TRUE(contains(error({{"guidance_scale", 2}}), "guidance_scale: 2 is not supported yet"));
   EXPECT_TRUE(contains(error({{"forced_bos_token_id", 100}}), "forced_bos_token_id"));
   EXPECT_TRUE(contains(error({{"temprature", 1}}), "temprature"));
-  read({{"min_p", 0.1}});  // without effect unless sampling
+  read({{"min_p", 1.1}});  // without effect unless sampling
   read({{"penalty_alpha", 0}, {"num_beam_groups", 1}, {"use_cache", true}, {"constraints", nullptr}});
   read({{"temprature", 1}}, false);
 }

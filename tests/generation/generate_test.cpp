@@ -6,6 +6,10 @@
 #include "generation/tensors.h"
 #include "temporary_directory.h"
 
+#include <cmath>
+#include <numeric>
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -65,13 +69,22 @@ constexpr const char* kPenalties =
 constexpr const char* kSample =
     R"({"max_new_tokens": 12, "do_sample": true, "num_return_sequences": 3, "temperature": 1.5, "top_p": 0.9,
                                     "eos_token_id": [0, 1, 26, 28]})";
-INSTANTIATE_TEST_SUITE_P(Generate, Alone,
-                         testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
-                                         Case{"gpt2-generation", kPenalties},
-                                         Case{"gpt2-generation", kSample}, Case{"marian-generation", kGreedy},
-                                         Case{"marian-generation", kBeams},
-                                         Case{"marian-generation", kPenalties},
-                                         Case{"marian-generation", kSample}));
+constexpr const char* kBeamSample =
+    R"({"max_new_tokens": 13, "do_sample": true, "num_beams": 3, "num_return_sequences": 2, "top_k": 6,
+                                    "xtc_probability": 0.5, "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kGroups =
+    R"({"max_new_tokens": 17, "num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 0.7,
+                                    "num_return_sequences": 3, "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kLookup = R"({"max_new_tokens": 19, "prompt_lookup_num_tokens": 3})";
+INSTANTIATE_TEST_SUITE_P(
+    Generate, Alone,
+    testing::Values(Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
+                    Case{"gpt2-generation", kPenalties}, Case{"gpt2-generation", kSample},
+                    Case{"marian-generation", kGreedy}, Case{"marian-generation", kBeams},
+                    Case{"marian-generation", kPenalties}, Case{"marian-generation", kSample},
+                    Case{"gpt2-generation", kBeamSample}, Case{"marian-generation", kBeamSample},
+                    Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup},
+                    Case{"gpt2-generation", kGroups}, Case{"marian-generation", kGroups}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const Model model = load_model("gpt2-generation");
@@ -87,6 +100,109 @@ TEST(Generate, SeedDecidesWhatIsDrawn) {
   EXPECT_EQ(ids(1), ids(1));
   EXPECT_NE(ids(1), ids(2));
   EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts of one prompt
+}
+
+TEST(Generate, LogProbabilityOfEveryToken) {
+  const Model model = load_model("gpt2-generation");
+  const auto prompts = make_prompts(4);
+  const auto greedy =
+      generate(model, prompts, config_of(model, {{"max_new_tokens", 9}, {"output_scores", true}}));
+  const c10::InferenceMode inference;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
+    PagedDecoder decoder(model.network(), 0);
+    const std::vector<Prompt> one = {{prompts[i], {}, {}}};
+    const std::vector<const Prompt*> pointers = {&one[0]};
+    const auto sequence = decoder.add(pointers)[0];
+    std::vector<std::int64_t> next = prompts[i];
+    for (std::size_t j = 0; j < greedy[i].ids.size(); ++j) {
+      const std::vector<Decoder::Feed> feeds = {{sequence, next}};
+      const Tensor logs = at::log_softmax(decoder.step(feeds)[0], 0);
+      next = {greedy[i].ids[j]};
+      EXPECT_NEAR(greedy[i].log_probabilities[j], logs[next[0]].item<float>(), 1e-5);
+    }
+  }
+  const auto beams = generate(
+      model, prompts,
+      config_of(model,
+                {{"num_beams", 3}, {"length_penalty", 0.5}, {"max_new_tokens", 9}, {"output_scores", true}}));
+  for (const GeneratedSequence& text : beams) {
+    const double sum = std::accumulate(text.log_probabilities.begin(), text.log_probabilities.end(), 0.0);
+    EXPECT_NEAR(sum / std::sqrt(static_cast<double>(text.ids.size())), text.score, 1e-5);
+  }
+  EXPECT_TRUE(
+      generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
+}
+
+// Whatever is guessed, and however many times the guesses are wrong.
+TEST(Generate, PromptLookupChangesNothing) {
+  std::size_t repeated = 0;
+  for (const char* name : {"gpt2-generation", "marian-generation"}) {
+    const Model model = load_model(name);
+    const auto prompts = make_prompts(9);
+    for (const Json& settings :
+         {Json{{"eos_token_id", nullptr}}, Json{{"repetition_penalty", 1.2}, {"output_scores", true}},
+          Json{{"do_sample", true}, {"top_k", 2}, {"temperature", 0.5}},
+          Json{{"do_sample", true}, {"xtc_probability", 0.4}, {"xtc_threshold", 0.02}}})
+      for (const std::int64_t guesses : {1, 4, 30}) {
+        GenerationConfig config = config_of(model, settings);
+        config.max_new_tokens = 24;
+        const auto plain = generate(model, prompts, config, {.seed = 3});
+        config.prompt_lookup_num_tokens = guesses;
+        config.max_matching_ngram_size = 1 + guesses % 3;
+        const auto fast = generate(model, prompts, config, {.seed = 3});
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+          EXPECT_EQ(fast[i].ids, plain[i].ids) << name << settings << guesses << ", prompt " << i;
+          ASSERT_EQ(fast[i].log_probabilities.size(), plain[i].log_probabilities.size());
+          for (std::size_t j = 0; j < plain[i].log_probabilities.size(); ++j)
+            EXPECT_NEAR(fast[i].log_probabilities[j], plain[i].log_probabilities[j], 1e-5);
+          const std::set<std::int64_t> different(plain[i].ids.begin(), plain[i].ids.end());
+          repeated += plain[i].ids.size() - different.size();
+        }
+      }
+  }
+  EXPECT_GT(repeated, 1000u);  // so there was much to guess
+}
+
+// The model itself guesses right, another one wrong; neither changes a token.
+TEST(Generate, AssistantChangesNothing) {
+  for (const auto& [name, other] : {std::pair{"gpt2-generation", "gpt2"}, {"marian-generation", "marian"}}) {
+    const Model model = load_model(name), small = load_model(other);
+    for (const Json& settings :
+         {Json{{"num_assistant_tokens", 5}}, Json{{"do_sample", true}, {"temperature", 0.7}},
+          Json{{"num_assistant_tokens", 1}, {"no_repeat_ngram_size", 2}}}) {
+      GenerationConfig config = config_of(model, settings);
+      config.max_new_tokens = 21;
+      const auto prompts = make_prompts(7);
+      const auto plain = generate(model, prompts, config, {.seed = 4});
+      for (const Model* assistant : {&model, &small}) {
+        const auto assisted = generate(model, prompts, config, {.seed = 4, .assistant = assistant});
+        for (std::size_t i = 0; i < plain.size(); ++i)
+          EXPECT_EQ(assisted[i].ids, plain[i].ids) << name << settings << ", prompt " << i;
+      }
+    }
+    GenerationConfig config = config_of(model, {{"num_beams", 2}});
+    EXPECT_TRUE(contains(error_of([&] { generate(model, make_prompts(1), config, {.assistant = &small}); }),
+                         "one text per prompt"));
+  }
+  const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
+  EXPECT_TRUE(contains(error_of([&] {
+                         generate(gpt2, make_prompts(1), config_of(gpt2, Json::object()),
+                                  {.assistant = &marian});
+                       }),
+                       "an assistant must"));
+}
+
+TEST(Generate, BeamsThatAreDrawn) {
+  const Model model = load_model("gpt2-generation");
+  const auto texts = [&](std::uint64_t seed, const Json& settings) {
+    return generate(model, make_prompts(3), config_of(model, settings), {.seed = seed});
+  };
+  const Json drawn = {{"do_sample", true}, {"num_beams", 3}, {"max_new_tokens", 15}, {"temperature", 3.0}};
+  std::vector<std::vector<std::int64_t>> one, other;
+  for (const auto& text : texts(1, drawn)) one.push_back(text.ids);
+  for (const auto& text : texts(2, drawn)) other.push_back(text.ids);
+  EXPECT_NE(one, other);
 }
 
 TEST(Generate, StreamsEveryToken) {
@@ -231,7 +347,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 // What a search leaves behind when it is over.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
-    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample}) {
+    for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups}) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};

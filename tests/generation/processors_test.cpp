@@ -1,17 +1,49 @@
 #include "generation/processors.h"
 
+#include <cmath>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 namespace attend {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 using Row = std::vector<float>;
+using Ids = std::vector<std::int64_t>;
 
-Row process(const GenerationConfig& config, Row scores, std::vector<std::int64_t> tokens,
-            LengthLimits limits = {1, 20, 0}) {
-  LogitsProcessors(config).apply(scores, {tokens, limits});
+Row process(const GenerationConfig& config, Row scores, Ids tokens, LengthLimits limits = {1, 20, 0},
+            Ids source = {}, double chance = 0) {
+  LogitsProcessors(config).apply(scores, {tokens, limits, source, {}, chance});
   return scores;
+}
+
+// What transformers 4.57.6 makes of the same scores: tests/oracle/make_processor_goldens.py. A score that is
+// null there is -inf.
+TEST(Processors, AsTheOriginal) {
+  const Json cases = read_json(std::filesystem::path(ATTEND_TEST_DATA) / "processors/goldens.json");
+  ASSERT_GE(cases.size(), 100u);
+  const auto row_of = [](const Json& numbers) {
+    Row row;
+    for (const Json& number : numbers) row.push_back(number.is_null() ? kNever : number.get<float>());
+    return row;
+  };
+  for (const Json& golden : cases) {
+    SCOPED_TRACE(golden.dump());
+    GenerationConfig config;
+    config.apply(Fields(golden["settings"], "settings"), true);
+    const Ids tokens = golden["tokens"].get<Ids>();
+    const std::int64_t prompt = golden["prompt"].get<std::int64_t>();
+    const Row got = process(config, row_of(golden["scores"]), tokens, config.lengths(prompt, 1000),
+                            golden["source"].get<Ids>());
+    const Row wanted = row_of(golden["wanted"]);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (wanted[i] == kNever)
+        EXPECT_EQ(got[i], kNever) << "token " << i;
+      else
+        EXPECT_NEAR(got[i], wanted[i], 1e-6f * std::max(1.0f, std::abs(wanted[i]))) << "token " << i;
+    }
+  }
 }
 
 TEST(Processors, NoneByDefault) {
@@ -90,6 +122,98 @@ TEST(Processors, SamplingOnesOnlyWhenSampling) {
   EXPECT_EQ(process(config, {4, 2, 0}, {9}), (Row{4, 2, 0}));
   config.do_sample = true;
   EXPECT_EQ(process(config, {4, 2, 0}, {9}), (Row{2, kNever, kNever}));
+}
+
+TEST(Processors, SourceTokensLikelierAndItsNGramsForbidden) {
+  GenerationConfig config;
+  config.encoder_repetition_penalty = 2;
+  EXPECT_EQ(process(config, {4, -4, 4, 0}, {2}, {1, 20, 0}, {0, 1, 0, 99}), (Row{8, -2, 4, 0}));
+  config = {};
+  config.encoder_no_repeat_ngram_size = 2;
+  EXPECT_EQ(process(config, {1, 1, 1, 1}, {2, 0, 1}, {1, 20, 0}, {1, 3, 1, 2, 0, 1}),
+            (Row{1, 1, kNever, kNever}));
+}
+
+TEST(Processors, OtherGroupsTokensLessLikely) {
+  GenerationConfig config;
+  config.num_beams = config.num_beam_groups = 2;
+  config.diversity_penalty = 0.5;
+  Row scores = {1, 1, 1};
+  LogitsProcessors(config).apply(scores, {Ids{0}, {1, 20, 0}, {}, Ids{1, 2, 1, -1}, 0});
+  EXPECT_EQ(scores, (Row{1, 0, 0.5}));
+}
+
+TEST(Processors, SequenceBiasAddsUp) {
+  GenerationConfig config;
+  config.sequence_bias = {{{0}, 1}, {{3, 0}, 2}, {{2, 2, 2}, 9}, {{0}, 4}};
+  EXPECT_EQ(process(config, {1, 1, 1, 1}, {2, 3}), (Row{7, 1, 1, 1}));  // the later one of {0} counts
+  EXPECT_EQ(process(config, {1, 1, 1, 1}, {2, 2}), (Row{5, 1, 1, 1}));  // {2, 2, 2} is longer than the text
+  EXPECT_EQ(process(config, {1, 1, 1, 1}, {2, 2, 2}), (Row{5, 1, 10, 1}));
+}
+
+TEST(Processors, InvalidValuesBecomeNumbers) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  GenerationConfig config;
+  config.remove_invalid_values = true;
+  EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMost, -kMost, 3}));
+}
+
+TEST(Processors, EndsGrowAndWhatIsRuledOutStaysSo) {
+  GenerationConfig config;
+  config.eos_token_id = {1, 2};
+  config.exponential_decay_length_penalty = ExponentialDecay{1, 2};
+  EXPECT_EQ(process(config, {1, -1, kNever}, {0, 0}), (Row{1, -1, kNever}));
+  EXPECT_EQ(process(config, {1, -1, kNever}, {0, 0, 0, 0}), (Row{1, 2, kNever}));
+}
+
+TEST(Processors, SuppressedAtTheBeginning) {
+  GenerationConfig config;
+  config.suppress_tokens = {0, 77};
+  config.begin_suppress_tokens = {1};
+  EXPECT_EQ(process(config, {1, 1, 1}, {2}), (Row{kNever, kNever, 1}));
+  EXPECT_EQ(process(config, {1, 1, 1}, {2, 2}), (Row{kNever, 1, 1}));
+  config.forced_bos_token_id = 2;  // at the second place: the first free one is behind it
+  EXPECT_EQ(process(config, {1, 1, 1}, {2, 2}), (Row{kNever, kNever, 1}));
+}
+
+// Worked out by hand from llama.cpp's definitions.
+TEST(Processors, DryByTheLengthOfTheRepetition) {
+  GenerationConfig config;
+  config.dry.multiplier = 1;
+  config.dry.base = 2;
+  const Ids text = {0, 1, 2, 3, 1, 2, 4, 0, 1, 2};  // 0 1 2 came before 3, and 1 2 before 4
+  EXPECT_EQ(process(config, Row(6, 0), text), (Row{0, 0, 0, -2, -1, 0}));
+  config.dry.allowed_length = 3;
+  EXPECT_EQ(process(config, Row(6, 0), text), (Row{0, 0, 0, -1, 0, 0}));
+  config.dry.range = 9;  // without the first token
+  EXPECT_EQ(process(config, Row(6, 0), text), Row(6, 0));
+  config.dry = {1, 2, 1, -1, {1}};  // only the last token is behind a breaker
+  EXPECT_EQ(process(config, Row(6, 0), text), (Row{0, 0, 0, -1, -1, 0}));
+  EXPECT_EQ(process(config, Row(2, 0), Ids(200, 1)), Row(2, 0));  // nothing but breakers
+  config.dry = {1, 2, 1, -1, {}};
+  EXPECT_EQ(process(config, Row(2, 0), {1, 1, 1, 1}), (Row{0, -4}));  // overlapping itself
+}
+
+TEST(Processors, XtcRemovesTheTopChoicesButTheLast) {
+  GenerationConfig config;
+  config.do_sample = true;
+  config.xtc_probability = 0.5;
+  config.xtc_threshold = 0.2;
+  const Row scores = {std::log(0.4f), std::log(0.1f), std::log(0.25f), std::log(0.25f)};
+  EXPECT_EQ(process(config, scores, {0}, {1, 20, 0}, {}, 0.5), scores);
+  EXPECT_EQ(process(config, scores, {0}, {1, 20, 0}, {}, 0.49), (Row{kNever, scores[1], scores[2], kNever}));
+  config.xtc_threshold = 0.3;  // only one choice
+  EXPECT_EQ(process(config, scores, {0}), scores);
+}
+
+TEST(Processors, DynamicTemperatureByTheEntropy) {
+  GenerationConfig config;
+  config.do_sample = true;
+  config.dynatemp_range = 0.5;
+  EXPECT_EQ(process(config, {3, 3, 3, kNever}, {0}), (Row{2, 2, 2, kNever}));  // flat: 1 + 0.5
+  const Row got = process(config, {90, 0, kNever, kNever}, {0});               // all but certain: 1 - 0.5
+  EXPECT_NEAR(got[0], 180, 1e-3);
+  EXPECT_EQ(process(config, {5, kNever, kNever}, {0}), (Row{5, kNever, kNever}));
 }
 
 TEST(Processors, RenormalizeComesLast) {

@@ -11,8 +11,6 @@
 namespace attend {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
 TEST(ArgMax, FirstOfTheLargest) {
   std::vector<float> scores(100, -2);
   EXPECT_EQ(arg_max(scores), 0);
@@ -75,6 +73,53 @@ TEST(Draw, EndsOfTheRange) {
   EXPECT_EQ(draw(scores, 0.4999), 1);
   EXPECT_EQ(draw(scores, 0.5), 3);
   EXPECT_EQ(draw(scores, 1 - 0x1p-53), 3);
+}
+
+// Of two rows, the second behind the first; every ordered pair of places is counted.
+TEST(DrawDifferent, ChiSquareOver200000Pairs) {
+  constexpr std::int64_t kVocabulary = 4, kPlaces = 2 * kVocabulary, kDraws = 200000;
+  const std::vector<float> scores = {0.3f, -1, kNever, 0.9f, 1.5f, 0, 0.2f, kNever};
+  const std::vector<float> offsets = {0.25f, -0.5f};
+  const std::vector<const float*> rows = {scores.data(), scores.data() + kVocabulary};
+  std::vector<double> p(kPlaces);
+  double sum = 0;
+  for (std::int64_t i = 0; i < kPlaces; ++i)
+    sum += p[i] = std::exp(static_cast<double>(scores[i]) + offsets[i / kVocabulary]);
+  std::vector<double> seen(kPlaces * kPlaces, 0);
+  for (std::int64_t i = 0; i < kDraws; ++i) {
+    const auto drawn = draw_different(rows, offsets, kVocabulary, 2, {5, 7, static_cast<std::uint64_t>(i)});
+    ASSERT_EQ(drawn.size(), 2u);
+    ASSERT_EQ(drawn[0].first, scores[drawn[0].second] + offsets[drawn[0].second / kVocabulary]);
+    ++seen[drawn[0].second * kPlaces + drawn[1].second];
+  }
+  double chi_square = 0, freedom = -1;
+  for (std::int64_t a = 0; a < kPlaces; ++a)
+    for (std::int64_t b = 0; b < kPlaces; ++b) {
+      const double expected = a == b ? 0 : kDraws * p[a] / sum * p[b] / (sum - p[a]);
+      const double got = seen[a * kPlaces + b];
+      if (expected == 0) {
+        EXPECT_EQ(got, 0) << a << " then " << b;
+        continue;
+      }
+      chi_square += (got - expected) * (got - expected) / expected;
+      ++freedom;
+    }
+  ASSERT_EQ(freedom, 29);                                         // 6 possible places, 6 * 5 pairs
+  EXPECT_LT(chi_square, freedom + 4.5 * std::sqrt(2 * freedom));  // about one run in 100,000 fails by chance
+  EXPECT_GT(chi_square, freedom - 3.5 * std::sqrt(2 * freedom));
+}
+
+TEST(DrawDifferent, WhatIsRuledOutComesLast) {
+  const std::vector<float> scores = {kNever, 1, kNever, -1e9f};
+  const std::vector<const float*> rows = {scores.data()};
+  const auto drawn = draw_different(rows, std::vector<float>{0}, 4, 3, {});
+  ASSERT_EQ(drawn.size(), 3u);
+  EXPECT_EQ(drawn[0].second, 1);
+  EXPECT_EQ(drawn[1].second, 3);
+  EXPECT_EQ(drawn[2].second, 0);
+  const std::vector<float> bad = {0, NAN};
+  const std::vector<const float*> bad_rows = {bad.data()};
+  EXPECT_TRUE(contains(error_of([&] { draw_different(bad_rows, std::vector<float>{0}, 2, 1, {}); }), "NaN"));
 }
 
 // Draws of a token are distributed as the probabilities after the processors, here computed in torch.

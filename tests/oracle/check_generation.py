@@ -1,4 +1,5 @@
-"""attend generate against the original's generate(): greedy and beam search, ids exactly, scores closely.
+"""attend generate against the original's generate(): greedy and beam search with every processor, ids exactly,
+scores closely.
 
     python check_generation.py --attend build/release/attend
     python check_generation.py --attend build/release/attend --family marian --seeds 5 --beams 48
@@ -26,6 +27,7 @@ from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
 from forward import InputMaker, Original
+from group_beam_search import group_beam_search
 from models import SIZES, Size, make_model
 from stand_in import Spoiled, StandIn
 
@@ -73,12 +75,21 @@ def make_generator(family: str, seed: int, directory: Path, size: Size | None = 
 
 def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
     """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
+    settings = dict(settings)
+    with_transitions = settings.pop("output_scores", False)
+    settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
+    own_loop = {"custom_generate": group_beam_search} if settings.get("num_beam_groups", 1) > 1 else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
-        made = model.generate(**inputs, **settings, return_dict_in_generate=True, output_scores=True, use_cache=True)
+        made = model.generate(
+            **inputs, **settings, **own_loop, return_dict_in_generate=True, output_scores=True, use_cache=True
+        )
     outputs = {"sequences": made.sequences}
     if getattr(made, "sequences_scores", None) is not None:
         outputs["sequences_scores"] = made.sequences_scores
+    if with_transitions:
+        ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+        outputs["transition_scores"] = transition_scores(model, made, ends)
     return outputs
 
 
@@ -101,6 +112,15 @@ def load_generator(directory: Path, dtype: torch.dtype) -> Original:
 def double_of(family: str) -> torch.dtype:
     """Transformer-XL's original masks in float32 only."""
     return torch.float32 if family == "transfo-xl" else torch.float64
+
+
+def transition_scores(model: Any, made: Any, ends: int | list[int] | None) -> torch.Tensor:
+    """The log-probability of every new token; 0 behind a text's end."""
+    beams = getattr(made, "beam_indices", None)
+    scores = model.compute_transition_scores(made.sequences, made.scores, beams, normalize_logits=beams is None)
+    ended = torch.isin(made.sequences[:, -scores.shape[1] :], torch.tensor([] if ends is None else ends))
+    behind = ended.cumsum(1) - ended.long() > 0
+    return scores.masked_fill(behind, 0.0).float().contiguous()
 
 
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
@@ -159,6 +179,48 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
         yield settings
 
 
+def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
+    """Every processor that greedy search knows, alone and together, and some of them with beams."""
+    pick = random.Random(seed)
+    ids = range(2, config.vocab_size - 1)
+    padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}
+    own = [] if config.eos_token_id is None else [config.eos_token_id]
+    several = {"eos_token_id": [*own, *pick.sample(ids, config.vocab_size // 15)]}
+    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
+    decaying = several if getattr(config, "forced_eos_token_id", None) is None else {}
+    words = [pick.choices(ids, k=length) for length in (1, 1, 1, 2, 2, 3)]
+    processors: list[Settings] = [
+        {"sequence_bias": [[word, pick.choice([-4.0, 1.5, 6.0])] for word in words]},
+        {"encoder_no_repeat_ngram_size": pick.choice([1, 2])},
+        {"exponential_decay_length_penalty": [pick.randint(5, 9), pick.choice([1.05, 1.5])], **decaying},
+        {"suppress_tokens": pick.sample(ids, 5), "begin_suppress_tokens": pick.sample(ids, 5)},
+        {"forced_bos_token_id": pick.choice(ids), "begin_suppress_tokens": pick.sample(ids, 9)},
+        {"remove_invalid_values": True, "renormalize_logits": True, "min_new_tokens": 4, **several},
+    ]
+    length = {"max_new_tokens": 16, **padding}
+    # With beams the original takes the tokens of one row's source for another row.
+    greedy: list[Settings] = [{"encoder_repetition_penalty": 1.4}, {"encoder_repetition_penalty": 0.6}]
+    for processor in processors + greedy:
+        yield length | processor
+    together: Settings = {}
+    for processor in pick.sample(processors, 3):
+        together |= processor
+    yield length | together
+    yield length | several | {"prompt_lookup_num_tokens": pick.randint(1, 6)}
+    yield length | {"prompt_lookup_num_tokens": 4, "no_repeat_ngram_size": 3, "output_scores": True}
+    yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
+    yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
+    for groups, size in ((2, 1), (2, 2), (3, 2)):
+        settings: Settings = {"num_beams": groups * size, "num_beam_groups": groups}
+        settings |= {"diversity_penalty": pick.uniform(0.2, 2)}
+        settings |= {"early_stopping": pick.choice(EARLY_STOPPING), "length_penalty": pick.choice(LENGTH_PENALTIES)}
+        settings |= {"num_return_sequences": pick.randint(1, groups * size)}
+        yield length | several | settings
+        yield length | several | settings | pick.choice(processors)
+    for processor in processors:
+        yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
+
+
 def stable_case(float32: Original, float64: Original, settings: Settings, seed: int) -> tuple[Tensors, Tensors]:
     """Prompts, and what the original makes of them, where rounding does not decide."""
     rows = 1 + seed % 4
@@ -191,7 +253,9 @@ def check_family(attend: Runner, family: str, seeds: int, beams: int) -> Table:
             directory = Path(folder)
             name = make_generator(family, seed, directory)
             float32, float64 = load_generator(directory, torch.float32), load_generator(directory, double_of(family))
-            for index, settings in enumerate(all_settings(float32.model.config, seed, beams)):
+            config = float32.model.config
+            settings_in_turn = itertools.chain(all_settings(config, seed, beams), special_settings(config, seed))
+            for index, settings in enumerate(settings_in_turn):
                 inputs, wanted = stable_case(float32, float64, settings, 100 * seed + index)
                 try:
                     got = attend.generate(directory, inputs, settings)

@@ -25,7 +25,7 @@ NOISE_FACTOR = 8
 
 
 def limit_of(name: str) -> float:
-    if name == "sequences_scores":
+    if name in ("sequences_scores", "transition_scores"):
         return SCORE_LIMIT
     return GRADIENT_LIMIT if name.startswith("grad.") else VALUE_LIMIT
 
