@@ -76,10 +76,14 @@ class Tokenizer {
   std::vector<Encoding> encode_batch(std::span<const std::string> texts,
                                      const EncodeOptions& options = {}) const;
   std::string decode(std::span<const TokenId> ids, bool skip_special_tokens = false) const;
+  // Tokens to text, whether or not they are in the vocabulary.
+  std::string join(std::vector<std::string> tokens) const;
 
   std::size_t vocabulary_size() const;  // with added tokens
   std::optional<TokenId> token_to_id(std::string_view token) const;
   std::optional<std::string> id_to_token(TokenId id) const;  // nothing for an id outside the vocabulary
+  // What a token begins with that goes on with a word ("##"); empty where tokens do not show it.
+  std::string continuing_subword_prefix() const;
 
   // As in the file; may be changed before encoding begins.
   std::optional<Truncation>& truncation();

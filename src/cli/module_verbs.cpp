@@ -11,13 +11,15 @@ int evaluate(int argc, char** argv);
 int forward(int argc, char** argv);
 int generate(int argc, char** argv);
 int init(int argc, char** argv);
+int run(int argc, char** argv);
 int train(int argc, char** argv);
 int translate(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
-      {"bench", bench},       {"embed", embed}, {"evaluate", evaluate}, {"forward", forward},
-      {"generate", generate}, {"init", init},   {"train", train},       {"translate", translate}};
+      {"bench", bench},     {"embed", embed},       {"evaluate", evaluate},
+      {"forward", forward}, {"generate", generate}, {"init", init},
+      {"run", run},         {"train", train},       {"translate", translate}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

@@ -4,6 +4,7 @@ namespace attend::cli {
 
 std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
+      {"run", "run a task: classify, fill in, answer, extract, summarize...", Home::module},
       {"generate", "continue a text with a decoder or encoder-decoder", Home::module},
       {"translate", "translate text", Home::module},
       {"embed", "turn sentences into vectors; search a file by meaning", Home::module},

@@ -13,24 +13,30 @@ std::vector<std::vector<std::int64_t>> encode_texts(const Tokenizer& tokenizer,
   return all;
 }
 
-std::vector<std::vector<std::size_t>> batches_by_length(
-    const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t batch_tokens) {
-  std::vector<std::size_t> order(sequences.size());
+std::vector<std::vector<std::size_t>> batches_by_length(const std::vector<std::int64_t>& lengths,
+                                                        std::int64_t batch_tokens) {
+  std::vector<std::size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return sequences[a].size() > sequences[b].size(); });
+                   [&](std::size_t a, std::size_t b) { return lengths[a] > lengths[b]; });
   std::vector<std::vector<std::size_t>> batches;
   std::int64_t tokens = 0;
   for (std::size_t i : order) {
-    const auto more = static_cast<std::int64_t>(sequences[i].size());
-    if (batches.empty() || tokens + more > batch_tokens) {
+    if (batches.empty() || tokens + lengths[i] > batch_tokens) {
       batches.emplace_back();
       tokens = 0;
     }
     batches.back().push_back(i);
-    tokens += more;
+    tokens += lengths[i];
   }
   return batches;
+}
+
+std::vector<std::vector<std::size_t>> batches_by_length(
+    const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t batch_tokens) {
+  std::vector<std::int64_t> lengths;
+  for (const auto& sequence : sequences) lengths.push_back(static_cast<std::int64_t>(sequence.size()));
+  return batches_by_length(lengths, batch_tokens);
 }
 
 }  // namespace attend

@@ -15,6 +15,8 @@ std::vector<std::vector<std::int64_t>> encode_texts(const Tokenizer& tokenizer,
 
 // Numbers of the sequences of each batch: similar lengths together, at most `batch_tokens` tokens (at least
 // one sequence). The longest come first, so that what does not fit into memory fails at once.
+std::vector<std::vector<std::size_t>> batches_by_length(const std::vector<std::int64_t>& lengths,
+                                                        std::int64_t batch_tokens);
 std::vector<std::vector<std::size_t>> batches_by_length(
     const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t batch_tokens);
 

@@ -5,19 +5,24 @@
 
 namespace attend {
 
+std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts) {
+  const std::int64_t most = model.network()->encoder->embeddings->max_positions();
+  const auto sources = encode_texts(tokenizer, texts);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (static_cast<std::int64_t>(sources[i].size()) > most)
+      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most,
+           texts[i]);
+  return sources;
+}
+
 std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
   if (options.beams) config.num_beams = *options.beams;
   if (options.length_penalty) config.length_penalty = *options.length_penalty;
   if (options.max_length) config.max_length = *options.max_length;
-  const std::int64_t most = model.network()->encoder->embeddings->max_positions();
-  const auto sources = encode_texts(*tokenizers.source, texts);
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (static_cast<std::int64_t>(sources[i].size()) > most)
-      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most,
-           texts[i]);
-
+  const auto sources = encode_sources(model, *tokenizers.source, texts);
   std::vector<std::string> translations(texts.size());
   std::size_t done = 0;
   GenerateOptions generate_options;

@@ -7,7 +7,10 @@
 
 namespace attend {
 
-// Error for a text with more tokens than the model reads; it names the text.
+// The ids of each text. Error for one with more tokens than the model's encoder reads; it names the text.
+std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
+                                                      const std::vector<std::string>& texts);
+
 std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 

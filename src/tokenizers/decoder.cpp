@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "tokenizers/byte_level.h"
+#include "tokenizers/clean_up.h"
 #include "tokenizers/component.h"
 #include "tokenizers/metaspace.h"
 #include "tokenizers/pattern.h"
@@ -15,20 +16,6 @@ namespace attend::tokenizers {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-// The spaces that BERT's tokenization put in front of punctuation and contractions.
-void clean_up(std::string& text) {
-  static constexpr std::pair<const char*, const char*> rules[] = {
-      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
-      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : rules) replace_all(text, from, to);
-}
 
 class ByteLevel : public Decoder {
  public:
@@ -67,7 +54,7 @@ class WordPiece : public Decoder {
         else
           tokens[i].insert(0, " ");
       }
-      if (clean_up_) clean_up(tokens[i]);
+      if (clean_up_) clean_up(tokens[i], /*contract_do_not=*/true);
     }
   }
 
@@ -116,7 +103,7 @@ class Ctc : public Decoder {
     for (std::string& token : tokens) {
       replace_all(token, padding_, "");
       if (!clean_up_) continue;
-      clean_up(token);
+      clean_up(token, /*contract_do_not=*/true);
       replace_all(token, delimiter_, " ");
     }
     std::erase(tokens, "");

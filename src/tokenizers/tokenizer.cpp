@@ -203,6 +203,10 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
     if (!token || (skip_special_tokens && state_->added.is_special(*token))) continue;
     tokens.push_back(std::move(*token));
   }
+  return join(std::move(tokens));
+}
+
+std::string Tokenizer::join(std::vector<std::string> tokens) const {
   std::string text;
   if (state_->decoder) state_->decoder->apply(tokens);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -227,6 +231,12 @@ std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
   if (const AddedToken* token = state_->added.find(id)) return token->content;
   if (!state_->model->vocabulary().contains(id)) return {};
   return std::string(state_->model->vocabulary().token(id));
+}
+
+std::string Tokenizer::continuing_subword_prefix() const {
+  const Fields fields(state_->model->fields(), "model");
+  const bool word_piece = fields.text({"type"}, "") == "WordPiece";
+  return fields.text({"continuing_subword_prefix"}, word_piece ? "##" : "");
 }
 
 std::optional<Truncation>& Tokenizer::truncation() {

@@ -37,9 +37,15 @@ ends 2 "" "$attend" tokenize
 ends 2 "" "$attend" tokenize words --no-such-option
 ends 1 "nowhere" "$attend" tokenize nowhere "text"
 ends 1 "nowhere" "$attend" embed nowhere "text"
+ends 2 "there is no task 'fill-mast'" "$attend" run fill-mast words "text"
+ends 1 "nowhere" "$attend" run fill-mask nowhere "text"
 ends 1 "not valid UTF-8" "$attend" tokenize words $'caf\xe9'
 for verb in $("$attend" --help | awk '/^  [a-z]/ {print $1}'); do
   "$attend" "$verb" --help >help || fail "$verb --help fails"
   grep -q "attend $verb" help || [ "$verb" = tokenizer ] || fail "$verb --help shows no example"
+done
+for task in $("$attend" run --help | awk '/^  [a-z]/ && !/^  attend/ {print $1}'); do
+  "$attend" run "$task" --help >help || fail "run $task --help fails"
+  grep -q "attend run $task" help || fail "run $task --help shows no example"
 done
 echo "all well"

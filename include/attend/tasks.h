@@ -1,0 +1,193 @@
+// Tasks: text (or an image) in, answer out, as Hugging Face's pipelines define them, with their defaults.
+//
+//   attend::TextClassifier classifier("sentiment");
+//   for (const auto& labels : classifier.classify({{"What a day!"}, {"Never again."}}))
+//     std::cout << labels[0].label << "\n";
+//
+// Each class loads a model directory with a fitting head. Answers come in the order of the inputs, whatever
+// went through the model together. Copies of an object share the model and must not be used at the same time.
+#pragma once
+
+#include <attend/attend.h>
+
+namespace attend {
+
+class TextModel;
+
+struct LabelScore {
+  std::string label;
+  float score = 0;
+};
+
+// What makes scores of a classifier's numbers. by_model: none for a regression, sigmoid for one label or
+// where several can hold, else softmax.
+enum class ScoreFunction { by_model, softmax, sigmoid, none };
+
+struct ClassifyOptions : RunOptions {
+  std::size_t top_k = 1;  // labels per text, the best first; 0: all
+  ScoreFunction function = ScoreFunction::by_model;
+  bool truncate = false;  // texts longer than the tokenizer's model_max_length; else they are an Error
+};
+
+// A text, or a pair that is judged together.
+struct TextAndPair {
+  std::string text;
+  std::optional<std::string> pair = {};
+};
+
+class TextClassifier {
+ public:
+  explicit TextClassifier(const std::filesystem::path& model);
+  std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
+                                                const ClassifyOptions& options = {});
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+// none: every token alone. simple: neighbours of one type are one entity (B- begins another). The others
+// judge whole words: by their first token, by the mean of the scores, by the token with the highest score.
+enum class Aggregation { none, simple, first, average, max };
+
+struct TokenOptions : RunOptions {
+  Aggregation aggregation = Aggregation::none;
+  std::vector<std::string> ignored_labels = {"O"};
+  // Texts longer than model_max_length are read in pieces that share so many tokens; without it they are cut
+  // off. Needs an aggregation.
+  std::optional<std::size_t> stride;
+};
+
+struct Entity {
+  std::string label;  // "B-PER"; of an aggregation "PER"
+  float score = 0;
+  std::string word;
+  std::size_t start = 0, end = 0;  // characters of the text
+  std::size_t index = 0;           // of the token; without aggregation only
+};
+
+class TokenClassifier {
+ public:
+  explicit TokenClassifier(const std::filesystem::path& model);
+  std::vector<std::vector<Entity>> classify(const std::vector<std::string>& texts,
+                                            const TokenOptions& options = {});
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+struct FillOptions : RunOptions {
+  std::size_t top_k = 5;
+  std::vector<std::string> targets;  // only these may be filled in; of one that is no token, its first token
+};
+
+struct Filling {
+  float score = 0;
+  TokenId token = 0;
+  std::string token_text;
+  std::string sequence;  // the text with this token; other masks stay
+};
+
+class MaskFiller {
+ public:
+  explicit MaskFiller(const std::filesystem::path& model);
+  // Per text and per mask in it, the best first. Error for a text without a mask.
+  std::vector<std::vector<std::vector<Filling>>> fill(const std::vector<std::string>& texts,
+                                                      const FillOptions& options = {});
+  std::string mask() const;  // "[MASK]" or what the tokenizer calls it
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+struct Question {
+  std::string question, context;
+};
+
+struct AnswerOptions : RunOptions {
+  std::size_t top_k = 1;
+  std::size_t max_answer_length = 15;     // tokens
+  std::optional<std::size_t> max_length;  // of question and context together; 384, or what the model reads
+  std::optional<std::size_t> stride;      // tokens that the pieces of a long context share; 128
+  bool may_be_impossible = false;         // an empty answer where there seems to be none
+  bool whole_words = true;                // an answer does not begin or end inside a word
+};
+
+struct Answer {
+  float score = 0;
+  std::size_t start = 0, end = 0;  // characters of the context
+  std::string text;
+};
+
+class QuestionAnswerer {
+ public:
+  explicit QuestionAnswerer(const std::filesystem::path& model);
+  // Per question, the best first; fewer than top_k where the context has no more.
+  std::vector<std::vector<Answer>> answer(const std::vector<Question>& questions,
+                                          const AnswerOptions& options = {});
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+struct ZeroShotOptions : RunOptions {
+  std::string hypothesis = "This example is {}.";  // {} is the label
+  bool several = false;                            // any number of labels may hold: each is judged alone
+};
+
+// Labels that the model has never seen, with one that was trained to tell entailment from contradiction.
+class ZeroShotClassifier {
+ public:
+  explicit ZeroShotClassifier(const std::filesystem::path& model);
+  // All labels per text, the best first.
+  std::vector<std::vector<LabelScore>> classify(const std::vector<std::string>& texts,
+                                                const std::vector<std::string>& labels,
+                                                const ZeroShotOptions& options = {});
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+// The last hidden state: a vector of `width` numbers for each token.
+struct Features {
+  std::size_t tokens = 0, width = 0;
+  std::vector<float> values;  // token by token
+};
+
+class FeatureExtractor {
+ public:
+  explicit FeatureExtractor(const std::filesystem::path& model);
+  // `truncate`: as in ClassifyOptions.
+  std::vector<Features> extract(const std::vector<std::string>& texts, const RunOptions& options = {},
+                                bool truncate = false);
+
+ private:
+  std::shared_ptr<TextModel> model_;
+};
+
+// What a generator is asked for. The last three take an encoder-decoder; they differ in the settings and the
+// prefix that a model's config.json has for them (task_specific_params).
+enum class GenerationTask { text_generation, text2text_generation, summarization, translation };
+
+struct GenerateTextOptions : RunOptions {
+  // A JSON object with fields as in generation_config.json, which win over everything else. Where they and
+  // the model say nothing: 256 new tokens; four beams for an encoder-decoder; for a decoder sampling at a
+  // temperature of 0.7.
+  std::string settings = "{}";
+  bool full_text = true;   // of a decoder: what it goes on with comes first
+  std::uint64_t seed = 0;  // of sampling
+};
+
+class TextGenerator {
+ public:
+  // `pair`: of a translation, "en_to_de" picks the settings that the model has for these languages.
+  TextGenerator(const std::filesystem::path& model, GenerationTask task, const std::string& pair = {});
+  // num_return_sequences texts for each one given.
+  std::vector<std::vector<std::string>> generate(const std::vector<std::string>& texts,
+                                                 const GenerateTextOptions& options = {});
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace attend

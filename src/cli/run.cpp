@@ -1,0 +1,117 @@
+// attend run TASK MODEL [TEXT...]: what Hugging Face's pipelines do, as a command.
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/run_inputs.h"
+#include "cli/text_lines.h"
+#include "cli/verb.h"
+
+#include <array>
+#include <cstdio>
+
+namespace attend::cli {
+namespace {
+
+constexpr std::array kGroups = {label_tasks, span_tasks, vector_tasks, generation_tasks};
+
+// The names by which pipelines know a task as well; a translation's may name its languages.
+std::string usual_name(const std::string& name) {
+  if (name == "sentiment-analysis") return "text-classification";
+  if (name == "ner") return "token-classification";
+  return name.starts_with("translation_") ? "translation" : name;
+}
+
+const TaskVerb* find_task(const std::string& name) {
+  for (const auto group : kGroups)
+    for (const TaskVerb& task : group())
+      if (usual_name(name) == task.name) return &task;
+  return nullptr;
+}
+
+void print_help(std::FILE* out) {
+  std::fputs(
+      "Runs a task on texts, as Hugging Face's pipelines do, and prints their JSON, a line for each.\n\n"
+      "attend run TASK MODEL [TEXT...] [options]\n\n",
+      out);
+  for (const auto group : kGroups)
+    for (const TaskVerb& task : group()) std::fprintf(out, "  %-26s %s\n", task.name, task.summary);
+  std::fputs(
+      "\n`attend run TASK --help` says what a task takes.\n\n"
+      "Example:\n  attend run fill-mask bert-base-uncased \"Paris is the [MASK] of France.\"\n",
+      out);
+}
+
+void add_options(CLI::App& app, std::string& model, InputOptions& input, RunOptions& options) {
+  app.add_option("model", model, "The model directory")->required();
+  app.add_option("text", input.texts, "The texts; else lines of standard input");
+  app.add_flag("--json-input", input.json, "Lines of standard input are JSON: objects with fields, or texts");
+  app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  app.add_flag_function(
+      "--json", [](std::int64_t) {}, "Has no effect: answers are JSON anyway");
+}
+
+// Answers in the order of the inputs, as soon as there are some.
+void run_all(Task& task, InputReader& reader, RunOptions options) {
+  Progress progress("running", reader.total(), "inputs");
+  std::size_t done = 0;
+  for (std::vector<Fields> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
+    options.on_progress = [&](std::size_t part, std::size_t whole) {
+      progress.update(done + inputs.size() * part / whole);  // a long text is several parts
+    };
+    try {
+      for (const Json& answer : task.run(inputs, options)) print_line(answer.dump());
+    } catch (const Error& error) {
+      if (done == 0) throw;
+      fail("among the inputs from number {} on: {}", done + 1, error.what());
+    }
+    std::fflush(stdout);
+    done += inputs.size();
+  }
+}
+
+}  // namespace
+
+std::vector<Json> Task::from_texts(const std::vector<std::string>& texts) const {
+  std::vector<Json> inputs;
+  for (const std::string& text : texts) inputs.push_back(Json{{"text", text}});
+  return inputs;
+}
+
+std::string text_of(const Fields& input) {
+  std::string text = input.text({"text", "sequence", "inputs"});
+  if (text.empty()) fail("{}: the text is empty", input.source());
+  return text;
+}
+
+std::vector<std::string> texts_of(const std::vector<Fields>& inputs) {
+  std::vector<std::string> texts;
+  for (const Fields& input : inputs) texts.push_back(text_of(input));
+  return texts;
+}
+
+int run(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (name.empty() || name == "--help" || name == "-h") {
+    print_help(name.empty() ? stderr : stdout);
+    return name.empty() ? 2 : 0;
+  }
+  const TaskVerb* verb = find_task(name);
+  if (verb == nullptr) {
+    std::fprintf(stderr, "attend run: there is no task '%s'; `attend run --help` lists them\n", name.c_str());
+    return 2;
+  }
+  std::string model;
+  InputOptions input;
+  RunOptions options;
+  Parser parser("run " + name, verb->description, verb->example);
+  add_options(parser.app(), model, input, options);
+  const std::unique_ptr<Task> task = verb->make(name);
+  task->add_options(parser.app());
+  if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
+
+  task->load(model);
+  InputReader reader(input, *task);
+  run_all(*task, reader, options);
+  return 0;
+}
+
+}  // namespace attend::cli

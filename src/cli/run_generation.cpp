@@ -1,0 +1,122 @@
+// attend run: tasks whose answer is new text.
+#include "cli/run_task.h"
+
+#include <algorithm>
+#include <random>
+
+namespace attend::cli {
+namespace {
+
+// Fields of a generation_config.json that have an option of their own; --generation-config takes all.
+constexpr const char* kFields[] = {"max_new_tokens",
+                                   "max_length",
+                                   "min_new_tokens",
+                                   "min_length",
+                                   "do_sample",
+                                   "temperature",
+                                   "top_k",
+                                   "top_p",
+                                   "num_beams",
+                                   "length_penalty",
+                                   "early_stopping",
+                                   "num_return_sequences",
+                                   "no_repeat_ngram_size",
+                                   "repetition_penalty"};
+
+// What the answer is called in JSON.
+const char* result_name(GenerationTask task) {
+  if (task == GenerationTask::summarization) return "summary_text";
+  return task == GenerationTask::translation ? "translation_text" : "generated_text";
+}
+
+class Generation : public Task {
+ public:
+  Generation(GenerationTask task, std::string pair) : task_(task), pair_(std::move(pair)) {}
+
+  void add_options(CLI::App& app) override {
+    for (const std::string field : kFields) {
+      std::string option = "--" + field;
+      std::ranges::replace(option, '_', '-');
+      app.add_option_function<std::string>(
+          option,
+          [this, field](const std::string& value) {
+            const Json json = Json::parse(value, nullptr, /*allow_exceptions=*/false);
+            fields_[field] = json.is_discarded() ? Json(value) : json;
+          },
+          "As " + field + " of generation_config.json");
+    }
+    app.add_option("--generation-config", config_file_,
+                   "A JSON file with fields as in generation_config.json, for this run");
+    app.add_option("--seed", seed_, "Of what is drawn: the same seed, the same text");
+    if (task_ == GenerationTask::text_generation)
+      app.add_flag("--return-full-text,!--no-return-full-text", options_.full_text,
+                   "The text that is gone on with comes first");
+  }
+
+  void load(const std::filesystem::path& model) override {
+    Json settings =
+        config_file_.empty() ? Json::object() : Fields(read_json(config_file_), config_file_).json();
+    settings.update(fields_);
+    options_.settings = settings.dump();
+    options_.seed = seed_ ? *seed_ : std::random_device()();
+    generator_.emplace(model, task_, pair_);
+  }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    std::vector<std::string> texts;  // an empty one is a beginning, too
+    for (const Fields& input : inputs)
+      texts.push_back(task_ == GenerationTask::text_generation ? input.text({"text", "inputs"})
+                                                               : text_of(input));
+    static_cast<RunOptions&>(options_) = run;
+    std::vector<Json> answers;
+    for (const std::vector<std::string>& made : generator_->generate(texts, options_)) {
+      Json list = Json::array();
+      for (const std::string& text : made) list.push_back(Json{{result_name(task_), text}});
+      answers.push_back(std::move(list));
+    }
+    return answers;
+  }
+
+ private:
+  GenerationTask task_;
+  std::string pair_, config_file_;
+  Json fields_ = Json::object();
+  std::optional<std::uint64_t> seed_;
+  GenerateTextOptions options_;
+  std::optional<TextGenerator> generator_;
+};
+
+template <GenerationTask task>
+std::unique_ptr<Task> make(const std::string& name) {
+  const std::string prefix = "translation_";
+  return std::make_unique<Generation>(task, name.starts_with(prefix) ? name.substr(prefix.size()) : "");
+}
+
+}  // namespace
+
+std::span<const TaskVerb> generation_tasks() {
+  static constexpr TaskVerb tasks[] = {
+      {"text-generation", "what a text could go on with",
+       "Goes on with a text. Unless told otherwise it draws tokens (--do-sample false: the likeliest), 256 "
+       "of "
+       "them at most. `attend generate` prints text as it comes.",
+       "attend run text-generation gpt2 \"Once upon a time\" --max-new-tokens 40 --do-sample false",
+       make<GenerationTask::text_generation>},
+      {"text2text-generation", "what an encoder-decoder makes of a text",
+       "Makes a text of another one, with four beams unless told otherwise.",
+       "attend run text2text-generation flan-t5-small \"Which colour has the sky?\" --num-beams 1",
+       make<GenerationTask::text2text_generation>},
+      {"summarization", "a short form of a text", "Makes a text shorter.",
+       "attend run summarization bart-large-cnn --max-new-tokens 60 < article.txt",
+       make<GenerationTask::summarization>},
+      {"translation", "a text in another language",
+       "Translates a text. translation_en_to_de in the place of translation takes the settings and the "
+       "prefix "
+       "that a model like T5 has for these languages.",
+       "attend run translation opus-mt-en-de \"A dog runs on the beach.\"",
+       make<GenerationTask::translation>},
+  };
+  return tasks;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,166 @@
+// attend run: tasks whose answer is about parts of the text.
+#include "base/error.h"
+#include "cli/run_task.h"
+
+namespace attend::cli {
+namespace {
+
+class TokenClassification : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("--aggregation-strategy", options_.aggregation, "How tokens become entities")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, Aggregation>{{"none", Aggregation::none},
+                                                                       {"simple", Aggregation::simple},
+                                                                       {"first", Aggregation::first},
+                                                                       {"average", Aggregation::average},
+                                                                       {"max", Aggregation::max}}))
+        ->default_str("none");
+    app.add_option("--ignore-labels", options_.ignored_labels,
+                   "Labels to leave out, with commas between them")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("--stride", options_.stride,
+                   "Read long texts in pieces that share so many tokens; needs an aggregation");
+  }
+  void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    static_cast<RunOptions&>(options_) = run;
+    std::vector<Json> answers;
+    for (const auto& entities : classifier_->classify(texts_of(inputs), options_)) {
+      Json list = Json::array();
+      for (const Entity& entity : entities) list.push_back(to_json(entity));
+      answers.push_back(std::move(list));
+    }
+    return answers;
+  }
+
+ private:
+  Json to_json(const Entity& entity) const {
+    const bool alone = options_.aggregation == Aggregation::none;
+    Json json = {{alone ? "entity" : "entity_group", entity.label}, {"score", entity.score}};
+    if (alone) json["index"] = entity.index;
+    json["word"] = entity.word;
+    json["start"] = entity.start;
+    json["end"] = entity.end;
+    return json;
+  }
+
+  TokenOptions options_;
+  std::optional<TokenClassifier> classifier_;
+};
+
+class FillMask : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("--top-k", options_.top_k, "Tokens for each mask, the best first")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--targets", options_.targets, "Only these may be filled in, with commas between them")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  }
+  void load(const std::filesystem::path& model) override { filler_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    static_cast<RunOptions&>(options_) = run;
+    std::vector<Json> answers;
+    for (const auto& masks : filler_->fill(texts_of(inputs), options_)) {
+      Json all = Json::array();
+      for (const auto& fillings : masks) {
+        Json list = Json::array();
+        for (const auto& [score, token, text, sequence] : fillings)
+          list.push_back({{"score", score}, {"token", token}, {"token_str", text}, {"sequence", sequence}});
+        all.push_back(std::move(list));
+      }
+      answers.push_back(all.size() == 1 ? all.front() : all);
+    }
+    return answers;
+  }
+
+ private:
+  FillOptions options_;
+  std::optional<MaskFiller> filler_;
+};
+
+class QuestionAnswering : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    CLI::Option* question = app.add_option("--question", question_, "Ask this of every text");
+    app.add_option("--context", context_, "Look for the answer to every text in this")->excludes(question);
+    app.add_option("--top-k", options_.top_k, "Answers to a question, the best first")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--max-answer-len", options_.max_answer_length, "Tokens of an answer")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--max-seq-len", options_.max_length,
+                   "Tokens of question and context together; longer contexts are read in pieces");
+    app.add_option("--doc-stride", options_.stride, "Tokens that two pieces share");
+    app.add_flag("--handle-impossible-answer", options_.may_be_impossible, "An empty answer is one, too");
+    app.add_flag("--align-to-words,!--no-align-to-words", options_.whole_words,
+                 "Answers begin and end with whole words");
+  }
+  void load(const std::filesystem::path& model) override { answerer_.emplace(model); }
+
+  // Without --question and --context, texts are in turn a question and its context.
+  std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
+    std::vector<Json> inputs;
+    if (!reads_lines()) {
+      if (texts.size() % 2 != 0)
+        fail(
+            "expected a question, its context, and so on in turn, or --context with questions alone; found "
+            "{} texts",
+            texts.size());
+      for (std::size_t i = 0; i < texts.size(); i += 2)
+        inputs.push_back({{"question", texts[i]}, {"context", texts[i + 1]}});
+      return inputs;
+    }
+    for (const std::string& text : texts)
+      inputs.push_back({{"question", question_.empty() ? text : question_},
+                        {"context", context_.empty() ? text : context_}});
+    return inputs;
+  }
+  bool reads_lines() const override { return !question_.empty() || !context_.empty(); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    std::vector<Question> questions;
+    for (const Fields& input : inputs)
+      questions.push_back({input.text({"question"}), input.text({"context"})});
+    static_cast<RunOptions&>(options_) = run;
+    std::vector<Json> answers;
+    for (const auto& found : answerer_->answer(questions, options_)) {
+      Json list = Json::array();
+      for (const auto& [score, start, end, text] : found)
+        list.push_back({{"score", score}, {"start", start}, {"end", end}, {"answer", text}});
+      answers.push_back(list.size() == 1 ? list.front() : list);
+    }
+    return answers;
+  }
+
+ private:
+  std::string question_, context_;
+  AnswerOptions options_;
+  std::optional<QuestionAnswerer> answerer_;
+};
+
+}  // namespace
+
+std::span<const TaskVerb> span_tasks() {
+  static constexpr TaskVerb tasks[] = {
+      {"token-classification", "labels of tokens: names, parts of speech",
+       "Labels the tokens of a text, or the entities they make up.",
+       "attend run token-classification bert-ner \"Ada lives in Bath.\" --aggregation-strategy simple",
+       make_task<TokenClassification>},
+      {"fill-mask", "tokens for masked places",
+       "Says what could stand in the place of a mask token, which each text must contain.",
+       "attend run fill-mask bert-base-uncased \"Paris is the [MASK] of France.\" --targets capital,heart",
+       make_task<FillMask>},
+      {"question-answering", "the answer to a question, from a text",
+       "Finds the part of a text that answers a question. Texts are questions and contexts in turn; lines of "
+       "standard input are JSON objects with question and context, unless one of the two is given.",
+       "attend run question-answering bert-squad \"Who lives in Bath?\" \"Ada has moved to Bath.\"",
+       make_task<QuestionAnswering>},
+  };
+  return tasks;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,93 @@
+// attend run: tasks whose answer is numbers.
+#include "base/error.h"
+#include "cli/run_task.h"
+
+namespace attend::cli {
+namespace {
+
+class FeatureExtraction : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_flag("--truncate", truncate_, "Cut off texts that are longer than the tokenizer's limit");
+  }
+  void load(const std::filesystem::path& model) override { extractor_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
+    std::vector<Json> answers;
+    for (const Features& features : extractor_->extract(texts_of(inputs), options, truncate_)) {
+      Json rows = Json::array();
+      auto value = features.values.begin();
+      for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
+        rows.push_back(std::vector<float>(value, value + static_cast<std::ptrdiff_t>(features.width)));
+      Json batch = Json::array();  // of one text, as the pipeline has it
+      batch.push_back(std::move(rows));
+      answers.push_back(std::move(batch));
+    }
+    return answers;
+  }
+
+ private:
+  bool truncate_ = false;
+  std::optional<FeatureExtractor> extractor_;
+};
+
+class SentenceSimilarity : public Task {
+ public:
+  void add_options(CLI::App&) override {}
+  void load(const std::filesystem::path& model) override { embedder_.emplace(model); }
+
+  // All arguments together are one input.
+  std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
+    if (texts.size() < 2) fail("expected a sentence and those to compare it with, found one text");
+    Json input = {{"source_sentence", texts.front()},
+                  {"sentences", std::vector<std::string>(texts.begin() + 1, texts.end())}};
+    return std::vector<Json>{std::move(input)};
+  }
+  bool reads_lines() const override { return false; }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
+    std::vector<std::string> all;  // each source, then its sentences
+    std::vector<std::size_t> counts;
+    for (const Fields& input : inputs) {
+      const std::vector<std::string> sentences = input.texts({"sentences"});
+      if (sentences.empty()) fail("{}: sentences: expected at least one", input.source());
+      all.push_back(input.text({"source_sentence"}));
+      all.insert(all.end(), sentences.begin(), sentences.end());
+      counts.push_back(sentences.size());
+    }
+    const std::vector<std::vector<float>> vectors = embedder_->embed(all, options);
+    std::vector<Json> answers;
+    std::size_t source = 0;
+    for (const std::size_t count : counts) {
+      Json scores = Json::array();
+      for (std::size_t i = 1; i <= count; ++i)
+        scores.push_back(cosine_similarity(vectors[source], vectors[source + i]));
+      answers.push_back(std::move(scores));
+      source += count + 1;
+    }
+    return answers;
+  }
+
+ private:
+  std::optional<Embedder> embedder_;
+};
+
+}  // namespace
+
+std::span<const TaskVerb> vector_tasks() {
+  static constexpr TaskVerb tasks[] = {
+      {"feature-extraction", "the last hidden state of every token",
+       "Prints the model's last hidden states: a list of numbers for each token. For one vector a sentence, "
+       "see "
+       "`attend embed`.",
+       "attend run feature-extraction bert-base-uncased \"A dog.\"", make_task<FeatureExtraction>},
+      {"sentence-similarity", "how near sentences are to one in meaning",
+       "Prints the cosine between the first text and each of the others. Lines of standard input are JSON "
+       "objects with source_sentence and sentences.",
+       "attend run sentence-similarity all-MiniLM-L6-v2 \"A dog runs.\" \"An animal moves.\" \"It rains.\"",
+       make_task<SentenceSimilarity>},
+  };
+  return tasks;
+}
+
+}  // namespace attend::cli

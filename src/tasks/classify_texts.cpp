@@ -1,0 +1,32 @@
+// Labels for texts.
+#include <attend/tasks.h>
+
+#include "tasks/label_scores.h"
+#include "tasks/text_model.h"
+
+namespace attend {
+
+TextClassifier::TextClassifier(const std::filesystem::path& model)
+    : model_(TextModel::with_scores(model, ScoreKind::sequence_classification)) {}
+
+std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<TextAndPair>& texts,
+                                                              const ClassifyOptions& options) {
+  Tokenizer& tokenizer = model_->tokenizer();
+  tokenizer.truncation() = model_->truncation(options.truncate);
+  std::vector<Encoding> encodings;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    encodings.push_back(texts[i].pair ? tokenizer.encode_pair(texts[i].text, *texts[i].pair)
+                                      : tokenizer.encode(texts[i].text));
+    model_->check(encodings.back(), fmt::format("text {}", i + 1));
+  }
+  const ScoreFunction function =
+      options.function == ScoreFunction::by_model ? score_function(model_->model()) : options.function;
+  std::vector<std::vector<LabelScore>> results(texts.size());
+  model_->run(encodings, options, [&](std::size_t i, const TextModel::Output& output) {
+    results[i] =
+        best_labels(numbers(apply_function(function, output["logits"])), model_->labels(), options.top_k);
+  });
+  return results;
+}
+
+}  // namespace attend

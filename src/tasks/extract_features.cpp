@@ -1,0 +1,23 @@
+// The last hidden states, token by token.
+#include <attend/tasks.h>
+
+#include "tasks/text_model.h"
+
+namespace attend {
+
+FeatureExtractor::FeatureExtractor(const std::filesystem::path& model)
+    : model_(TextModel::with_any_head(model)) {}
+
+std::vector<Features> FeatureExtractor::extract(const std::vector<std::string>& texts,
+                                                const RunOptions& options, bool truncate) {
+  model_->tokenizer().truncation() = model_->truncation(truncate);
+  const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) model_->check(encodings[i], fmt::format("text {}", i + 1));
+  std::vector<Features> results(texts.size());
+  model_->hidden_states(encodings, options, [&](std::size_t i, const Tensor& states) {
+    results[i] = {encodings[i].ids.size(), static_cast<std::size_t>(states.size(1)), numbers(states)};
+  });
+  return results;
+}
+
+}  // namespace attend

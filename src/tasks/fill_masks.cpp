@@ -1,0 +1,103 @@
+// Tokens for masked places (Devlin et al. 2018, section 3.1).
+#include <attend/tasks.h>
+
+#include "base/log.h"
+#include "tasks/text_model.h"
+#include "tokenizers/clean_up.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+std::string decode(const TextModel& model, std::span<const TokenId> ids, bool skip_special_tokens) {
+  std::string text = model.tokenizer().decode(ids, skip_special_tokens);
+  if (model.cleans_up()) tokenizers::clean_up(text);
+  return text;
+}
+
+// The tokens that may be filled in: each target, or the first token of one that is none.
+std::vector<std::int64_t> find_targets(const TextModel& model, const std::vector<std::string>& targets) {
+  std::vector<std::int64_t> ids;
+  for (const std::string& target : targets) {
+    std::optional<TokenId> id = model.tokenizer().token_to_id(target);
+    if (!id) {
+      const Encoding encoding =
+          model.tokenizer().encode(target, {.special_tokens = false, .with_details = false});
+      if (encoding.ids.empty()) {
+        warn("the target '{}' has no token, so it is left out", target);
+        continue;
+      }
+      id = encoding.ids.front();
+      warn("the target '{}' is no token of the vocabulary; its first token '{}' stands for it", target,
+           model.tokenizer().id_to_token(*id).value_or(""));
+    }
+    if (std::ranges::find(ids, *id) == ids.end()) ids.push_back(*id);
+  }
+  if (!targets.empty() && ids.empty())
+    fail("none of the targets has a token: expected at least one that does");
+  return ids;
+}
+
+std::vector<std::int64_t> places_of(TokenId token, const Encoding& encoding) {
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+    if (encoding.ids[i] == token) places.push_back(static_cast<std::int64_t>(i));
+  return places;
+}
+
+// The text with `token` at `place`.
+std::string fill_in(const TextModel& model, std::vector<TokenId> ids, std::int64_t place, TokenId token,
+                    bool only_mask) {
+  ids[static_cast<std::size_t>(place)] = token;
+  if (const auto padding = model.special_token("pad_token")) std::erase(ids, *padding);
+  // Other masks are special tokens, which are to stay.
+  return decode(model, ids, /*skip_special_tokens=*/only_mask);
+}
+
+}  // namespace
+
+MaskFiller::MaskFiller(const std::filesystem::path& model) : model_(TextModel::with_masked_tokens(model)) {}
+
+std::string MaskFiller::mask() const {
+  return model_->tokenizer().id_to_token(*model_->special_token("mask_token")).value_or("");
+}
+
+std::vector<std::vector<std::vector<Filling>>> MaskFiller::fill(const std::vector<std::string>& texts,
+                                                                const FillOptions& options) {
+  const std::vector<std::int64_t> targets = find_targets(*model_, options.targets);
+  const TokenId mask_token = *model_->special_token("mask_token");
+  const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(texts);
+  TextModel::Rows masks;  // of each text
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    model_->check(encodings[i], fmt::format("text {}", i + 1));
+    masks.push_back(places_of(mask_token, encodings[i]));
+    if (masks.back().empty())
+      fail("text {} has nothing to fill in: expected {} somewhere in \"{:.60}\"", i + 1, mask(), texts[i]);
+  }
+  std::vector<std::vector<std::vector<Filling>>> results(texts.size());
+  model_->score_tokens(encodings, masks, options, [&](std::size_t i, const Tensor& scores) {
+    Tensor chances = at::softmax(scores, -1);  // [masks, V]
+    if (!targets.empty()) chances = chances.index_select(1, torch::tensor(targets, at::kLong));
+    std::int64_t count = static_cast<std::int64_t>(options.top_k);
+    if (!targets.empty()) count = std::min(count, chances.size(1));
+    if (count < 1 || count > chances.size(1))
+      fail("top_k: expected a number from 1 to the model's {} tokens, found {}", chances.size(1), count);
+    const auto [values, best] = chances.topk(count);
+    const std::vector<float> likely = numbers(values);
+    for (std::size_t m = 0; m < masks[i].size(); ++m) {
+      std::vector<Filling>& fillings = results[i].emplace_back();
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t rank = best[static_cast<std::int64_t>(m)][k].item<std::int64_t>();
+        const auto token =
+            static_cast<TokenId>(targets.empty() ? rank : targets[static_cast<std::size_t>(rank)]);
+        fillings.push_back({likely[m * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)], token,
+                            decode(*model_, std::vector<TokenId>{token}, false),
+                            fill_in(*model_, encodings[i].ids, masks[i][m], token, masks[i].size() == 1)});
+      }
+    }
+  });
+  return results;
+}
+
+}  // namespace attend

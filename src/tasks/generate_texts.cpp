@@ -1,0 +1,135 @@
+// Texts that go on, or that an encoder-decoder makes of others.
+#include <attend/tasks.h>
+
+#include "generation/generate.h"
+#include "tasks/characters.h"
+#include "tasks/text_batches.h"
+#include "tasks/translate.h"
+#include "tokenizers/clean_up.h"
+#include "tokenizers/tokenizer_config.h"
+
+namespace attend {
+namespace {
+
+// "translation_en_to_de" and so on: the name of a task in task_specific_params.
+std::string name_of(GenerationTask task, const std::string& pair) {
+  switch (task) {
+    case GenerationTask::text_generation:
+      return "text-generation";
+    case GenerationTask::text2text_generation:
+      return "text2text-generation";
+    case GenerationTask::summarization:
+      return "summarization";
+    case GenerationTask::translation:
+      return pair.empty() ? "translation" : "translation_" + pair;
+  }
+  fail("unknown task");
+}
+
+}  // namespace
+
+struct TextGenerator::State {
+  Model model;
+  TokenizerPair tokenizers;
+  GenerationTask task;
+  std::string prefix;  // of every text
+  GenerationConfig config;
+
+  State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
+      : model(Model::load(directory, Purpose::inference)),
+        tokenizers(TokenizerPair::from_file(directory.path())),
+        task(wanted) {
+    check_generates(model);
+    if (continues() == model.network()->is_encoder_decoder())
+      fail("{}: {} takes {}, found {}", directory.path().string(), name_of(task, {}),
+           continues() ? "a decoder such as GPT-2" : "an encoder-decoder such as BART or T5",
+           model.architecture());
+    prefix = directory.config().text({"prefix"}, "");
+    read_settings(directory, name_of(task, pair));
+  }
+
+  bool continues() const { return task == GenerationTask::text_generation; }
+
+  // As the pipelines: their own settings count more than the model's, except for a length; those that the
+  // model has for this task count more than both.
+  void read_settings(const ModelDirectory& directory, const std::string& name) {
+    config = GenerationConfig::of(model);
+    if (config.max_length)
+      config.max_new_tokens.reset();
+    else
+      config.max_new_tokens = 256;
+    if (continues()) {
+      config.do_sample = true;
+      config.temperature = 0.7;
+    } else {
+      config.num_beams = 4;
+    }
+    const Json& all = directory.config().json();
+    const std::string field = "task_specific_params";
+    if (all.contains(field) && all.at(field).is_object() && all.at(field).contains(name)) {
+      Json own = all.at(field).at(name);
+      if (!own.is_object()) fail("{}: {}.{}: expected an object", directory.config().source(), field, name);
+      if (own.contains("prefix") && own.at("prefix").is_string())
+        prefix = own.at("prefix").get<std::string>();
+      own.erase("prefix");
+      config.apply(Fields(own, fmt::format("{}: {}.{}", directory.config().source(), field, name)), false);
+    }
+    const std::string padding = tokenizers::TokenizerConfig(directory.path()).token("pad_token", "");
+    if (!config.pad_token_id && !padding.empty())
+      config.pad_token_id = tokenizers.source->token_to_id(padding);
+  }
+
+  std::string decode(std::span<const TokenId> ids) const {
+    std::string text = tokenizers.target->decode(ids, /*skip_special_tokens=*/true);
+    if (continues()) tokenizers::clean_up(text);
+    return text;
+  }
+
+  // What stands behind the prompt, which is decoded with it: a decoder writes a token by what is before it.
+  std::string without_prompt(std::vector<TokenId> prompt, std::span<const TokenId> ids) const {
+    const std::size_t before = Characters(decode(prompt)).size();
+    prompt.insert(prompt.end(), ids.begin(), ids.end());
+    const std::string whole = decode(prompt);
+    const Characters characters(whole);
+    return characters.slice(before, characters.size());
+  }
+};
+
+TextGenerator::TextGenerator(const std::filesystem::path& model, GenerationTask task, const std::string& pair)
+    : state_(std::make_shared<State>(ModelDirectory(model), task, pair)) {}
+
+std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<std::string>& texts,
+                                                              const GenerateTextOptions& options) {
+  const State& state = *state_;
+  GenerationConfig config = state.config;
+  config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
+  std::vector<std::string> inputs;
+  for (const std::string& text : texts) inputs.push_back(state.prefix + text);
+  std::vector<std::vector<std::int64_t>> ids =
+      state.continues() ? encode_texts(*state.tokenizers.source, inputs)
+                        : encode_sources(state.model, *state.tokenizers.source, inputs);
+  for (auto& prompt : ids)
+    if (prompt.empty() && state.continues() && config.bos_token_id) prompt = {*config.bos_token_id};
+
+  std::vector<std::vector<std::string>> results(texts.size());
+  std::size_t done = 0;
+  GenerateOptions generation;
+  generation.seed = options.seed;
+  generation.batch_tokens = options.batch_tokens;
+  generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> sequences) {
+    for (const GeneratedSequence& sequence : sequences) {
+      const std::vector<TokenId> made(sequence.ids.begin(), sequence.ids.end());
+      if (!state.continues()) {
+        results[i].push_back(state.decode(made));
+        continue;
+      }
+      const std::string more = state.without_prompt({ids[i].begin(), ids[i].end()}, made);
+      results[i].push_back(options.full_text ? texts[i] + more : more);
+    }
+    if (options.on_progress) options.on_progress(++done, texts.size());
+  };
+  attend::generate(state.model, ids, config, generation);
+  return results;
+}
+
+}  // namespace attend

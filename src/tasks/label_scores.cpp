@@ -1,0 +1,40 @@
+#include "tasks/label_scores.h"
+
+#include <algorithm>
+
+namespace attend {
+
+std::vector<std::string> read_labels(const Fields& config) {
+  std::vector<std::string> labels;
+  const auto names = config.json().find("id2label");
+  const bool named = names != config.json().end() && names->is_object();
+  for (std::int64_t i = 0; i < read_label_count(config); ++i) {
+    const std::string id = std::to_string(i);
+    const bool known = named && names->contains(id) && names->at(id).is_string();
+    labels.push_back(known ? names->at(id).get<std::string>() : "LABEL_" + id);
+  }
+  return labels;
+}
+
+ScoreFunction score_function(const Model& model) {
+  const ScoreHeadSpec& head = model.network()->scores->spec();
+  if (head.problem == ProblemType::regression) return ScoreFunction::none;
+  return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid
+                                                                      : ScoreFunction::softmax;
+}
+
+Tensor apply_function(ScoreFunction function, const Tensor& scores) {
+  if (function == ScoreFunction::softmax) return at::softmax(scores, -1);
+  return function == ScoreFunction::sigmoid ? at::sigmoid(scores) : scores;
+}
+
+std::vector<LabelScore> best_labels(std::span<const float> scores, const std::vector<std::string>& labels,
+                                    std::size_t top_k) {
+  std::vector<LabelScore> all;
+  for (std::size_t i = 0; i < scores.size(); ++i) all.push_back({labels.at(i), scores[i]});
+  std::ranges::stable_sort(all, std::ranges::greater(), &LabelScore::score);
+  if (top_k > 0 && top_k < all.size()) all.resize(top_k);
+  return all;
+}
+
+}  // namespace attend

@@ -1,0 +1,23 @@
+// From a classifier's numbers to labels with scores: for texts and for images.
+#pragma once
+
+#include <attend/tasks.h>
+
+#include "models/model.h"
+
+#include <span>
+
+namespace attend {
+
+// config.json's id2label by number, or LABEL_0 and so on.
+std::vector<std::string> read_labels(const Fields& config);
+
+// What ScoreFunction::by_model means for this model.
+ScoreFunction score_function(const Model& model);
+Tensor apply_function(ScoreFunction function, const Tensor& scores);  // over the last dimension
+
+// The `top_k` labels with the highest scores (0: all), equal ones in the order of the labels.
+std::vector<LabelScore> best_labels(std::span<const float> scores, const std::vector<std::string>& labels,
+                                    std::size_t top_k);
+
+}  // namespace attend

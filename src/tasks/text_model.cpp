@@ -1,0 +1,224 @@
+#include "tasks/text_model.h"
+
+#include "models/forward.h"
+#include "models/padded.h"
+#include "tasks/label_scores.h"
+#include "tasks/text_batches.h"
+#include "tokenizers/tokenizer_config.h"
+
+#include <algorithm>
+#include <array>
+
+namespace attend {
+namespace {
+
+// Special tokens, and what they usually are where the directory does not say.
+struct Special {
+  const char* role;
+  std::array<const char*, 2> usual;
+};
+constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
+                                 {"pad_token", {"[PAD]", "<pad>"}},
+                                 {"unk_token", {"[UNK]", "<unk>"}},
+                                 {"cls_token", {"[CLS]", "<s>"}}};
+
+// transformers gives a model types only where the class of its tokenizer lists them among its outputs.
+bool gives_types(const tokenizers::TokenizerConfig& config) {
+  static constexpr std::string_view families[] = {"Bert",   "bert",    "Electra", "electra",   "Albert",
+                                                  "albert", "Deberta", "deberta", "DebertaV2", "deberta-v2",
+                                                  "XLNet",  "xlnet",   "XLM",     "xlm"};
+  const auto in = [](const auto& names, std::string_view name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  const std::vector<std::string> names = config.fields().texts({"model_input_names"});
+  return names.empty() ? in(families, config.family()) : in(names, "token_type_ids");
+}
+
+bool has_types(const StackSpec& stack) {
+  const auto& distance = stack.layers.front().self_attention.distance;
+  return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
+}
+
+// What people call a model with such a head.
+const char* describe(ScoreKind kind) {
+  switch (kind) {
+    case ScoreKind::sequence_classification:
+      return "a model that classifies texts (...ForSequenceClassification)";
+    case ScoreKind::token_classification:
+      return "a model that classifies tokens (...ForTokenClassification)";
+    case ScoreKind::question_answering:
+      return "a model that finds answers in a text (...ForQuestionAnswering)";
+    default:
+      return "a model with another head";
+  }
+}
+
+// Each sequence's numbers in its row, zeros behind them: [B, L].
+Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
+  Tensor filled = at::zeros({static_cast<std::int64_t>(rows.size()), length}, at::kLong);
+  std::int64_t* to = filled.data_ptr<std::int64_t>();
+  for (std::size_t b = 0; b < rows.size(); ++b) std::ranges::copy(*rows[b], to + b * length);
+  return filled;
+}
+
+// The last hidden state of every token. A decoder with an encoder reads the text as well, a token behind.
+Tensor hidden_of_tokens(const Model& model, const TokenBatch& tokens, Pass& pass) {
+  Transformer network = model.network();
+  if (!network->is_encoder_decoder())
+    return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
+  const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+  TokenBatch shifted = tokens;
+  shifted.ids = tokens.ids.roll(1).index_fill(0, tokens.offsets.first_rows(),
+                                              model.config().integer({"decoder_start_token_id"}, {}, 0));
+  return network->decode(shifted, pass, &memory);
+}
+
+}  // namespace
+
+TextModel::TextModel(const ModelDirectory& directory)
+    : model_(Model::load(directory, Purpose::inference)),
+      tokenizer_(Tokenizer::from_file(directory.path())),
+      source_(directory.path().string()),
+      labels_(read_labels(directory.config())) {
+  if (model_.network()->reads_images())
+    fail("{}: expected a model of text, found {}, which reads images", source_, model_.architecture());
+  // Pipelines overrule what tokenizer.json says of both.
+  tokenizer_.truncation().reset();
+  tokenizer_.padding().reset();
+  const tokenizers::TokenizerConfig config(directory.path());
+  for (const auto& [role, usual] : kSpecials) {
+    std::string token = config.token(role, "");
+    for (const char* each : usual)
+      if (token.empty() && tokenizer_.token_to_id(each)) token = each;
+    if (!token.empty()) special_tokens_[role] = tokenizer_.token_to_id(token);
+  }
+  cleans_up_ = config.fields().flag({"clean_up_tokenization_spaces"}, false);
+  // Where the class sets no limit, the file holds a number like 1e30.
+  if (const auto most = config.fields().maybe_number({"model_max_length"}); most && *most > 0 && *most < 1e9)
+    model_max_length_ = static_cast<std::size_t>(*most);
+  const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
+  takes_types_ = has_types(stack->spec()) && gives_types(config) && !model_.network()->is_encoder_decoder();
+}
+
+std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& directory, ScoreKind kind) {
+  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
+  Transformer network = text->model().network();
+  if (!network->scores || network->scores->spec().kind != kind || network->language_model_head)
+    fail("{}: expected {}, found {}", text->source_, describe(kind), text->model().architecture());
+  return text;
+}
+
+std::shared_ptr<TextModel> TextModel::with_masked_tokens(const std::filesystem::path& directory) {
+  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
+  if (!text->model().network()->language_model_head)
+    fail("{}: expected a model that fills in tokens (...ForMaskedLM), found {}", text->source_,
+         text->model().architecture());
+  if (!text->special_token("mask_token"))
+    fail("{}: expected a tokenizer with a mask_token in tokenizer_config.json or special_tokens_map.json",
+         text->source_);
+  return text;
+}
+
+std::shared_ptr<TextModel> TextModel::with_any_head(const std::filesystem::path& directory) {
+  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory)));
+}
+
+std::optional<TokenId> TextModel::special_token(std::string_view role) const {
+  const auto found = special_tokens_.find(role);
+  return found == special_tokens_.end() ? std::nullopt : found->second;
+}
+
+std::optional<Truncation> TextModel::truncation(bool wanted) const {
+  if (!wanted || !model_max_length_) return {};
+  return Truncation{.max_length = *model_max_length_};
+}
+
+void TextModel::check(const Encoding& encoding, const std::string& what) const {
+  if (encoding.ids.empty()) fail("{} is empty: expected at least one token", what);
+  const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
+  const std::int64_t most = stack->embeddings->max_positions();
+  if (static_cast<std::int64_t>(encoding.ids.size()) > most)
+    fail("{} has {} tokens, but the model reads {}: shorten it", what, encoding.ids.size(), most);
+}
+
+void TextModel::for_each_batch(
+    std::span<const Encoding> encodings, const RunOptions& options,
+    const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const {
+  const c10::InferenceMode inference;
+  std::vector<std::int64_t> lengths;
+  for (const Encoding& encoding : encodings)
+    lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
+  // Two heads look at other texts of their batch: where all have the same number of end tokens, and where
+  // config.json does not say which token is padding.
+  const auto& scores = model_.network()->spec().scores;
+  const bool alone = scores && (scores->input == HeadInput::end_token ||
+                                (scores->input == HeadInput::last_token && !scores->token_id));
+  std::size_t done = 0;
+  for (const Batch& batch : batches_by_length(lengths, alone ? 1 : options.batch_tokens)) {
+    std::vector<const std::vector<std::int32_t>*> ids, masks, types;
+    for (const std::size_t i : batch) {
+      ids.push_back(&encodings[i].ids);
+      masks.push_back(&encodings[i].attention_mask);
+      types.push_back(&encodings[i].type_ids);
+    }
+    const std::int64_t length = lengths[batch.front()];
+    std::map<std::string, Tensor> inputs = {{"input_ids", rectangle(ids, length)},
+                                            {"attention_mask", rectangle(masks, length)}};
+    if (takes_types_) inputs["token_type_ids"] = rectangle(types, length);
+    work(batch, std::move(inputs));
+    done += batch.size();
+    if (options.on_progress) options.on_progress(done, encodings.size());
+  }
+}
+
+void TextModel::run(std::span<const Encoding> encodings, const RunOptions& options,
+                    const Visit& visit) const {
+  for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
+    const std::map<std::string, Tensor> outputs = run_forward(model_, inputs, {});
+    for (std::size_t b = 0; b < batch.size(); ++b)
+      visit(batch[b], Output{outputs, static_cast<std::int64_t>(b)});
+  });
+}
+
+void TextModel::for_each_hidden(
+    std::span<const Encoding> encodings, const RunOptions& options,
+    const std::function<void(const Batch& batch, const Tensor& hidden, const Offsets& offsets)>& work) const {
+  for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
+    Pass pass = Pass::inference();
+    const Padded layout(inputs["input_ids"], inputs["attention_mask"], "input_ids");
+    const TokenBatch tokens = layout.batch({}, inputs["token_type_ids"]);
+    work(batch, hidden_of_tokens(model_, tokens, pass), tokens.offsets);
+  });
+}
+
+void TextModel::hidden_states(std::span<const Encoding> encodings, const RunOptions& options,
+                              const VisitRows& visit) const {
+  for_each_hidden(encodings, options, [&](const Batch& batch, const Tensor& hidden, const Offsets& offsets) {
+    for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], offsets.part(hidden, b));
+  });
+}
+
+void TextModel::score_tokens(std::span<const Encoding> encodings, const Rows& rows, const RunOptions& options,
+                             const VisitRows& visit) const {
+  Transformer network = model_.network();
+  for_each_hidden(encodings, options, [&](const Batch& batch, const Tensor& hidden, const Offsets& offsets) {
+    // Only the rows in question go through the head: a vocabulary is large.
+    std::vector<std::int64_t> wanted, counts;
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      for (const std::int64_t row : rows[batch[b]]) wanted.push_back(offsets.begin(b) + row);
+      counts.push_back(static_cast<std::int64_t>(rows[batch[b]].size()));
+    }
+    const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
+    const std::vector<Tensor> parts = network->language_model_head(chosen).split_with_sizes(counts);
+    for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], parts[b]);
+  });
+}
+
+std::vector<float> numbers(const Tensor& vector) {
+  const Tensor flat = vector.to(at::kFloat).contiguous();
+  if (!flat.isfinite().all().item<bool>())
+    fail("the model gives numbers that are not finite: are its weights whole?");
+  return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
+}
+
+}  // namespace attend

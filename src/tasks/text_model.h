@@ -1,0 +1,83 @@
+// What every task on text stands on: texts become encodings, encodings of similar length one batch, a batch
+// goes through the model once, and each text gets its part of what the model says.
+#pragma once
+
+#include <attend/attend.h>
+
+#include "models/model.h"
+
+#include <functional>
+#include <map>
+#include <span>
+
+namespace attend {
+
+class TextModel {
+ public:
+  // A model with scores of this kind over its labels.
+  static std::shared_ptr<TextModel> with_scores(const std::filesystem::path& directory, ScoreKind kind);
+  // One that fills in masked tokens.
+  static std::shared_ptr<TextModel> with_masked_tokens(const std::filesystem::path& directory);
+  // One of which only the hidden states are asked for.
+  static std::shared_ptr<TextModel> with_any_head(const std::filesystem::path& directory);
+
+  const Model& model() const { return model_; }
+  Tokenizer& tokenizer() { return tokenizer_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  // "mask_token" and the like; nothing if the tokenizer has none.
+  std::optional<TokenId> special_token(std::string_view role) const;
+  // How long a text the tokenizer's model_max_length lets through, special tokens included.
+  std::optional<std::size_t> model_max_length() const { return model_max_length_; }
+  // What cuts texts off there, if that is wanted and there is such a limit.
+  std::optional<Truncation> truncation(bool wanted) const;
+  // Whether decoded text loses the spaces in front of punctuation, as tokenizer_config.json says.
+  bool cleans_up() const { return cleans_up_; }
+  const std::vector<std::string>& labels() const { return labels_; }  // of config.json, by number
+
+  // Error for a text that is empty or longer than the model reads; `what` names it.
+  void check(const Encoding& encoding, const std::string& what) const;
+
+  // What the model says of the text in row `row` of a batch.
+  struct Output {
+    const std::map<std::string, Tensor>& batch;
+    std::int64_t row;
+    Tensor operator[](const char* name) const { return batch.at(name)[row]; }
+  };
+  using Visit = std::function<void(std::size_t text, const Output& output)>;
+  // The outputs of models/forward.h for every encoding, in no particular order.
+  void run(std::span<const Encoding> encodings, const RunOptions& options, const Visit& visit) const;
+
+  // The last hidden states of each text, [tokens, d]; the head is left out.
+  using VisitRows = std::function<void(std::size_t text, const Tensor& rows)>;
+  void hidden_states(std::span<const Encoding> encodings, const RunOptions& options,
+                     const VisitRows& visit) const;
+  // Scores over the vocabulary, [rows, V], for some tokens of each text, softmax not yet taken.
+  using Rows = std::vector<std::vector<std::int64_t>>;
+  void score_tokens(std::span<const Encoding> encodings, const Rows& rows, const RunOptions& options,
+                    const VisitRows& visit) const;
+
+ private:
+  explicit TextModel(const ModelDirectory& directory);
+
+  using Batch = std::vector<std::size_t>;
+  void for_each_batch(
+      std::span<const Encoding> encodings, const RunOptions& options,
+      const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const;
+
+  void for_each_hidden(std::span<const Encoding> encodings, const RunOptions& options,
+                       const std::function<void(const Batch& batch, const Tensor& hidden,
+                                                const Offsets& offsets)>& work) const;
+
+  Model model_;
+  Tokenizer tokenizer_;
+  std::string source_;
+  std::map<std::string, std::optional<TokenId>, std::less<>> special_tokens_;
+  std::optional<std::size_t> model_max_length_;
+  bool cleans_up_, takes_types_;
+  std::vector<std::string> labels_;
+};
+
+// The numbers of a vector; Error if one is not finite.
+std::vector<float> numbers(const Tensor& vector);
+
+}  // namespace attend

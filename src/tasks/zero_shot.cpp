@@ -1,0 +1,113 @@
+// Labels nobody trained for: each is put into a sentence, and the model says whether the text entails it (Yin
+// et al. 2019, arXiv:1909.00161).
+#include <attend/tasks.h>
+
+#include "base/log.h"
+#include "base/python_text.h"
+#include "tasks/text_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attend {
+namespace {
+
+// The number of the label that says "it follows". As the original has it: the first whose name begins with
+// "entail", else the last.
+std::size_t entailment_label(const TextModel& model) {
+  const Json& config = model.model().config().json();
+  if (const auto ids = config.find("label2id"); ids != config.end() && ids->is_object()) {
+    for (const auto& [label, id] : ids->items())
+      if (lowercase(label).starts_with("entail") && id.is_number_unsigned() &&
+          id.get<std::size_t>() < model.labels().size())
+        return id.get<std::size_t>();
+  } else {
+    for (std::size_t i = 0; i < model.labels().size(); ++i)
+      if (lowercase(model.labels()[i]).starts_with("entail")) return i;
+  }
+  warn("{}: no label begins with \"entail\": the last one, \"{}\", is taken for it",
+       model.model().config().source(), model.labels().back());
+  return model.labels().size() - 1;
+}
+
+std::string hypothesis_for(const std::string& pattern, const std::string& label) {
+  std::string text = pattern;
+  const std::size_t at = text.find("{}");
+  if (at == text.npos) fail("hypothesis: expected {{}} where the label goes, found \"{}\"", pattern);
+  return text.replace(at, 2, label);
+}
+
+// Only the text may be cut, so that the label stays whole; where it is too short for that, nothing is.
+Encoding encode(TextModel& model, const std::string& text, const std::string& hypothesis) {
+  Tokenizer& tokenizer = model.tokenizer();
+  tokenizer.truncation().reset();
+  Encoding whole = tokenizer.encode_pair(text, hypothesis);
+  const std::size_t most = model.model_max_length().value_or(whole.ids.size());
+  if (whole.ids.size() <= most) return whole;
+  const auto of_text = static_cast<std::size_t>(std::ranges::count(whole.sequence_ids, 0));
+  if (whole.ids.size() - most >= of_text) return whole;
+  tokenizer.truncation() = Truncation{.strategy = Truncation::Strategy::only_first, .max_length = most};
+  return tokenizer.encode_pair(text, hypothesis);
+}
+
+// scores[i]: those of label i, as the model gives them.
+std::vector<float> chances(const std::vector<std::vector<float>>& scores, std::size_t entailment,
+                           bool several) {
+  std::vector<float> result;
+  if (several || scores.size() == 1) {
+    for (const std::vector<float>& each : scores) {
+      const std::size_t contradiction = entailment == 0 ? each.size() - 1 : 0;
+      result.push_back(1 / (1 + std::exp(each.at(contradiction) - each.at(entailment))));
+    }
+    return result;
+  }
+  float largest = scores.front().at(entailment), sum = 0;
+  for (const auto& each : scores) largest = std::max(largest, each.at(entailment));
+  for (const auto& each : scores) sum += result.emplace_back(std::exp(each.at(entailment) - largest));
+  for (float& chance : result) chance /= sum;
+  return result;
+}
+
+// The best first; of equal ones the last, as the original's reversed sort has it.
+std::vector<LabelScore> ranked(const std::vector<std::string>& labels, const std::vector<float>& scores) {
+  std::vector<LabelScore> ranking;
+  for (std::size_t i = 0; i < labels.size(); ++i) ranking.push_back({labels[i], scores[i]});
+  std::ranges::stable_sort(ranking, {}, &LabelScore::score);
+  std::ranges::reverse(ranking);
+  return ranking;
+}
+
+}  // namespace
+
+ZeroShotClassifier::ZeroShotClassifier(const std::filesystem::path& model)
+    : model_(TextModel::with_scores(model, ScoreKind::sequence_classification)) {}
+
+std::vector<std::vector<LabelScore>> ZeroShotClassifier::classify(const std::vector<std::string>& texts,
+                                                                  const std::vector<std::string>& labels,
+                                                                  const ZeroShotOptions& options) {
+  if (labels.empty()) fail("expected at least one label to choose from");
+  const std::size_t entailment = entailment_label(*model_), count = labels.size();
+  std::vector<Encoding> pairs;  // each text with each label
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) fail("text {} is empty", i + 1);
+    for (const std::string& label : labels) {
+      pairs.push_back(encode(*model_, texts[i], hypothesis_for(options.hypothesis, label)));
+      model_->check(pairs.back(), fmt::format("text {} with the label \"{}\"", i + 1, label));
+    }
+  }
+  std::vector<std::vector<float>> scores(pairs.size());
+  RunOptions run = options;
+  if (options.on_progress)
+    run.on_progress = [&](std::size_t done, std::size_t) { options.on_progress(done / count, texts.size()); };
+  model_->run(pairs, run,
+              [&](std::size_t i, const TextModel::Output& output) { scores[i] = numbers(output["logits"]); });
+  std::vector<std::vector<LabelScore>> results;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto first = scores.begin() + static_cast<std::ptrdiff_t>(i * count);
+    results.push_back(ranked(
+        labels, chances({first, first + static_cast<std::ptrdiff_t>(count)}, entailment, options.several)));
+  }
+  return results;
+}
+
+}  // namespace attend
