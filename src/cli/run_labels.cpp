@@ -23,7 +23,8 @@ void add_function(CLI::App& app, ScoreFunction& function) {
 class TextClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all");
+    app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all")
+        ->check(CLI::NonNegativeNumber);
     add_function(app, options_.function);
     app.add_flag("--truncate", options_.truncate, "Cut off texts that are longer than the tokenizer's limit");
   }
@@ -88,7 +89,8 @@ class ZeroShotClassification : public Task {
 class ImageClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Labels for each picture, the best first; 0: all");
+    app.add_option("--top-k", options_.top_k, "Labels for each picture, the best first; 0: all")
+        ->check(CLI::NonNegativeNumber);
     add_function(app, options_.function);
   }
   void load(const std::filesystem::path& model) override { classifier_.emplace(model); }

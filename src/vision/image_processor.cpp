@@ -7,6 +7,8 @@
 namespace attend {
 namespace {
 
+constexpr std::int64_t kLongestSide = 1 << 13;  // in pixels: no model reads that many
+
 // Three numbers, or one for all colours: [3, 1, 1].
 Tensor colours(const Fields& config, const char* name) {
   const auto found = config.json().find(name);
@@ -40,9 +42,9 @@ ImageProcessor::ImageProcessor(const std::filesystem::path& model_directory) {
     const auto size = config.json().find("size");
     if (size != config.json().end() && size->is_object()) {
       const Fields sides(*size, path.string() + ": size");
-      size_ = {sides.integer({"width"}), sides.integer({"height"})};
+      size_ = {sides.integer({"width"}, {}, 1, kLongestSide), sides.integer({"height"}, {}, 1, kLongestSide)};
     } else {
-      const std::int64_t side = config.integer({"size"}, 224);
+      const std::int64_t side = config.integer({"size"}, 224, 1, kLongestSide);
       size_ = {side, side};
     }
     resampling_ = read_resampling(config);
