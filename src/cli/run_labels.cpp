@@ -1,5 +1,6 @@
 // attend run: tasks whose answer is labels with scores.
 #include "cli/run_task.h"
+#include "cli/verb.h"
 
 namespace attend::cli {
 namespace {
@@ -24,7 +25,7 @@ class TextClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all")
-        ->check(CLI::NonNegativeNumber);
+        ->check(not_negative());
     add_function(app, options_.function);
     app.add_flag("--truncate", options_.truncate, "Cut off texts that are longer than the tokenizer's limit");
   }
@@ -90,7 +91,7 @@ class ImageClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--top-k", options_.top_k, "Labels for each picture, the best first; 0: all")
-        ->check(CLI::NonNegativeNumber);
+        ->check(not_negative());
     add_function(app, options_.function);
   }
   void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
