@@ -16,6 +16,14 @@ namespace {
 
 }  // namespace
 
+bool takes_types(const Model& model) {
+  Transformer net = model.network();
+  if (net->is_encoder_decoder() || net->reads_images()) return false;
+  const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
+  const auto& distance = stack.layers.front().self_attention.distance;
+  return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
+}
+
 std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
                                           const ForwardOptions& options) {
   Transformer net = model.network();

@@ -11,6 +11,9 @@ struct ForwardOptions {
   bool gradients = false;  // of the loss, by checkpoint name: grad.<name>
 };
 
+// Does the model take token_type_ids?
+bool takes_types(const Model& model);
+
 // Inputs are named as the arguments of the model's forward: input_ids [B, L], attention_mask [B, L] (without
 // it every position is real), token_type_ids, position_ids, labels; decoder_input_ids and
 // decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput;

@@ -15,11 +15,6 @@ Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
   return next;
 }
 
-bool takes_types(const StackSpec& stack) {
-  const auto& distance = stack.layers.front().self_attention.distance;
-  return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
-}
-
 // XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
 Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
   const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
@@ -45,10 +40,11 @@ Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
 }
 
 // Inputs beside the labels.
-std::set<std::string> text_inputs(Transformer& net, const StackSpec& stack) {
+std::set<std::string> text_inputs(const Model& model, const StackSpec& stack) {
+  Transformer net = model.network();
   std::set<std::string> known = {"input_ids", "attention_mask"};
   if (!std::holds_alternative<std::monostate>(stack.embeddings.positions)) known.insert("position_ids");
-  if (takes_types(stack)) known.insert("token_type_ids");
+  if (takes_types(model)) known.insert("token_type_ids");
   // XLM takes both always, and passes over languages where it has no vectors for them.
   if (stack.padding_is_zero) known.insert({"langs", "lengths"});
   if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
@@ -178,7 +174,7 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   Result r;
   Transformer net = model.network();
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
-  std::set<std::string> known = text_inputs(net, stack);
+  std::set<std::string> known = text_inputs(model, stack);
   known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;

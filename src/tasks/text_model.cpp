@@ -34,11 +34,6 @@ bool gives_types(const tokenizers::TokenizerConfig& config) {
   return names.empty() ? in(families, config.family()) : in(names, "token_type_ids");
 }
 
-bool has_types(const StackSpec& stack) {
-  const auto& distance = stack.layers.front().self_attention.distance;
-  return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
-}
-
 // What people call a model with such a head.
 const char* describe(ScoreKind kind) {
   switch (kind) {
@@ -96,8 +91,7 @@ TextModel::TextModel(const ModelDirectory& directory)
   // Where the class sets no limit, the file holds a number like 1e30.
   if (const auto most = config.fields().maybe_number({"model_max_length"}); most && *most > 0 && *most < 1e9)
     model_max_length_ = static_cast<std::size_t>(*most);
-  const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
-  takes_types_ = has_types(stack->spec()) && gives_types(config) && !model_.network()->is_encoder_decoder();
+  gives_types_ = takes_types(model_) && gives_types(config);
 }
 
 std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& directory, ScoreKind kind) {
@@ -164,7 +158,7 @@ void TextModel::for_each_batch(
     const std::int64_t length = lengths[batch.front()];
     std::map<std::string, Tensor> inputs = {{"input_ids", rectangle(ids, length)},
                                             {"attention_mask", rectangle(masks, length)}};
-    if (takes_types_) inputs["token_type_ids"] = rectangle(types, length);
+    if (gives_types_) inputs["token_type_ids"] = rectangle(types, length);
     work(batch, std::move(inputs));
     done += batch.size();
     if (options.on_progress) options.on_progress(done, encodings.size());

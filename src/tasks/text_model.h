@@ -73,7 +73,7 @@ class TextModel {
   std::string source_;
   std::map<std::string, std::optional<TokenId>, std::less<>> special_tokens_;
   std::optional<std::size_t> model_max_length_;
-  bool cleans_up_, takes_types_;
+  bool cleans_up_, gives_types_;
   std::vector<std::string> labels_;
 };
 
