@@ -207,4 +207,41 @@ class TextGenerator {
   std::shared_ptr<State> state_;
 };
 
+// How a model is asked for the probability of a token: from those before it (decoders; XLNet, in the order of
+// the text), from a source and those before it (encoder-decoders), or masked, from all the others (encoders).
+enum class ScoringMethod { left_to_right, given_source, masked };
+
+struct ScoreTextOptions : RunOptions {
+  // Left to right only. A longer text is read in windows of `length` tokens (absent: what the model reads, or
+  // 1024 where that has no limit) that begin `stride` tokens apart (absent: half of that). A window predicts
+  // the tokens that those before it have not; where they share none, its first token is left out.
+  std::optional<std::int64_t> length, stride;
+};
+
+struct TokenProbability {
+  TokenId token = 0;
+  std::string token_text;
+  float log_probability = 0;  // natural
+};
+
+// How likely a model finds texts. exp(-mean of all log-probabilities) is its perplexity; of masked tokens the
+// pseudo-perplexity (Salazar et al. 2020, arXiv:1910.14659).
+class TextScorer {
+ public:
+  explicit TextScorer(const std::filesystem::path& model);
+  ScoringMethod method() const;
+  // The tokens of each text, as the tokenizer gives them. Left to right all but the first, which nothing
+  // predicts; masked all but special tokens.
+  std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& texts,
+                                                   const ScoreTextOptions& options = {});
+  // Given sources: all tokens of each target, its end as well.
+  std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& sources,
+                                                   const std::vector<std::string>& targets,
+                                                   const RunOptions& options = {});
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 }  // namespace attend

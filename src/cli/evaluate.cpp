@@ -1,9 +1,10 @@
 // attend evaluate TASK MODEL DATA...: the task's metrics.
-#include <attend/attend.h>
+#include <attend/tasks.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
 #include "models/model.h"
@@ -21,8 +22,8 @@ struct Arguments {
   std::vector<std::string> data;
   TranslateOptions options;
   std::string tokenize = "13a", save;
-  bool lowercase = false, json = false;
-  std::int64_t length = 0;
+  bool lowercase = false, lines = false, tokens = false, json = false;
+  std::int64_t length = 0, stride = 0;
 };
 
 void print(const Arguments& a, const Json& figures, const std::string& text) {
@@ -37,14 +38,20 @@ std::vector<std::string> translations(const Arguments& a, const std::vector<std:
   return translator.translate(sources, options);
 }
 
+// The lines of two files that belong together.
+std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const Arguments& a) {
+  if (a.data.size() != 2) fail("expected two files, source and target, found {}", a.data.size());
+  std::vector<std::string> sources = read_lines(a.data[0]), targets = read_lines(a.data[1]);
+  if (sources.size() != targets.size())
+    fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", a.data[0],
+         sources.size(), a.data[1], targets.size());
+  if (sources.empty()) fail("{}: the file is empty", a.data[0]);
+  return {std::move(sources), std::move(targets)};
+}
+
 // Translates the source, or with MODEL "-" takes the first file as the translation.
 void evaluate_translation(const Arguments& a) {
-  if (a.data.size() != 2) fail("expected two files, source and reference, found {}", a.data.size());
-  const std::vector<std::string> sources = read_lines(a.data[0]), references = read_lines(a.data[1]);
-  if (sources.size() != references.size())
-    fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", a.data[0],
-         sources.size(), a.data[1], references.size());
-  if (sources.empty()) fail("{}: the file is empty", a.data[0]);
+  const auto [sources, references] = read_pairs(a);
   const std::vector<std::string> hypotheses = a.model == "-" ? sources : translations(a, sources);
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   const Bleu bleu = corpus_bleu(hypotheses, references, {bleu_tokenizer(a.tokenize), a.lowercase});
@@ -70,27 +77,111 @@ void evaluate_causal_lm(const Arguments& a) {
         fmt::format("loss {:.4f}, perplexity {:.3f}", loss, std::exp(loss)));
 }
 
+// The texts whose probability is asked for, and of each what the model says.
+struct Scored {
+  std::vector<std::string> texts;
+  std::vector<std::vector<TokenProbability>> tokens;
+};
+
+Scored score_texts(const Arguments& a) {
+  TextScorer scorer(a.model);
+  ScoreTextOptions options;
+  options.batch_tokens = a.options.batch_tokens;
+  if (a.length > 0) options.length = a.length;
+  if (a.stride > 0) options.stride = a.stride;
+  Progress progress("scoring", 0, "parts");
+  options.on_progress = [&](std::size_t done, std::size_t) { progress.update(done); };
+  if (scorer.method() == ScoringMethod::given_source) {
+    auto [sources, targets] = read_pairs(a);
+    auto tokens = scorer.score(sources, targets, options);
+    return {std::move(targets), std::move(tokens)};
+  }
+  std::vector<std::string> texts;
+  for (const std::string& file : a.data) {
+    // Encoders read sentences, decoders running text.
+    if (a.lines || scorer.method() == ScoringMethod::masked)
+      for (std::string& line : read_lines(file)) texts.push_back(std::move(line));
+    else
+      texts.push_back(read_file(file));
+  }
+  auto tokens = scorer.score(texts, options);
+  return {std::move(texts), std::move(tokens)};
+}
+
+double sum_of(const std::vector<TokenProbability>& tokens) {
+  double sum = 0;
+  for (const TokenProbability& token : tokens) sum += token.log_probability;
+  return sum;
+}
+
+void print_tokens(const Scored& scored) {
+  for (std::size_t i = 0; i < scored.texts.size(); ++i) {
+    Json ids = Json::array(), tokens = Json::array(), scores = Json::array();
+    for (const auto& [id, token, score] : scored.tokens[i]) {
+      ids.push_back(id);
+      tokens.push_back(token);
+      scores.push_back(score);
+    }
+    print_line(Json{
+        {"text", scored.texts[i]},
+        {"log_probability", sum_of(scored.tokens[i])},
+        {"ids", ids},
+        {"tokens", tokens},
+        {"log_probabilities",
+         scores}}.dump());
+  }
+}
+
+void evaluate_perplexity(const Arguments& a) {
+  const Scored scored = score_texts(a);
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& tokens : scored.tokens) {
+    sum += sum_of(tokens);
+    count += tokens.size();
+  }
+  if (count == 0) fail("{}: expected a text of two tokens at least", fmt::join(a.data, ", "));
+  if (a.tokens) return print_tokens(scored);
+  const double loss = -sum / static_cast<double>(count);
+  print(a, {{"loss", loss}, {"perplexity", std::exp(loss)}, {"log_probability", sum}, {"tokens", count}},
+        fmt::format("loss {:.4f}, perplexity {:.3f}, {} tokens", loss, std::exp(loss), count));
+}
+
 }  // namespace
 
 int evaluate(int argc, char** argv) {
   Arguments a;
   Parser parser(
       "evaluate",
-      "Measures a model on data: translation (BLEU and chrF, as sacrebleu computes them) or causal-lm (loss "
-      "and perplexity). With MODEL \"-\" the first file holds the translations themselves.",
-      "attend evaluate translation en-de-trained test.en test.de");
+      "Measures a model on data.\n"
+      "translation: BLEU and chrF, as sacrebleu computes them; with MODEL \"-\" the first file holds the "
+      "translations themselves.\n"
+      "perplexity: how likely a model finds texts. A decoder reads each file in windows that overlap, an "
+      "encoder-decoder the lines of a source and a target, an encoder lines, of which it sees all but the "
+      "token in question (pseudo-perplexity).\n"
+      "causal-lm: loss and perplexity on blocks of running text, as training validates.",
+      "attend evaluate translation en-de-trained test.en test.de\n"
+      "  attend evaluate perplexity gpt2 book.txt --stride 256");
   parser.app()
-      .add_option("task", a.task, "translation or causal-lm")
+      .add_option("task", a.task, "translation, perplexity or causal-lm")
       ->required()
-      ->check(CLI::IsMember({"translation", "causal-lm"}));
+      ->check(CLI::IsMember({"translation", "perplexity", "causal-lm"}));
   parser.app().add_option("model", a.model, "The model directory")->required();
-  parser.app().add_option("data", a.data, "Text files: source and reference; or running text")->required();
+  parser.app().add_option("data", a.data, "Text files: source and target; or running text")->required();
   parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
   parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
   parser.app()
       .add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")
       ->check(CLI::PositiveNumber);
-  parser.app().add_option("--length", a.length, "Block length of causal-lm; 0: all positions of the model");
+  parser.app()
+      .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
+      ->check(CLI::NonNegativeNumber);
+  parser.app()
+      .add_option("--stride", a.stride, "Tokens from one window to the next; 0: half of a window")
+      ->check(CLI::NonNegativeNumber);
+  parser.app().add_flag("--lines", a.lines, "Perplexity of a decoder: every line is a text of its own");
+  parser.app().add_flag("--tokens", a.tokens,
+                        "Perplexity: one JSON object per text, with the log-probability of every token");
   parser.app().add_option("--tokenize", a.tokenize, "BLEU's words: 13a, intl, char or none");
   parser.app().add_flag("--lowercase", a.lowercase, "Without regard to case");
   parser.app().add_option("--save-translations", a.save, "A file for the translations");
@@ -98,6 +189,8 @@ int evaluate(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
   if (a.task == "translation")
     evaluate_translation(a);
+  else if (a.task == "perplexity")
+    evaluate_perplexity(a);
   else
     evaluate_causal_lm(a);
   return 0;

@@ -57,16 +57,18 @@ std::string fill_in(const TextModel& model, std::vector<TokenId> ids, std::int64
 
 }  // namespace
 
-MaskFiller::MaskFiller(const std::filesystem::path& model) : model_(TextModel::with_masked_tokens(model)) {}
+MaskFiller::MaskFiller(const std::filesystem::path& model) : model_(TextModel::with_token_scores(model)) {
+  model_->mask_token();
+}
 
 std::string MaskFiller::mask() const {
-  return model_->tokenizer().id_to_token(*model_->special_token("mask_token")).value_or("");
+  return model_->tokenizer().id_to_token(model_->mask_token()).value_or("");
 }
 
 std::vector<std::vector<std::vector<Filling>>> MaskFiller::fill(const std::vector<std::string>& texts,
                                                                 const FillOptions& options) {
   const std::vector<std::int64_t> targets = find_targets(*model_, options.targets);
-  const TokenId mask_token = *model_->special_token("mask_token");
+  const TokenId mask_token = model_->mask_token();
   const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(texts);
   TextModel::Rows masks;  // of each text
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -102,14 +102,11 @@ std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& d
   return text;
 }
 
-std::shared_ptr<TextModel> TextModel::with_masked_tokens(const std::filesystem::path& directory) {
+std::shared_ptr<TextModel> TextModel::with_token_scores(const std::filesystem::path& directory) {
   const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
   if (!text->model().network()->language_model_head)
-    fail("{}: expected a model that fills in tokens (...ForMaskedLM), found {}", text->source_,
-         text->model().architecture());
-  if (!text->special_token("mask_token"))
-    fail("{}: expected a tokenizer with a mask_token in tokenizer_config.json or special_tokens_map.json",
-         text->source_);
+    fail("{}: expected a model that predicts tokens (...LMHeadModel, ...ForMaskedLM), found {}",
+         text->source_, text->model().architecture());
   return text;
 }
 
@@ -120,6 +117,14 @@ std::shared_ptr<TextModel> TextModel::with_any_head(const std::filesystem::path&
 std::optional<TokenId> TextModel::special_token(std::string_view role) const {
   const auto found = special_tokens_.find(role);
   return found == special_tokens_.end() ? std::nullopt : found->second;
+}
+
+TokenId TextModel::mask_token() const {
+  const auto token = special_token("mask_token");
+  if (!token)
+    fail("{}: expected a tokenizer with a mask_token in tokenizer_config.json or special_tokens_map.json",
+         source_);
+  return *token;
 }
 
 std::optional<Truncation> TextModel::truncation(bool wanted) const {

@@ -16,8 +16,8 @@ class TextModel {
  public:
   // A model with scores of this kind over its labels.
   static std::shared_ptr<TextModel> with_scores(const std::filesystem::path& directory, ScoreKind kind);
-  // One that fills in masked tokens.
-  static std::shared_ptr<TextModel> with_masked_tokens(const std::filesystem::path& directory);
+  // One with scores over its vocabulary.
+  static std::shared_ptr<TextModel> with_token_scores(const std::filesystem::path& directory);
   // One of which only the hidden states are asked for.
   static std::shared_ptr<TextModel> with_any_head(const std::filesystem::path& directory);
 
@@ -26,6 +26,7 @@ class TextModel {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // "mask_token" and the like; nothing if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;
+  TokenId mask_token() const;  // Error if the tokenizer has none
   // How long a text the tokenizer's model_max_length lets through, special tokens included.
   std::optional<std::size_t> model_max_length() const { return model_max_length_; }
   // What cuts texts off there, if that is wanted and there is such a limit.

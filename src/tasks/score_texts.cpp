@@ -1,0 +1,252 @@
+// How likely a model finds texts that are given.
+#include <attend/tasks.h>
+
+#include "models/forward.h"
+#include "tasks/text_batches.h"
+#include "tasks/text_model.h"
+#include "tasks/translate.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using ScoredTexts = std::vector<std::vector<TokenProbability>>;
+
+// A window for models that read texts of any length.
+constexpr std::int64_t kUsualWindow = 1024;
+// Scores over a vocabulary are large: at most so many numbers of them at a time.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+
+// Tokens that go through a model at once. Those from `first` on are predicted from the ones before them and,
+// where there is an encoder, from the source.
+struct Piece {
+  std::size_t text;
+  Ids source, tokens;
+  std::size_t first = 1;
+
+  std::span<const std::int64_t> predicted() const { return std::span(tokens).subspan(first); }
+};
+
+const StackSpec& spec_of(const Transformer& network) {
+  return (network->decoder ? network->decoder : network->encoder)->spec();
+}
+
+// log p(labels[i]), as hidden row i predicts it: [n, d] -> n numbers.
+std::vector<float> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels) {
+  LanguageModelHead head = network->language_model_head;
+  const Tensor wanted = torch::tensor(labels, at::kLong).unsqueeze(1);  // [n, 1]
+  const std::int64_t most = std::max<std::int64_t>(1, kMostScores / spec_of(network).embeddings.vocabulary);
+  std::vector<float> all;
+  for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
+    const std::int64_t rows = std::min(most, hidden.size(0) - begin);
+    const Tensor scores = at::log_softmax(head(hidden.narrow(0, begin, rows)), 1);  // [rows, V]
+    const std::vector<float> some = numbers(scores.gather(1, wanted.narrow(0, begin, rows)));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+// The hidden states that predict the pieces' tokens, end to end: [n, d].
+Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pieces) {
+  std::vector<Ids> sources, read;  // nothing is predicted from the last token
+  for (const Piece* piece : pieces) {
+    sources.push_back(piece->source);
+    read.emplace_back(piece->tokens.begin(), piece->tokens.end() - 1);
+  }
+  const TokenBatch batch = TokenBatch::from(read);
+  Pass pass = Pass::inference();
+  Tensor hidden;  // [T, d]
+  if (network->is_encoder_decoder()) {
+    const TokenBatch source = TokenBatch::from(sources);
+    const Memory memory = network->remember(network->encode(source, pass), source.offsets);
+    hidden = network->decode(batch, pass, &memory);
+  } else {
+    hidden = network->decode(batch, pass);
+  }
+  std::vector<Tensor> rows;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    rows.push_back(batch.offsets.part(hidden, static_cast<std::int64_t>(i))
+                       .slice(0, static_cast<std::int64_t>(pieces[i]->first) - 1));
+  return at::cat(rows);
+}
+
+// XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
+// arXiv:1906.08237, section 2.3, with the order of the text).
+std::vector<float> score_by_streams(const Model& model, const Piece& piece) {
+  const auto length = static_cast<std::int64_t>(piece.tokens.size()),
+             first = static_cast<std::int64_t>(piece.first);
+  const Tensor ids = torch::tensor(piece.tokens, at::kLong).unsqueeze(0);
+  const std::map<std::string, Tensor> inputs = {
+      {"input_ids", ids},
+      {"perm_mask", at::ones({1, length, length}).triu()},                // 1: unseen
+      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
+  const Tensor scores = run_forward(model, inputs, {}).at("logits")[0];   // [P, V]
+  return numbers(at::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
+}
+
+// A text that is longer than `length` is read in windows that begin `stride` tokens apart. Each predicts what
+// those before it have not, with the tokens it shares with them as context.
+void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t stride,
+         std::vector<Piece>& pieces) {
+  for (std::size_t begin = 0, known = 1; known < ids.size(); begin += stride) {
+    const std::size_t end = std::min(begin + length, ids.size());
+    const auto at = [&](std::size_t place) { return ids.begin() + static_cast<std::ptrdiff_t>(place); };
+    known = std::max(known, begin + 1);  // nothing predicts the first token of a window
+    if (known < end) pieces.push_back({text, {}, {at(begin), at(end)}, known - begin});
+    known = end;
+  }
+}
+
+}  // namespace
+
+struct TextScorer::State {
+  std::shared_ptr<TextModel> text;
+  std::shared_ptr<const Tokenizer> target;  // where there is an encoder
+  ScoringMethod method = ScoringMethod::masked;
+
+  explicit State(const std::filesystem::path& directory) : text(TextModel::with_token_scores(directory)) {
+    if (network()->is_encoder_decoder()) {
+      method = ScoringMethod::given_source;
+      target = TokenizerPair::from_file(directory).target;
+    } else if (network()->decoder || spec_of(network()).two_streams) {
+      method = ScoringMethod::left_to_right;
+    } else {
+      text->mask_token();
+    }
+  }
+
+  const Model& model() const { return text->model(); }
+  Transformer network() const { return model().network(); }
+
+  // Without its log-probability.
+  TokenProbability token(std::int64_t id, std::size_t text_number) const {
+    if (const std::int64_t most = spec_of(network()).embeddings.vocabulary; id >= most)
+      fail("text {} has the token {}, but the model's are 0 to {}: is the tokenizer its own?",
+           text_number + 1, id, most - 1);
+    const auto token = static_cast<TokenId>(id);
+    return {token, (target ? *target : text->tokenizer()).id_to_token(token).value_or(""), 0};
+  }
+
+  // The tokens that the pieces of each text predict, in order.
+  ScoredTexts score(std::size_t texts, const std::vector<Piece>& pieces, const RunOptions& options) const {
+    const c10::InferenceMode inference;
+    ScoredTexts results(texts);
+    std::vector<std::size_t> places;  // of a piece's first token in its text's result
+    std::vector<std::int64_t> lengths;
+    for (const Piece& piece : pieces) {
+      places.push_back(results[piece.text].size());
+      lengths.push_back(static_cast<std::int64_t>(piece.source.size() + piece.tokens.size()));
+      for (const std::int64_t id : piece.predicted()) results[piece.text].push_back(token(id, piece.text));
+    }
+    const bool streams = spec_of(network()).two_streams;
+    std::size_t done = 0;
+    for (const auto& batch : batches_by_length(lengths, streams ? 1 : options.batch_tokens)) {
+      std::vector<const Piece*> together;
+      Ids labels;
+      for (const std::size_t i : batch) {
+        together.push_back(&pieces[i]);
+        labels.insert(labels.end(), pieces[i].predicted().begin(), pieces[i].predicted().end());
+      }
+      const std::vector<float> scores =
+          streams ? score_by_streams(model(), *together.front())
+                  : log_probabilities(network(), predicting_rows(network(), together), labels);
+      auto score = scores.begin();
+      for (const std::size_t i : batch)
+        for (std::size_t j = 0; j < pieces[i].predicted().size(); ++j)
+          results[pieces[i].text][places[i] + j].log_probability = *score++;
+      done += batch.size();
+      if (options.on_progress) options.on_progress(done, pieces.size());
+    }
+    return results;
+  }
+
+  ScoredTexts score_left_to_right(const std::vector<std::string>& texts,
+                                  const ScoreTextOptions& options) const {
+    const Stack& stack = network()->decoder ? network()->decoder : network()->encoder;
+    const std::int64_t most = stack->embeddings->max_positions(),
+                       length = options.length.value_or(std::min(most, kUsualWindow)),
+                       stride = options.stride.value_or(std::max<std::int64_t>(1, length / 2));
+    if (length < 2 || length > most)
+      fail("length: expected 2 to the {} tokens that the model reads, found {}", most, length);
+    if (stride < 1 || stride > length)
+      fail("stride: expected 1 to the {} tokens of a window, found {}: tokens would be left out", length,
+           stride);
+    std::vector<Piece> pieces;
+    const std::vector<Ids> encoded = encode_texts(text->tokenizer(), texts);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      cut(i, encoded[i], static_cast<std::size_t>(length), static_cast<std::size_t>(stride), pieces);
+    return score(texts.size(), pieces, options);
+  }
+
+  // Pseudo-log-likelihoods (Salazar et al. 2020, arXiv:1910.14659): each token in turn is masked and
+  // predicted from all others. n tokens are n texts to read.
+  ScoredTexts score_masked(const std::vector<std::string>& texts, const RunOptions& options) const {
+    ScoredTexts results(texts.size());
+    const std::vector<Encoding> encodings = text->tokenizer().encode_batch(texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const Encoding& whole = encodings[i];
+      if (!whole.ids.empty()) text->check(whole, fmt::format("text {}", i + 1));
+      std::vector<Encoding> masked;
+      TextModel::Rows rows;
+      for (std::size_t place = 0; place < whole.ids.size(); ++place) {
+        if (whole.special_tokens_mask[place] != 0) continue;
+        results[i].push_back(token(whole.ids[place], i));
+        Encoding& copy = masked.emplace_back();
+        copy.ids = whole.ids;
+        copy.ids[place] = text->mask_token();
+        copy.attention_mask = whole.attention_mask;
+        copy.type_ids = whole.type_ids;
+        rows.push_back({static_cast<std::int64_t>(place)});
+      }
+      RunOptions quietly = options;
+      quietly.on_progress = {};
+      text->score_tokens(masked, rows, quietly, [&](std::size_t j, const Tensor& scores) {
+        results[i][j].log_probability =
+            numbers(at::log_softmax(scores[0], 0)[results[i][j].token].unsqueeze(0)).front();
+      });
+      if (options.on_progress) options.on_progress(i + 1, texts.size());
+    }
+    return results;
+  }
+};
+
+TextScorer::TextScorer(const std::filesystem::path& model) : state_(std::make_shared<State>(model)) {}
+
+ScoringMethod TextScorer::method() const {
+  return state_->method;
+}
+
+ScoredTexts TextScorer::score(const std::vector<std::string>& texts, const ScoreTextOptions& options) {
+  if (state_->method == ScoringMethod::given_source)
+    fail("{}: {} scores texts whose source it reads: expected that as well",
+         state_->model().config().source(), state_->model().architecture());
+  return state_->method == ScoringMethod::masked ? state_->score_masked(texts, options)
+                                                 : state_->score_left_to_right(texts, options);
+}
+
+ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
+                              const std::vector<std::string>& targets, const RunOptions& options) {
+  const Model& model = state_->model();
+  if (state_->method != ScoringMethod::given_source)
+    fail("{}: {} has no encoder for a source: expected texts alone", model.config().source(),
+         model.architecture());
+  if (sources.size() != targets.size())
+    fail("expected a source for each of {} targets, found {}", targets.size(), sources.size());
+  const std::int64_t start = model.config().integer({"decoder_start_token_id"}, {}, 0),
+                     most = model.network()->decoder->embeddings->max_positions();
+  std::vector<Ids> source_ids = encode_sources(model, state_->text->tokenizer(), sources),
+                   target_ids = encode_texts(*state_->target, targets);
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (source_ids[i].empty()) fail("source {} is empty: expected at least one token", i + 1);
+    if (static_cast<std::int64_t>(target_ids[i].size()) > most)
+      fail("target {} has {} tokens, but the model reads {}", i + 1, target_ids[i].size(), most);
+    target_ids[i].insert(target_ids[i].begin(), start);
+    if (target_ids[i].size() > 1) pieces.push_back({i, std::move(source_ids[i]), std::move(target_ids[i])});
+  }
+  return state_->score(targets.size(), pieces, options);
+}
+
+}  // namespace attend
