@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <map>
 
 namespace attend::cli {
 namespace {
@@ -40,10 +41,36 @@ void print_help(std::FILE* out) {
       out);
 }
 
+// "text=review" and so on, by field.
+std::map<std::string, std::string> read_columns(const std::vector<std::string>& given) {
+  std::map<std::string, std::string> columns;
+  for (const std::string& each : given) {
+    const std::size_t equals = each.find('=');
+    if (equals == 0 || equals == each.npos || equals + 1 == each.size())
+      throw CLI::ValidationError("--column",
+                                 fmt::format("expected FIELD=COLUMN, such as text=review, found {}", each));
+    columns[each.substr(0, equals)] = each.substr(equals + 1);
+  }
+  return columns;
+}
+
 void add_options(CLI::App& app, std::string& model, InputOptions& input, RunOptions& options) {
   app.add_option("model", model, "The model directory")->required();
   app.add_option("text", input.texts, "The texts; else lines of standard input");
-  app.add_flag("--json-input", input.json, "Lines of standard input are JSON: objects with fields, or texts");
+  app.add_option(
+         "--input-format", input.format,
+         "Of standard input: lines; json, a line an object with fields, or a text; csv or tsv, a table whose "
+         "first line names the fields")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, InputFormat>{{"lines", InputFormat::lines},
+                                                                             {"json", InputFormat::json},
+                                                                             {"csv", InputFormat::csv},
+                                                                             {"tsv", InputFormat::tsv}}));
+  app.add_flag_callback(
+      "--json-input", [&input] { input.format = InputFormat::json; }, "The same as --input-format json");
+  app.add_option_function<std::vector<std::string>>(
+         "--column", [&input](const std::vector<std::string>& all) { input.columns = read_columns(all); },
+         "FIELD=COLUMN: of a table, the column that holds a field; may be given several times")
+      ->allow_extra_args(false);
   app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
   app.add_flag_function(
       "--json", [](std::int64_t) {}, "Has no effect: answers are JSON anyway");

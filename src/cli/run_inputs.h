@@ -1,15 +1,22 @@
-// The inputs of `attend run`: arguments, or lines of standard input, which may be JSON.
+// The inputs of `attend run`: arguments, or standard input as lines, JSON or a table.
 #pragma once
 
 #include "cli/run_task.h"
+#include "formats/csv.h"
 
+#include <map>
 #include <optional>
 
 namespace attend::cli {
 
+// What standard input holds: texts, JSON (objects with fields, or texts), or tables whose first line names
+// their columns, which are fields.
+enum class InputFormat { lines, json, csv, tsv };
+
 struct InputOptions {
   std::vector<std::string> texts;
-  bool json = false;  // lines of standard input are JSON: objects with fields, or texts
+  std::optional<InputFormat> format;           // absent: lines, or JSON where a text is not enough
+  std::map<std::string, std::string> columns;  // of a table: where a field is not in the column of its name
 };
 
 class InputReader {
@@ -20,10 +27,17 @@ class InputReader {
   std::size_t total() const { return given_.size(); }  // 0: not known
 
  private:
-  std::vector<Fields> read_lines();
+  // Of standard input: one, or nothing at its end.
+  std::optional<Fields> read_line();
+  std::optional<Fields> read_record();
+  void read_header();
 
   const Task& task_;
-  bool json_, standard_input_;
+  InputFormat format_;
+  std::map<std::string, std::string> columns_;
+  std::optional<CsvReader> table_;
+  std::vector<std::string> header_;  // of the table; a column that is not asked for may have any name
+  bool standard_input_;
   std::vector<Fields> given_;
   std::size_t at_ = 0;  // of given_, or the number of the last line
 };

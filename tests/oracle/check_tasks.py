@@ -3,13 +3,15 @@
     python check_tasks.py --attend build/release/attend --minilm ALL_MINILM_L6_V2
     python check_tasks.py --attend build/release/attend --minilm ALL_MINILM_L6_V2 --task fill-mask --seeds 5
 
-All inputs of a case go through one call of attend, so that they share batches; the pipeline gets them one at a
-time. Texts and places must be equal, scores within 1e-4. What is wrong must be refused in one line.
+All inputs of a case go through one call of attend, so that they share batches, in turn as JSON, CSV and TSV; the
+pipeline gets them one at a time. Texts and places must be equal, scores within 1e-4. What is wrong must be refused in one line.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import random
 import sys
@@ -292,6 +294,19 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value, default=lambda number: number.item()))
 
 
+def standard_input(case: Case, form: str) -> tuple[list[str], str]:
+    """The inputs in this form, and the options that say so. In a table the first field has a column of another name."""
+    if form == "json":
+        lines = (json.dumps(each, ensure_ascii=random.random() < 0.5) for each in case.inputs)
+        return ["--input-format", "json"], "".join(line + "\n" for line in lines)
+    rows = [each if isinstance(each, dict) else {"text": each} for each in case.inputs]
+    first, *others = rows[0]
+    table = io.StringIO()
+    writer = csv.writer(table, "excel" if form == "csv" else "excel-tab")
+    writer.writerows([["the first", *others, "unused"], *([*row.values(), "x, \"y\"\n"] for row in rows)])
+    return ["--input-format", form, "--column", f"{first}=the first"], table.getvalue()
+
+
 def check(attend: Attend, case: Case, seed: int, minilm: Path) -> list[str]:
     with TemporaryDirectory() as folder:
         directory = Path(folder)
@@ -299,9 +314,9 @@ def check(attend: Attend, case: Case, seed: int, minilm: Path) -> list[str]:
         if case.task == "image-classification":
             case = replace(case, inputs=make_pictures(directory, seed))
         wanted = as_json(original(case, directory))
-        stdin = "".join(json.dumps(each, ensure_ascii=random.random() < 0.5) + "\n" for each in case.inputs)
+        form, stdin = standard_input(case, ("json", "csv", "tsv")[seed % 3])
         try:
-            output = attend.run("run", case.task, directory, "--json-input", *arguments(case), stdin=stdin)
+            output = attend.run("run", case.task, directory, *form, *arguments(case), stdin=stdin)
         except AttendFailed as error:
             return [str(error)]
     got = [json.loads(line) for line in output.splitlines()]
@@ -330,7 +345,7 @@ def main() -> int:
     parser.add_argument("--attend", type=Path, required=True, help="the command to check")
     parser.add_argument("--minilm", type=Path, required=True, help="a directory with all-MiniLM-L6-v2's tokenizer")
     parser.add_argument("--task", help="only this one")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     table = Table([("task", 25), ("model", 36), ("seed", 4), ("inputs", 6), ("options", 60)])
