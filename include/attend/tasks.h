@@ -196,7 +196,8 @@ struct GenerateTextOptions : RunOptions {
 
 class TextGenerator {
  public:
-  // `pair`: of a translation, "en_to_de" picks the settings that the model has for these languages.
+  // `pair`: of a translation, "en_to_de" picks these languages of a model that has many (M2M-100), or the
+  // settings that it has for them (T5).
   TextGenerator(const std::filesystem::path& model, GenerationTask task, const std::string& pair = {});
   // num_return_sequences texts for each one given.
   std::vector<std::vector<std::string>> generate(const std::vector<std::string>& texts,

@@ -51,6 +51,14 @@ class Generation : public Task {
     if (task_ == GenerationTask::text_generation)
       app.add_flag("--return-full-text,!--no-return-full-text", options_.full_text,
                    "The text that is gone on with comes first");
+    if (task_ == GenerationTask::translation) {
+      CLI::Option* from =
+          app.add_option("--src-lang", source_language_, "The language of the texts, such as en");
+      CLI::Option* to =
+          app.add_option("--tgt-lang", target_language_, "The language of the translations, such as de");
+      from->needs(to);
+      to->needs(from);
+    }
   }
 
   void load(const std::filesystem::path& model) override {
@@ -59,7 +67,8 @@ class Generation : public Task {
     settings.update(fields_);
     options_.settings = settings.dump();
     options_.seed = seed_ ? *seed_ : std::random_device()();
-    generator_.emplace(model, task_, pair_);
+    const bool given = !source_language_.empty();  // which counts more than what the task's name says
+    generator_.emplace(model, task_, given ? source_language_ + "_to_" + target_language_ : pair_);
   }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
@@ -79,7 +88,7 @@ class Generation : public Task {
 
  private:
   GenerationTask task_;
-  std::string pair_, config_file_;
+  std::string pair_, source_language_, target_language_, config_file_;
   Json fields_ = Json::object();
   std::optional<std::uint64_t> seed_;
   GenerateTextOptions options_;
@@ -110,9 +119,9 @@ std::span<const TaskVerb> generation_tasks() {
        "attend run summarization bart-large-cnn --max-new-tokens 60 < article.txt",
        make<GenerationTask::summarization>},
       {"translation", "a text in another language",
-       "Translates a text. translation_en_to_de in the place of translation takes the settings and the "
-       "prefix "
-       "that a model like T5 has for these languages.",
+       "Translates a text. --src-lang and --tgt-lang choose among the languages of M2M-100, and the settings "
+       "and the prefix that a model like T5 has for them; so does translation_en_to_de in the place of "
+       "translation.",
        "attend run translation opus-mt-en-de \"A dog runs on the beach.\"",
        make<GenerationTask::translation>},
   };

@@ -1,6 +1,7 @@
 // Texts that go on, or that an encoder-decoder makes of others.
 #include <attend/tasks.h>
 
+#include "base/log.h"
 #include "generation/generate.h"
 #include "tasks/characters.h"
 #include "tasks/text_batches.h"
@@ -26,6 +27,11 @@ std::string name_of(GenerationTask task, const std::string& pair) {
   fail("unknown task");
 }
 
+// M2M-100 begins every text with a token for its language: __en__.
+bool is_language_token(const std::string& token) {
+  return token.size() > 4 && token.starts_with("__") && token.ends_with("__");
+}
+
 }  // namespace
 
 struct TextGenerator::State {
@@ -33,6 +39,9 @@ struct TextGenerator::State {
   TokenizerPair tokenizers;
   GenerationTask task;
   std::string prefix;  // of every text
+  std::optional<std::int64_t>
+      source_language;        // the first token of every text, in place of the tokenizer's own
+  bool has_settings = false;  // of its own for this task
   GenerationConfig config;
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
@@ -46,6 +55,7 @@ struct TextGenerator::State {
            model.architecture());
     prefix = directory.config().text({"prefix"}, "");
     read_settings(directory, name_of(task, pair));
+    if (task == GenerationTask::translation) choose_languages(directory, pair);
   }
 
   bool continues() const { return task == GenerationTask::text_generation; }
@@ -68,6 +78,7 @@ struct TextGenerator::State {
     const std::string field = "task_specific_params";
     if (all.contains(field) && all.at(field).is_object() && all.at(field).contains(name)) {
       Json own = all.at(field).at(name);
+      has_settings = true;
       if (!own.is_object()) fail("{}: {}.{}: expected an object", directory.config().source(), field, name);
       if (own.contains("prefix") && own.at("prefix").is_string())
         prefix = own.at("prefix").get<std::string>();
@@ -77,6 +88,35 @@ struct TextGenerator::State {
     const std::string padding = tokenizers::TokenizerConfig(directory.path()).token("pad_token", "");
     if (!config.pad_token_id && !padding.empty())
       config.pad_token_id = tokenizers.source->token_to_id(padding);
+  }
+
+  // "en_to_de", for a model that has tokens for languages; for another one its settings have to say what to
+  // do.
+  void choose_languages(const ModelDirectory& directory, const std::string& pair) {
+    const Encoding nothing = tokenizers.source->encode("");
+    if (nothing.tokens.empty() || !is_language_token(nothing.tokens.front())) {
+      if (!pair.empty() && !has_settings)
+        warn("{}: the model has one way to translate, and {} makes no difference to it",
+             directory.path().string(), pair);
+      return;
+    }
+    const std::size_t to = pair.find("_to_");
+    if (to == pair.npos) {
+      if (!config.forced_bos_token_id)
+        fail("{}: a model of many languages: expected --src-lang and --tgt-lang, or translation_en_to_de",
+             directory.path().string());
+      return;
+    }
+    source_language = language_token(directory, pair.substr(0, to));
+    config.forced_bos_token_id = language_token(directory, pair.substr(to + 4));
+  }
+
+  std::int64_t language_token(const ModelDirectory& directory, const std::string& language) const {
+    const auto token = tokenizers.source->token_to_id("__" + language + "__");
+    if (!token)
+      fail("{}: the model knows no language '{}': expected a code such as en", directory.path().string(),
+           language);
+    return *token;
   }
 
   std::string decode(std::span<const TokenId> ids) const {
@@ -108,6 +148,8 @@ std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<
   std::vector<std::vector<std::int64_t>> ids =
       state.continues() ? encode_texts(*state.tokenizers.source, inputs)
                         : encode_sources(state.model, *state.tokenizers.source, inputs);
+  if (state.source_language)
+    for (auto& source : ids) source.front() = *state.source_language;
   for (auto& prompt : ids)
     if (prompt.empty() && state.continues() && config.bos_token_id) prompt = {*config.bos_token_id};
 

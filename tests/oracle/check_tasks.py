@@ -26,6 +26,7 @@ import transformers
 from PIL import Image
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, ViTImageProcessor, pipeline
 
+import slow_tokenizers
 from common import Attend, AttendFailed, Table
 
 LIMIT = 1e-4
@@ -135,6 +136,9 @@ CASES = [
     Case("translation_en_to_de", "BartForConditionalGeneration", TEXTS,
          {"task_specific_params": {"translation_en_to_de": {"prefix": "to German: "}}}, {"max_new_tokens": 9},
          "roberta"),
+    Case("translation", "M2M100ForConditionalGeneration", TEXTS, {},
+         {"src_lang": "de", "tgt_lang": "fr", "max_new_tokens": 9}, "m2m_100"),
+    Case("translation_fr_to_en", "M2M100ForConditionalGeneration", TEXTS, {}, {"max_new_tokens": 9}, "m2m_100"),
     *(Case("image-classification", "ViTForImageClassification", [], {"num_labels": 7, **more}, options, "",
            settings) for more, options, settings in [
         ({}, {}, {}), ({"problem_type": "multi_label_classification"}, {"top_k": 3}, {"resample": 3}),
@@ -158,12 +162,17 @@ BAD = [
     (Case("zero-shot-classification", "BertForSequenceClassification", TEXTS, NLI_LABELS,
           {"candidate_labels": ["a"], "hypothesis_template": "nothing"}), "hypothesis"),
     (Case("text-generation", "BartForConditionalGeneration", TEXTS, tokenizer="roberta"), "decoder"),
+    (Case("translation", "M2M100ForConditionalGeneration", TEXTS, tokenizer="m2m_100"), "--src-lang"),
+    (Case("translation_xx_to_en", "M2M100ForConditionalGeneration", TEXTS, tokenizer="m2m_100"), "'xx'"),
     (Case("summarization", "GPT2LMHeadModel", TEXTS, tokenizer="roberta"), "encoder-decoder"),
     (Case("text-generation", "GPT2LMHeadModel", TEXTS, {}, {"num_beams": "many"}, "roberta"), "num_beams"),
 ]  # fmt: skip
 
 
 def make_tokenizer(case: Case, minilm: Path) -> Any:
+    if case.tokenizer == "m2m_100":
+        with TemporaryDirectory() as folder:
+            return slow_tokenizers.build(case.tokenizer, Path(folder))
     if case.tokenizer == "minilm":
         settings = dict(case.settings)
         if case.model.startswith("DistilBert"):
@@ -176,7 +185,7 @@ def make_tokenizer(case: Case, minilm: Path) -> Any:
 
 
 def sizes(name: str) -> dict[str, Any]:
-    if name.startswith("Bart"):
+    if name.startswith(("Bart", "M2M100")):
         return {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
                 "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
                 "max_position_embeddings": 512, "init_std": 0.3}  # fmt: skip
@@ -222,7 +231,7 @@ def make_directory(case: Case, seed: int, minilm: Path, directory: Path) -> None
     tokenizer = make_tokenizer(case, minilm)
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
     architecture = getattr(transformers, case.model)
-    if case.model.startswith("Bart"):
+    if case.model.startswith(("Bart", "M2M100")):
         ids |= {"decoder_start_token_id": ids["eos_token_id"], "forced_eos_token_id": None}
     config = architecture.config_class(vocab_size=len(tokenizer), **sizes(case.model), **ids, **case.config)
     torch.manual_seed(seed)
