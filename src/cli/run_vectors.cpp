@@ -33,7 +33,15 @@ class FeatureExtraction : public Task {
 
 class SentenceSimilarity : public Task {
  public:
-  void add_options(CLI::App&) override {}
+  void add_options(CLI::App& app) override {
+    app.add_option("--similarity", similarity_, "How nearness is measured; a distance counts below zero")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, Similarity>{{"cosine", Similarity::cosine},
+                                                                      {"dot", Similarity::dot},
+                                                                      {"euclidean", Similarity::euclidean},
+                                                                      {"manhattan", Similarity::manhattan}}))
+        ->default_str("cosine");
+  }
   void load(const std::filesystem::path& model) override { embedder_.emplace(model); }
 
   // All arguments together are one input.
@@ -61,7 +69,7 @@ class SentenceSimilarity : public Task {
     for (const std::size_t count : counts) {
       Json scores = Json::array();
       for (std::size_t i = 1; i <= count; ++i)
-        scores.push_back(cosine_similarity(vectors[source], vectors[source + i]));
+        scores.push_back(similarity(vectors[source], vectors[source + i], similarity_));
       answers.push_back(std::move(scores));
       source += count + 1;
     }
@@ -69,6 +77,7 @@ class SentenceSimilarity : public Task {
   }
 
  private:
+  Similarity similarity_ = Similarity::cosine;
   std::optional<Embedder> embedder_;
 };
 
@@ -78,11 +87,11 @@ std::span<const TaskVerb> vector_tasks() {
   static constexpr TaskVerb tasks[] = {
       {"feature-extraction", "the last hidden state of every token",
        "Prints the model's last hidden states: a list of numbers for each token. For one vector a sentence, "
-       "see "
-       "`attend embed`.",
+       "see `attend embed`.",
        "attend run feature-extraction bert-base-uncased \"A dog.\"", make_task<FeatureExtraction>},
       {"sentence-similarity", "how near sentences are to one in meaning",
-       "Prints the cosine between the first text and each of the others. Lines of standard input are JSON "
+       "Prints how near the first text is to each of the others, by the cosine of their vectors unless told "
+       "otherwise. Lines of standard input are JSON "
        "objects with source_sentence and sentences.",
        "attend run sentence-similarity all-MiniLM-L6-v2 \"A dog runs.\" \"An animal moves.\" \"It rains.\"",
        make_task<SentenceSimilarity>},

@@ -6,8 +6,6 @@
 #include "models/model.h"
 #include "tasks/text_batches.h"
 
-#include <numeric>
-
 namespace attend {
 namespace {
 
@@ -99,14 +97,6 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     if (options.on_progress) options.on_progress(done, texts.size());
   }
   return vectors;
-}
-
-float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
-  if (a.size() != b.size()) fail("cosine similarity of vectors of {} and {} numbers", a.size(), b.size());
-  const double product = std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-  const double norms = std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0) *
-                                 std::inner_product(b.begin(), b.end(), b.begin(), 0.0));
-  return norms == 0 ? 0 : static_cast<float>(product / norms);
 }
 
 }  // namespace attend
