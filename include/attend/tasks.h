@@ -250,4 +250,43 @@ class TextScorer {
   std::shared_ptr<State> state_;
 };
 
+struct ChatMessage {
+  std::string role, content;  // role: system (only first), user or assistant
+};
+
+struct ConversationOptions {
+  std::string system;  // what the model is told first
+  // How a turn is written: plain text such as "User: {user}\nBot: {bot}", or Jinja; empty: as the model's
+  // tokenizer_config.json says.
+  std::string chat_template;
+  // As in GenerateTextOptions. Where they and the model say nothing: 256 new tokens, sampling at a
+  // temperature of 0.7.
+  std::string settings = "{}";
+  std::uint64_t seed = 0;
+};
+
+// Questions and answers with a decoder. The whole conversation is read again for every answer; what is more
+// than the model reads is forgotten turn by turn, the oldest first, with a warning.
+class Conversation {
+ public:
+  Conversation(const std::filesystem::path& model, const ConversationOptions& options);
+
+  // Whole characters of an answer as it comes, and nothing at most tokens; false: no more of it.
+  using OnAnswer = std::function<bool(const std::string& more)>;
+  // The answer, or as much as there was of it when it was stopped. Error, and the conversation is as it was,
+  // for a question that is longer than the model reads.
+  std::string answer(const std::string& text, const OnAnswer& on_text = {});
+
+  const std::vector<ChatMessage>& messages() const;
+  // Error unless they are questions and answers in turn, perhaps behind one message of the system.
+  void set_messages(std::vector<ChatMessage> messages);
+  bool take_back();  // the last question and its answer; false if there is none
+  // What the model would read as the question's turn comes, with all that is before it.
+  std::string prompt(const std::string& text) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 }  // namespace attend

@@ -1,7 +1,6 @@
 #include "base/interrupt.h"
 
 #include <atomic>
-#include <csignal>
 
 namespace attend {
 namespace {
@@ -18,12 +17,12 @@ void on_signal(int signal) {
 
 }  // namespace
 
-void catch_interrupts() {
+void catch_interrupts(std::initializer_list<int> signals) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // other people's system calls need not know of us
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : signals) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
     // A background job of a shell starts with Ctrl-C ignored: it must stay so.
@@ -33,6 +32,10 @@ void catch_interrupts() {
 
 bool interrupted() {
   return asked_to_stop.load(std::memory_order_relaxed);
+}
+
+bool take_interrupt() {
+  return asked_to_stop.exchange(false);
 }
 
 }  // namespace attend

@@ -3,6 +3,7 @@
 
 #include <attend/tokenizer.h>
 
+#include "cli/generation_options.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "generation/tensors.h"
@@ -46,7 +47,9 @@ void add_sampling_field(CLI::App& app, Json& fields, const char* option, const c
       help);
 }
 
-void add_fields(CLI::App& app, Json& fields) {
+}  // namespace
+
+void add_generation_options(CLI::App& app, Json& fields) {
   using Integer = std::int64_t;
   add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "At most so many tokens");
   add_field<Integer>(app, fields, "--max-length", "max_length", "The same, with the prompt's tokens");
@@ -85,11 +88,13 @@ void add_fields(CLI::App& app, Json& fields) {
                      "No sequence of so many tokens comes twice");
 }
 
+namespace {
+
 void add_options(CLI::App& app, Options& options) {
   app.add_option("model", options.model, "The model directory")->required();
   app.add_option("prompt", options.prompts,
                  "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
-  add_fields(app, options.fields);
+  add_generation_options(app, options.fields);
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");

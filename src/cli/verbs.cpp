@@ -6,6 +6,7 @@ std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
       {"run", "run a task: classify, fill in, answer, extract, summarize...", Home::module},
       {"generate", "continue a text with a decoder or encoder-decoder", Home::module},
+      {"chat", "talk with a decoder in the terminal", Home::module},
       {"translate", "translate text", Home::module},
       {"embed", "turn sentences into vectors; search a file by meaning", Home::module},
       {"forward", "run a model: tensors in, tensors (and gradients) out", Home::module},

@@ -14,7 +14,8 @@ struct GenerateOptions {
   // A smaller model with the same vocabulary, whose guesses are tested several at a time: the same texts,
   // sooner. For one text per prompt, and without prompt_lookup_num_tokens.
   const Model* assistant = nullptr;
-  // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text.
+  // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text. What
+  // it throws ends the call.
   std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.
   std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result = {};

@@ -1,0 +1,190 @@
+// attend chat MODEL: a conversation in the terminal.
+#include <attend/tasks.h>
+
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "cli/generation_options.h"
+#include "cli/verb.h"
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <random>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace attend::cli {
+namespace {
+
+constexpr const char* kHelp =
+    "/help          this list\n"
+    "/undo          take back the last question and its answer\n"
+    "/retry         answer the last question anew\n"
+    "/reset         begin again, with the same system prompt\n"
+    "/prompt TEXT   show what the model would read if you said TEXT\n"
+    "/save FILE     write the conversation as JSON, for --load\n"
+    "/quit          end, as Ctrl-D does\n"
+    "Ctrl-C stops an answer. To begin a question with a slash, write two.\n";
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+std::vector<ChatMessage> read_messages(const std::string& file) {
+  const Json json = read_json(file);
+  if (!json.is_array()) fail("{}: expected a list of messages, found {}", file, shown(json));
+  std::vector<ChatMessage> messages;
+  for (const Json& each : json) {
+    const Fields message(each, fmt::format("{}: message {}", file, messages.size() + 1));
+    messages.push_back({message.text({"role"}), message.text({"content"})});
+  }
+  return messages;
+}
+
+class Chat {
+ public:
+  Chat(const std::string& model, const ConversationOptions& options) : conversation_(model, options) {}
+
+  void load(const std::string& file) {
+    naming_file(file, [&] { conversation_.set_messages(read_messages(file)); });
+  }
+
+  // The exit status: 1 if something went wrong on the way and there was nobody to see it.
+  int run() {
+    if (typed_) write("/help lists the commands, Ctrl-D ends.\n");
+    bool failed = false;
+    while (const std::optional<std::string> line = read_line()) {
+      try {
+        if (!say(*line)) break;
+      } catch (const Error& error) {
+        log_line("error", error.what());
+        failed = true;
+      }
+    }
+    return failed && !typed_ ? 1 : 0;
+  }
+
+ private:
+  // Nothing at the end. Where questions are typed, Ctrl-C leaves the line that was begun.
+  std::optional<std::string> read_line() const {
+    if (typed_) {
+      write("> ");
+      for (pollfd input = {STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 100) <= 0;)
+        if (take_interrupt()) write("\n(Ctrl-D ends)\n> ");
+    }
+    std::string line;
+    if (!std::getline(std::cin, line)) {
+      if (typed_) write("\n");
+      return {};
+    }
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    return line;
+  }
+
+  // False: that was the end.
+  bool say(const std::string& line) {
+    if (const auto at = find_invalid_utf8(line)) fail("the line is not valid UTF-8 at byte {}", *at);
+    if (line.starts_with("//"))
+      ask(line.substr(1));
+    else if (line.starts_with("/"))
+      return obey(line);
+    else if (line.find_first_not_of(" \t") != line.npos)
+      ask(line);
+    return true;
+  }
+
+  bool obey(const std::string& line) {
+    const std::size_t space = line.find(' ');
+    const std::string command = line.substr(1, space - 1),
+                      rest = space == line.npos ? "" : line.substr(space + 1);
+    if (command == "quit") return false;
+    if (command == "help") {
+      write(kHelp);
+    } else if (command == "undo") {
+      take_back();
+    } else if (command == "retry") {
+      ask(take_back());
+    } else if (command == "reset") {
+      while (conversation_.take_back()) continue;
+    } else if (command == "prompt") {
+      write(conversation_.prompt(rest) + "\n");
+    } else if (command == "save") {
+      save(rest);
+    } else {
+      fail("there is no command /{}; /help lists them", command);
+    }
+    return true;
+  }
+
+  // The question that is no more.
+  std::string take_back() {
+    const std::vector<ChatMessage>& messages = conversation_.messages();
+    const std::string question = messages.size() < 2 ? "" : messages[messages.size() - 2].content;
+    if (!conversation_.take_back()) fail("there is no question yet");
+    return question;
+  }
+
+  void ask(const std::string& question) {
+    take_interrupt();  // one from before the question
+    conversation_.answer(question, [](const std::string& more) {
+      write(more);
+      return !take_interrupt();
+    });
+    write(typed_ ? "\n\n" : "\n");
+  }
+
+  void save(const std::string& file) const {
+    if (file.empty()) fail("expected /save FILE");
+    Json list = Json::array();
+    for (const auto& [role, content] : conversation_.messages())
+      list.push_back({{"role", role}, {"content", content}});
+    write_file_atomically(file, list.dump(2) + "\n");
+    inform("wrote {}", file);
+  }
+
+  Conversation conversation_;
+  const bool typed_ = isatty(STDIN_FILENO) != 0;
+};
+
+}  // namespace
+
+int chat(int argc, char** argv) {
+  std::string model, config_file, messages;
+  Json fields = Json::object();
+  ConversationOptions options;
+  std::optional<std::uint64_t> seed;
+  Parser parser(
+      "chat",
+      "A conversation with a decoder: questions are lines, typed or from standard input, and answers come "
+      "as they are made. Ctrl-C stops an answer, Ctrl-D ends; /help lists what else can be said.",
+      "attend chat gpt2 --template 'User: {user}\\nBot: {bot}' --system 'A friendly talk.'");
+  parser.app().add_option("model", model, "The model directory")->required();
+  CLI::Option* system = parser.app().add_option("--system", options.system, "What the model is told first");
+  parser.app().add_option(
+      "--template", options.chat_template,
+      "How a turn is written: text with {user} and {bot}, and perhaps {system} in front, or "
+      "Jinja; otherwise the model's chat_template");
+  parser.app()
+      .add_option("--load", messages, "A conversation to go on with, as /save writes it")
+      ->excludes(system);
+  add_generation_options(parser.app(), fields);
+  parser.app().add_option("--generation-config", config_file,
+                          "A JSON file with fields as in generation_config.json, for this run");
+  parser.app().add_option("--seed", seed, "Of what is drawn: the same seed and questions, the same answers");
+  if (const auto status = parser.parse(argc, argv)) return *status;
+
+  Json settings = config_file.empty() ? Json::object() : Fields(read_json(config_file), config_file).json();
+  settings.update(fields);
+  options.settings = settings.dump();
+  options.seed = seed ? *seed : std::random_device()();
+  Chat chat(model, options);
+  if (!messages.empty()) chat.load(messages);
+  catch_interrupts({SIGINT});
+  return chat.run();
+}
+
+}  // namespace attend::cli

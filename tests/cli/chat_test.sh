@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# A conversation as a person has it, in a terminal; and through a pipe.
+set -euo pipefail
+attend=$(realpath "${ATTEND:-build/release/attend}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: good day\nZoë läuft 東京\n' >text
+"$attend" tokenizer train --model bpe --vocab-size 320 --output model text 2>log
+"$attend" init gpt2 model --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=2048 2>>log
+
+python3 - "$attend" <<'PYTHON'
+import json, os, pty, select, signal, subprocess, sys, time
+
+attend = sys.argv[1]
+TEMPLATE = ["--template", r"User: {user}\nBot: {bot}", "--seed", "3"]
+
+
+def fail(text):
+    sys.exit("FAILED: " + text)
+
+
+class Terminal:
+    """attend chat at the other end of a pseudo-terminal."""
+
+    def __init__(self, *options):
+        self.process, self.end = pty.fork()
+        if self.process == 0:
+            os.execv(attend, [attend, "chat", "model", *TEMPLATE, *options])
+        self.seen = b""
+
+    def read(self, seconds):
+        """What comes next, or nothing after so long."""
+        if not select.select([self.end], [], [], seconds)[0]:
+            return b""
+        try:
+            more = os.read(self.end, 65536)
+        except OSError:  # the process has ended
+            more = b""
+        self.seen += more
+        return more
+
+    def wait_for(self, text, seconds=60):
+        begin = time.time()
+        while text not in self.seen:
+            if time.time() - begin > seconds:
+                fail(f"no {text!r} in {self.seen!r}")
+            self.read(1)
+        found, _, self.seen = self.seen.partition(text)
+        return found
+
+    def type(self, text):
+        os.write(self.end, text)
+
+    def status(self):
+        while self.read(5):
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+# Ctrl-C in the middle of an answer stops it, and the conversation goes on.
+terminal = Terminal("--max-new-tokens", "1500", "--temperature", "1.5")
+terminal.wait_for(b"> ")
+terminal.type(b"hello\n")
+terminal.wait_for(b"hello\r\n")
+while len(terminal.seen) < 20:  # an answer on its way
+    if not terminal.read(60):
+        fail("no answer")
+terminal.type(b"\x03")
+stopped = terminal.wait_for(b"\r\n\r\n> ")
+terminal.type(b"/save saved.json\n")
+terminal.wait_for(b"wrote saved.json")
+messages = json.load(open("saved.json"))
+if [m["role"] for m in messages] != ["user", "assistant"] or not messages[1]["content"]:
+    fail(f"saved {messages}")
+if len(messages[1]["content"]) > 20000:
+    fail("the answer was not stopped")
+# Ctrl-C at the prompt leaves the line; the next question is answered.
+terminal.wait_for(b"> ")
+terminal.type(b"never sent\x03")
+terminal.wait_for(b"(Ctrl-D ends)")
+terminal.type(b"/undo\n")
+terminal.wait_for(b"> ")
+terminal.type(b"/nonsense\n")
+terminal.wait_for(b"there is no command /nonsense")
+terminal.type(b"/prompt the door\n")
+terminal.wait_for(b"/prompt the door\r\n")
+if terminal.wait_for(b"> ") != b"User: the door\r\nBot:\r\n":
+    fail("the question that was taken back is still there")
+terminal.type(b"\x04")
+if terminal.status() != 0:
+    fail("Ctrl-D is no error")
+
+
+def piped(text, *options):
+    return subprocess.run([attend, "chat", "model", *TEMPLATE, *options], input=text.encode(), capture_output=True)
+
+
+# Through a pipe: answers and nothing else, whole characters, and the same ones for the same seed.
+done = piped("hello\nZoë\n", "--max-new-tokens", "30", "--temperature", "1.2")
+if done.returncode != 0 or done.stderr or b"> " in done.stdout[:2]:
+    fail(f"{done}")
+done.stdout.decode()
+if piped("hello\nZoë\n", "--max-new-tokens", "30", "--temperature", "1.2").stdout != done.stdout:
+    fail("other answers with the same seed")
+# What no longer fits is forgotten with a notice; what can never fit is refused, and the rest goes on.
+done = piped("the lamp is on the table " * 20 + "\n" + "second door " * 30 + "\n", "--max-new-tokens", "1900")
+if b"first 2 messages" not in done.stderr or done.returncode != 0:
+    fail(f"nothing forgotten: {done.stderr}")
+done = piped("the lamp is on the table " * 500 + "\nhello\n", "--max-new-tokens", "5")
+if b"the question has" not in done.stderr or done.returncode != 1 or len(done.stdout.splitlines()) < 1:
+    fail(f"too long a question: {done}")
+done = subprocess.run([attend, "chat", "model"], input=b"hello\n", capture_output=True)
+if b"--template" not in done.stderr or done.returncode != 1:
+    fail(f"no template: {done.stderr}")
+print("all well")
+PYTHON
