@@ -1,6 +1,6 @@
 // compare-batching MODEL [REQUESTS [TEXTS]]: the same prompts, of unequal lengths and with results of unequal
-// lengths, in static batches of TEXTS (32), each of which ends with its longest text, and in a continuous batch
-// of at most about as many. Fails unless all make the same tokens.
+// lengths, in static batches of TEXTS (32), each of which ends with its longest text, and in a continuous
+// batch of at most about as many. Fails unless all make the same tokens.
 //
 // The lengths of results are drawn: of the vocabulary, one token in forty ends a text.
 #include "generation/continuous_batch.h"
@@ -30,7 +30,8 @@ Work make_work(const Model& model, std::size_t requests) {
     const double length = std::exp(std::normal_distribution(3.2, 0.8)(random));
     work.prompts.emplace_back();
     for (int j = 0; j < std::clamp(static_cast<int>(length), 1, 300); ++j)
-      work.prompts.back().push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(vocabulary)));
+      work.prompts.back().push_back(
+          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(vocabulary)));
   }
   work.config.do_sample = true;
   work.config.top_k = 0;
@@ -38,7 +39,6 @@ Work make_work(const Model& model, std::size_t requests) {
   for (std::int64_t token = 7; token < vocabulary; token += 40) work.config.eos_token_id.push_back(token);
   return work;
 }
-
 
 // One batch after the other. Each prompt has a seed of its own, for its number is another in each way.
 std::vector<Ids> in_static_batches(const Model& model, const Work& work, std::size_t texts) {
@@ -48,9 +48,10 @@ std::vector<Ids> in_static_batches(const Model& model, const Work& work, std::si
     ContinuousBatch batch(model, {.batch_tokens = std::int64_t{1} << 40});
     all.resize(end);
     for (std::size_t i = begin; i < end; ++i)
-      batch.submit({{work.prompts[i], {}, {}}, batch.prepare(work.config, i), 0, {}, [&all, i](BatchResult result) {
-                      all[i] = result.texts.at(0).ids;
-                    }});
+      batch.submit(
+          {{work.prompts[i], {}, {}}, batch.prepare(work.config, i), 0, {}, [&all, i](BatchResult result) {
+             all[i] = result.texts.at(0).ids;
+           }});
     while (batch.step()) {
     }
   }
@@ -62,9 +63,10 @@ std::vector<Ids> in_a_continuous_batch(const Model& model, const Work& work, con
   std::vector<Ids> all(work.prompts.size());
   ContinuousBatch batch(model, options);
   for (std::size_t i = 0; i < all.size(); ++i)
-    batch.submit({{work.prompts[i], {}, {}}, batch.prepare(work.config, i), 0, {}, [&all, i](BatchResult result) {
-                    all[i] = result.texts.at(0).ids;
-                  }});
+    batch.submit(
+        {{work.prompts[i], {}, {}}, batch.prepare(work.config, i), 0, {}, [&all, i](BatchResult result) {
+           all[i] = result.texts.at(0).ids;
+         }});
   while (batch.step()) {
   }
   status = batch.status();
@@ -90,7 +92,8 @@ int main(int argc, char** argv) try {
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     std::size_t tokens = 0;
     for (const Ids& ids : all) tokens += ids.size();
-    std::printf("%-28s %7.2f s  %8.0f new tokens/s", name, time.count(), static_cast<double>(tokens) / time.count());
+    std::printf("%-28s %7.2f s  %8.0f new tokens/s", name, time.count(),
+                static_cast<double>(tokens) / time.count());
     if (first.empty()) first = all;
     if (all != first) fail("{}: other tokens than before", name);
   };
@@ -98,7 +101,8 @@ int main(int argc, char** argv) try {
   for (int round = 0; round < 2; ++round) {
     measure("static batches", [&] { return in_static_batches(model, work, texts); });
     std::printf("\n");
-    measure("continuous", [&] { return in_a_continuous_batch(model, work, {.batch_tokens = batch_tokens}, status); });
+    measure("continuous",
+            [&] { return in_a_continuous_batch(model, work, {.batch_tokens = batch_tokens}, status); });
     std::printf("  %ld pages at most, %ld steps\n", status.most_pages, status.steps);
     const CacheLimit half{.tokens = status.most_pages / 2 * PagedCache::kPageRows};
     measure("continuous, half the memory", [&] {

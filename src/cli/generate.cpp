@@ -8,6 +8,7 @@
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
 #include "models/adapter.h"
+#include "models/model.h"
 #include "models/tensors.h"
 
 #include <cstdio>
@@ -100,9 +101,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
-  app.add_option("--cache-memory", options.generation.cache.bytes,
-                 "For keys and values at most so much memory, such as 500MB: prompts wait until there is room. "
-                 "Else half of the machine's")
+  app.add_option(
+         "--cache-memory", options.generation.cache.bytes,
+         "For keys and values at most so much memory, such as 500MB: prompts wait until there is room. "
+         "Else half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json,

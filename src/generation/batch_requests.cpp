@@ -1,8 +1,7 @@
 // The side of a continuous batch that any thread may call: what is asked for, checked before it is taken.
+#include "base/log.h"
 #include "generation/batch_job.h"
 #include "generation/rereading_decoder.h"
-
-#include "base/log.h"
 
 #include <algorithm>
 
@@ -14,8 +13,9 @@ std::unique_ptr<PagedDecoder> make_assistant(const Transformer& network, const M
   if (rereads(assistant.network()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
          assistant.architecture());
-  const std::int64_t own = (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary,
-                     other = assistant.network()->decoder->spec().embeddings.vocabulary;
+  const std::int64_t
+      own = (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary,
+      other = assistant.network()->decoder->spec().embeddings.vocabulary;
   if (own != other || assistant.network()->is_encoder_decoder() != network->is_encoder_decoder())
     fail(
         "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "

@@ -79,7 +79,7 @@ void ContinuousBatch::admit() {
     // Who begins again needs soon what it had. A page stays for every other text that goes on, or somebody
     // would have to leave again at once.
     const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
-                                                decoder_->pages_shared(job.request.prompt);
+                                                   decoder_->pages_shared(job.request.prompt);
     count(job);
     const bool fits = cost <= batch_tokens_ && rows <= most_rows && needed <= pages - spare;
     if (!fits && !running_.empty()) break;
