@@ -175,10 +175,10 @@ int evaluate(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   parser.app()
       .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   parser.app()
       .add_option("--stride", a.stride, "Tokens from one window to the next; 0: half of a window")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   parser.app().add_flag("--lines", a.lines, "Perplexity of a decoder: every line is a text of its own");
   parser.app().add_flag("--tokens", a.tokens,
                         "Perplexity: one JSON object per text, with the log-probability of every token");

@@ -9,9 +9,11 @@
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
 #include "models/adapter.h"
+#include "models/model.h"
 #include "models/tensors.h"
 
 #include <cstdio>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -104,6 +106,12 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
+  app.add_option(
+         "--cache-memory", options.generation.cache.bytes,
+         "For keys and values at most so much memory, such as 500MB: prompts wait until there is room. "
+         "Else half of the machine's")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json,
                "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
   app.add_flag_function(
@@ -183,22 +191,32 @@ void stream_text(const Model& model, const Texts& texts, const GenerationConfig&
   write(stream.finish() + "\n");
 }
 
+void print_texts_of(std::size_t i, const Texts& texts, std::span<const GeneratedSequence> all,
+                    const GenerationConfig& config, bool json) {
+  Json results = Json::array();
+  for (const GeneratedSequence& generated : all) {
+    const std::string text = texts.shown_prompt(i) + texts.text(i, generated);
+    if (!json) print_line(text);
+    results.push_back({{"text", text}, {"ids", generated.ids}});
+    if (config.num_beams > 1) results.back()["score"] = generated.score;
+    if (config.output_scores) results.back()["log_probabilities"] = generated.log_probabilities;
+  }
+  if (json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
+}
+
+// In the order of the prompts, each as soon as all before it are there.
 void print_texts(const Model& model, const Texts& texts, const GenerationConfig& config,
                  const Options& options) {
-  const std::vector<GeneratedSequence> all = generate(model, texts.ids(), config, options.generation);
-  const std::size_t each = static_cast<std::size_t>(config.num_return_sequences);
-  for (std::size_t i = 0; i < texts.ids().size(); ++i) {
-    Json results = Json::array();
-    for (std::size_t j = 0; j < each; ++j) {
-      const GeneratedSequence& generated = all[i * each + j];
-      const std::string text = texts.shown_prompt(i) + texts.text(i, generated);
-      if (!options.json) print_line(text);
-      results.push_back({{"text", text}, {"ids", generated.ids}});
-      if (config.num_beams > 1) results.back()["score"] = generated.score;
-      if (config.output_scores) results.back()["log_probabilities"] = generated.log_probabilities;
-    }
-    if (options.json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
-  }
+  std::map<std::size_t, std::vector<GeneratedSequence>> early;
+  std::size_t next = 0;
+  GenerateOptions generation = options.generation;
+  generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
+    early[i].assign(results.begin(), results.end());
+    for (; early.contains(next); ++next)
+      print_texts_of(next, texts, early.extract(next).mapped(), config, options.json);
+    std::fflush(stdout);
+  };
+  generate(model, texts.ids(), config, generation);
 }
 
 }  // namespace

@@ -2,12 +2,41 @@
 
 #include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
+#include "models/model.h"
+
+#include <unistd.h>
 
 namespace attend {
+namespace {
 
-std::unique_ptr<Decoder> make_decoder(const Transformer& network, std::int64_t start) {
+std::int64_t pages_within(const Transformer& network, const CacheLimit& limit) {
+  const std::int64_t page_bytes = PagedDecoder::page_bytes(network);
+  const std::int64_t given = std::max(limit.bytes, limit.tokens);
+  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
+  if (limit.bytes > 0) pages = std::min(pages, limit.bytes / page_bytes);
+  if (limit.tokens > 0) pages = std::min(pages, limit.tokens / PagedCache::kPageRows);
+  if (given > 0 && pages < 1)
+    fail("the memory for keys and values is too small: one page, of {} tokens, takes {} bytes",
+         PagedCache::kPageRows, page_bytes);
+  if (given > 0) return pages;
+  if (!network->device().is_cpu()) return 0;
+  const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+  return std::clamp<std::int64_t>(memory / 2 / page_bytes, 1, pages);
+}
+
+}  // namespace
+
+void check_generates(const Model& model) {
+  Transformer network = model.network();
+  const bool grows = network->decoder || rereads(network);
+  if (!grows || network->reads_images() || !network->language_model_head)
+    fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
+         model.config().source(), model.architecture());
+}
+
+std::unique_ptr<Decoder> make_decoder(const Transformer& network, const CacheLimit& limit) {
   if (rereads(network)) return std::make_unique<RereadingDecoder>(network);
-  return std::make_unique<PagedDecoder>(network, start);
+  return std::make_unique<PagedDecoder>(network, pages_within(network, limit));
 }
 
 }  // namespace attend

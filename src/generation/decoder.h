@@ -8,6 +8,8 @@
 
 namespace attend {
 
+class Model;
+
 // What a text begins with: the prompt of a decoder, or the source that an encoder reads.
 struct Prompt {
   std::vector<std::int64_t> ids;
@@ -43,15 +45,37 @@ class Decoder {
   // How many tokens the model has places for behind `first` ones; the last of a text is never read.
   virtual std::int64_t room(std::int64_t first) const = 0;
   virtual bool has_encoder() const { return false; }
-  virtual std::int64_t start() const { return 0; }
   // May feeds have more than one token scored?
   virtual bool scores_several() const { return true; }
   // Does it read the padding of a prompt's row too, as the original does?
   virtual bool reads_padding() const { return false; }
+
+  // The memory for keys and values, in pages of PagedCache::kPageRows tokens. A decoder that keeps none has
+  // no limit and takes nothing.
+  virtual std::int64_t max_pages() const { return 0; }  // 0: no limit
+  virtual std::int64_t pages_in_use() const { return 0; }
+  // The most that so many texts behind a prompt take, each with so many tokens of the decoder, the prompt's
+  // included. The same whatever else is going on, and from any thread.
+  virtual std::int64_t pages_at_most(const Prompt& /*prompt*/, std::int64_t /*tokens*/,
+                                     std::int64_t /*texts*/) const {
+    return 0;
+  }
+  // How many of them would be others' now, because they hold the same beginning.
+  virtual std::int64_t pages_shared(const Prompt& /*prompt*/) const { return 0; }
+  // The most that a step takes for this.
+  virtual std::int64_t pages_for(const Feed& /*feed*/) const { return 0; }
 };
 
-// The one that suits the network (check_generates in generate.h). `start` is what a decoder with an encoder
-// begins with; ignored without one.
-std::unique_ptr<Decoder> make_decoder(const Transformer& network, std::int64_t start);
+// How much memory keys and values may take; 0: not said. Both said: the smaller counts. Nothing said: half of
+// the machine's memory.
+struct CacheLimit {
+  std::int64_t bytes = 0, tokens = 0;
+};
+
+// Error, with the model's config.json and architecture, unless it can generate text.
+void check_generates(const Model& model);
+
+// The one that suits the network of a model that generates. Error for a limit that not one page fits in.
+std::unique_ptr<Decoder> make_decoder(const Transformer& network, const CacheLimit& limit);
 
 }  // namespace attend

@@ -1,239 +1,36 @@
 #include "generation/generate.h"
 
-#include "base/log.h"
-#include "generation/paged_decoder.h"
-#include "generation/rereading_decoder.h"
-#include "nn/parallel.h"
-
-#include <algorithm>
-#include <chrono>
-#include <numeric>
+#include "generation/continuous_batch.h"
 
 namespace attend {
-namespace {
-
-// Rows of scores are held for all texts at once: at most so many numbers of them.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
-
-// Works through prompts, the longest first, so that those that are worked on together end at about the same
-// time.
-class Generation {
- public:
-  Generation(const Model& model, const std::vector<Prompt>& prompts, const GenerationConfig& config,
-             const GenerateOptions& options)
-      : prompts_(prompts),
-        options_(options),
-        settings_{config, LogitsProcessors(config), options.seed,
-                  StopStrings(config.stop_strings, options.tokenizer)},
-        decoder_(make_decoder(model.network(), start_token(model, config))),
-        first_{decoder_->start()},
-        embeddings_(
-            (model.network()->decoder ? model.network()->decoder : model.network()->encoder)->embeddings),
-        rows_per_prompt_(
-            std::max(config.num_beams, config.num_return_sequences) +
-            (options.assistant ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0))),
-        results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
-    config.check(embeddings_->spec().vocabulary);
-    if ((options.assistant || config.prompt_lookup_num_tokens) && !decoder_->scores_several())
-      fail(
-          "{} reads its text again at every step: expected neither an assistant nor prompt_lookup_num_tokens",
-          model.architecture());
-    if (options.assistant) add_assistant(*options.assistant);
-    if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
-    for (std::size_t i = 0; i < prompts.size(); ++i) check(i);
-    waiting_.resize(prompts.size());
-    std::iota(waiting_.begin(), waiting_.end(), 0);
-    std::ranges::stable_sort(waiting_, {}, [&](std::size_t i) { return prompts_[i].ids.size(); });
-  }
-
-  std::vector<GeneratedSequence> run() {
-    while (!waiting_.empty() || !searches_.empty()) {
-      admit();
-      step();
-      retire();
-    }
-    return std::move(results_);
-  }
-
- private:
-  static std::int64_t start_token(const Model& model, const GenerationConfig& config) {
-    check_generates(model);
-    if (!model.network()->is_encoder_decoder()) return 0;
-    const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
-    if (!start) fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
-    return *start;
-  }
-
-  void add_assistant(const Model& assistant) {
-    const GenerationConfig& config = settings_.config;
-    if (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens)
-      fail(
-          "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences "
-          "and "
-          "prompt_lookup_num_tokens");
-    check_generates(assistant);
-    if (rereads(assistant.network()))
-      fail("{}: {} reads its text again at every step, too slow for an assistant",
-           assistant.config().source(), assistant.architecture());
-    const std::int64_t own = embeddings_->spec().vocabulary,
-                       other = assistant.network()->decoder->spec().embeddings.vocabulary;
-    if (own != other || assistant.network()->is_encoder_decoder() != decoder_->has_encoder())
-      fail(
-          "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "
-          "one has {} tokens{}",
-          assistant.config().source(), own, other,
-          assistant.network()->is_encoder_decoder() ? " and an encoder" : "");
-    assistant_ = std::make_unique<PagedDecoder>(assistant.network(), decoder_->start());
-  }
-
-  // What processors and lengths see as the prompt.
-  const std::vector<std::int64_t>& tokens(std::size_t i) const {
-    return decoder_->has_encoder() ? first_ : source(i);
-  }
-
-  // What processors see as the source.
-  const std::vector<std::int64_t>& source(std::size_t i) const {
-    return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
-  }
-
-  LengthLimits limits(std::size_t i) const {
-    return settings_.config.lengths(static_cast<std::int64_t>(tokens(i).size()),
-                                    embeddings_->max_positions());
-  }
-
-  void check(std::size_t i) const {
-    try {
-      decoder_->check(prompts_[i]);
-      if (assistant_) assistant_->check(prompts_[i]);
-      limits(i);
-    } catch (const Error& error) {
-      fail("prompt {}: {}", i + 1, error.what());
-    }
-  }
-
-  std::int64_t cost(std::size_t i) const {
-    return static_cast<std::int64_t>(prompts_[i].ids.size()) * rows_per_prompt_;
-  }
-
-  // New prompts come in when half of the room is free: each time the encoded sources are laid out anew.
-  void admit() {
-    std::int64_t used = 0, rows = 0;
-    for (const auto& search : searches_) {
-      used += cost(search->request().number);
-      rows += rows_per_prompt_;
-    }
-    const std::int64_t most_rows = kMostScores / embeddings_->spec().vocabulary;
-    if (waiting_.empty() || 2 * used > options_.batch_tokens || 2 * rows > most_rows) return;
-    std::vector<std::size_t> numbers;
-    std::vector<const Prompt*> prompts;
-    while (!waiting_.empty()) {
-      const std::size_t i = waiting_.back();
-      used += cost(i);
-      rows += rows_per_prompt_;
-      const bool fits = used <= options_.batch_tokens && rows <= most_rows;
-      if (!fits && (!searches_.empty() || !numbers.empty())) break;
-      waiting_.pop_back();
-      numbers.push_back(i);
-      prompts.push_back(&prompts_[i]);
-    }
-    if (numbers.empty()) return;
-    const std::vector<Decoder::Sequence> sequences = decoder_->add(prompts);
-    for (std::size_t j = 0; j < numbers.size(); ++j) searches_.push_back(start(numbers[j], sequences[j]));
-  }
-
-  std::unique_ptr<Search> start(std::size_t i, Decoder::Sequence sequence) {
-    Request request;
-    request.settings = &settings_;
-    request.number = i;
-    request.tokens = tokens(i);
-    request.source = source(i);
-    request.first = decoder_->has_encoder()     ? first_
-                    : decoder_->reads_padding() ? tokens(i)
-                                                : prompts_[i].ids;
-    request.limits = limits(i);
-    request.most_new = request.limits.most - request.limits.prompt;
-    const std::int64_t room = decoder_->room(static_cast<std::int64_t>(request.first.size()));
-    if (request.most_new > room) {
-      request.most_new = room;
-      if (!warned_) warn("texts end at the {} tokens the model can hold", embeddings_->max_positions());
-      warned_ = true;
-    }
-    request.sequence = sequence;
-    if (assistant_)
-      request.guesser =
-          std::make_unique<DraftModel>(settings_.config.num_assistant_tokens, *assistant_, prompts_[i]);
-    if (options_.on_token)
-      request.on_token = [this, i](std::size_t text, std::int64_t token) {
-        options_.on_token(i, text, token);
-      };
-    return make_search(std::move(request));
-  }
-
-  void step() {
-    std::vector<Decoder::Feed> feeds;
-    std::vector<std::int64_t> first_rows;  // of scores
-    std::int64_t rows = 0;
-    for (const auto& search : searches_) {
-      first_rows.push_back(rows);
-      const std::size_t before = feeds.size();
-      search->feed(feeds);
-      for (std::size_t i = before; i < feeds.size(); ++i) rows += static_cast<std::int64_t>(feeds[i].scored);
-    }
-    Tensor scores = decoder_->step(feeds);  // [rows, V]
-    if (settings_.config.num_beams > 1) scores = at::log_softmax(scores, 1);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
-    settings_.out_of_time = settings_.config.max_time && elapsed.count() > *settings_.config.max_time;
-    const std::int64_t vocabulary = scores.size(1);
-    float* data = scores.data_ptr<float>();
-    parallel_ranges(static_cast<std::int64_t>(searches_.size()), rows_per_prompt_ * vocabulary,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t i = begin; i < end; ++i)
-                        searches_[i]->choose(data + first_rows[i] * vocabulary, vocabulary);
-                    });
-    for (const auto& search : searches_) search->advance(*decoder_);
-  }
-
-  void retire() {
-    const auto done =
-        std::ranges::stable_partition(searches_, [](const auto& search) { return !search->done(); });
-    for (const auto& search : done) {
-      std::vector<GeneratedSequence> texts = search->results();
-      const std::size_t prompt = search->request().number;
-      if (options_.on_result) options_.on_result(prompt, texts);
-      std::ranges::move(texts, results_.begin() + static_cast<std::ptrdiff_t>(prompt * texts.size()));
-    }
-    searches_.erase(done.begin(), done.end());
-  }
-
-  const std::vector<Prompt>& prompts_;
-  const GenerateOptions& options_;
-  SearchSettings settings_;
-  std::unique_ptr<Decoder> decoder_;
-  std::unique_ptr<PagedDecoder> assistant_;
-  std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
-  Embeddings embeddings_;
-  std::int64_t rows_per_prompt_;
-  std::vector<std::size_t> waiting_;  // prompts, the next one last
-  std::vector<std::unique_ptr<Search>> searches_;
-  std::vector<GeneratedSequence> results_;
-  bool warned_ = false;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
-
-void check_generates(const Model& model) {
-  Transformer network = model.network();
-  const bool grows = network->decoder || rereads(network);
-  if (!grows || network->reads_images() || !network->language_model_head)
-    fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
-         model.config().source(), model.architecture());
-}
 
 std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options) {
-  const c10::InferenceMode inference;
-  return Generation(model, prompts, config, options).run();
+  const auto each = static_cast<std::size_t>(config.num_return_sequences);
+  std::vector<GeneratedSequence> results(prompts.size() * each);
+  std::exception_ptr error;
+  ContinuousBatch batch(model, {options.cache, options.batch_tokens, options.assistant});
+  const auto settings = batch.prepare(config, options.seed, options.tokenizer);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    BatchRequest request{prompts[i], settings, i};
+    if (options.on_token)
+      request.on_token = [&, i](std::size_t text, std::int64_t token) { options.on_token(i, text, token); };
+    request.on_end = [&, i](BatchResult result) {
+      if (result.error) error = result.error;
+      if (result.end != BatchResult::End::finished) return;
+      if (options.on_result) options.on_result(i, result.texts);
+      std::ranges::move(result.texts, results.begin() + static_cast<std::ptrdiff_t>(i * each));
+    };
+    try {
+      batch.submit(std::move(request));
+    } catch (const Error& bad) {
+      fail("prompt {}: {}", i + 1, bad.what());
+    }
+  }
+  while (!error && batch.step()) {
+  }
+  if (error) std::rethrow_exception(error);
+  return results;
 }
 
 std::vector<GeneratedSequence> generate(const Model& model,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "generation/search.h"
-#include "models/model.h"
 
 namespace attend {
 
@@ -10,6 +9,7 @@ struct GenerateOptions {
   std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts, whatever the batch
   // How many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
   std::int64_t batch_tokens = 4096;
+  CacheLimit cache = {};                 // of keys and values; prompts wait where it does not suffice
   const Tokenizer* tokenizer = nullptr;  // of the texts that come out; needed for stop_strings
   // A smaller model with the same vocabulary, whose guesses are tested several at a time: the same texts,
   // sooner. For one text per prompt, and without prompt_lookup_num_tokens.
@@ -20,9 +20,6 @@ struct GenerateOptions {
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.
   std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result = {};
 };
-
-// Error, with the model's config.json and architecture, unless it can generate text.
-void check_generates(const Model& model);
 
 // num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the
 // prompts, the best first. Error, with the number of the prompt from 1, for one that is empty or too long.

@@ -28,8 +28,7 @@ void GroupBeamSearch::choose(float* scores, std::int64_t vocabulary) {
     }
   }
   ++steps_;
-  over_ = steps_ >= request_.most_new || request_.settings->out_of_time ||
-          std::ranges::all_of(groups_, &Group::done);
+  over_ = steps_ >= request_.most_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
 }
 
 void GroupBeamSearch::choose(Group& group, float* scores, std::int64_t vocabulary) {

@@ -1,25 +1,41 @@
 #include "generation/paged_decoder.h"
 
 #include <numeric>
+#include <utility>
 
 namespace attend {
 namespace {
-
-PagedCache make_cache(const Transformer& network) {
-  const StackSpec& spec = network->decoder->spec();
-  const AttentionSpec& attention = spec.layers.front().self_attention;
-  return PagedCache(static_cast<std::int64_t>(spec.layers.size()), attention.heads * attention.head_size,
-                    network->decoder->embeddings->tokens.options());
-}
 
 Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
   return torch::tensor(numbers, at::kLong);
 }
 
+// With an encoder, the keys and values of sources have the same shape.
+const AttentionSpec& attention(const Transformer& network) {
+  return network->decoder->spec().layers.front().self_attention;
+}
+
+std::int64_t layers(const Transformer& network) {
+  return static_cast<std::int64_t>(network->decoder->spec().layers.size());
+}
+
+std::int64_t width(const Transformer& network) {
+  return attention(network).heads * attention(network).head_size;
+}
+
+at::TensorOptions options(const Transformer& network) {
+  return network->decoder->embeddings->tokens.options();
+}
+
 }  // namespace
 
-PagedDecoder::PagedDecoder(Transformer network, std::int64_t start)
-    : network_(std::move(network)), start_(start), cache_(make_cache(network_)) {}
+PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
+    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {}
+
+std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
+  const auto size = static_cast<std::int64_t>(options(network).dtype().itemsize());
+  return layers(network) * 2 * PagedCache::kPageRows * width(network) * size;
+}
 
 void PagedDecoder::check(const Prompt& prompt) const {
   const std::int64_t limit =
@@ -30,20 +46,11 @@ void PagedDecoder::check(const Prompt& prompt) const {
 }
 
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
-  std::vector<Sequence> sequences;
-  for (std::size_t i = 0; i < prompts.size(); ++i) sequences.push_back(cache_.add());
-  if (!has_encoder()) return sequences;
-  encode(prompts);
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    if (sequences[i] >= static_cast<Sequence>(source_of_.size())) source_of_.resize(sequences[i] + 1, -1);
-    source_of_[sequences[i]] = sources() - static_cast<std::int64_t>(prompts.size() - i);
-    readers_.push_back(1);
+  std::vector<Sequence> sequences, sources;
+  if (!has_encoder()) {
+    for (std::size_t i = 0; i < prompts.size(); ++i) sequences.push_back(cache_.add());
+    return sequences;
   }
-  return sequences;
-}
-
-// Appends the prompts' keys and values to those of the sources that are still read; drops the others.
-void PagedDecoder::encode(std::span<const Prompt* const> prompts) {
   std::vector<std::int64_t> lengths, ids, positions;
   for (const Prompt* prompt : prompts) {
     lengths.push_back(static_cast<std::int64_t>(prompt->ids.size()));
@@ -57,71 +64,87 @@ void PagedDecoder::encode(std::span<const Prompt* const> prompts) {
   const at::Device device = network_->encoder->embeddings->tokens.device();
   const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
   Pass pass = Pass::inference();
-  Memory added = network_->remember(network_->encode(batch, pass), batch.offsets);
+  const Tensor encoded = network_->encode(batch, pass);  // [T, d]
+  for (const std::int64_t length : lengths) {
+    sources.push_back(cache_.add());
+    cache_.extend(sources.back(), length);
+    sequences.push_back(cache_.add());
+    set_source(sequences.back(), sources.back());
+  }
+  network_->decoder->remember(encoded, batch.offsets, cache_, sources);
+  return sequences;
+}
 
-  std::vector<std::int64_t> place(readers_.size(), -1), kept_lengths, kept_readers;
-  std::vector<std::vector<Tensor>> parts(added.key_values.size());
-  for (std::size_t s = 0; s < readers_.size(); ++s) {
-    if (readers_[s] == 0) continue;
-    place[s] = static_cast<std::int64_t>(kept_lengths.size());
-    kept_lengths.push_back(memory_.offsets.length(static_cast<std::int64_t>(s)));
-    kept_readers.push_back(readers_[s]);
-    for (std::size_t layer = 0; layer < parts.size(); ++layer)
-      parts[layer].push_back(memory_.offsets.part(memory_.key_values[layer], static_cast<std::int64_t>(s)));
-  }
-  for (std::int64_t& source : source_of_)
-    if (source >= 0) source = place[source];
-  readers_ = std::move(kept_readers);
-  if (!kept_lengths.empty()) {
-    for (std::size_t layer = 0; layer < parts.size(); ++layer) {
-      parts[layer].push_back(added.key_values[layer]);
-      added.key_values[layer] = at::cat(parts[layer]);
-    }
-    kept_lengths.insert(kept_lengths.end(), lengths.begin(), lengths.end());
-    added.offsets = Offsets(kept_lengths);
-  }
-  memory_ = std::move(added);
+void PagedDecoder::set_source(Sequence sequence, Sequence source) {
+  if (sequence >= static_cast<Sequence>(source_of_.size())) source_of_.resize(sequence + 1, -1);
+  source_of_[sequence] = source;
 }
 
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
   const Sequence copy = cache_.fork(sequence);
-  if (!has_encoder()) return copy;
-  if (copy >= static_cast<Sequence>(source_of_.size())) source_of_.resize(copy + 1, -1);
-  source_of_[copy] = source_of_[sequence];
-  ++readers_[source_of_[copy]];
+  if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
   return copy;
 }
 
 void PagedDecoder::release(Sequence sequence) {
   cache_.release(sequence);
-  if (!has_encoder()) return;
-  --readers_[source_of_[sequence]];
-  source_of_[sequence] = -1;
+  if (has_encoder()) cache_.release(std::exchange(source_of_[sequence], -1));
+}
+
+std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,
+                                         std::int64_t texts) const {
+  const auto length = static_cast<std::int64_t>(prompt.ids.size());
+  const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
+                     common = has_encoder() ? 0 : length / PagedCache::kPageRows;
+  // One more while a page that texts share is copied for one of them.
+  return source + texts * PagedCache::pages_of(tokens) - (texts - 1) * common + (texts > 1 ? 1 : 0);
+}
+
+std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
+  return has_encoder() ? 0 : cache_.pages_shared(prompt.ids);
+}
+
+std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
+  const std::int64_t pages =
+      cache_.pages_to_extend(feed.sequence, static_cast<std::int64_t>(feed.tokens.size()));
+  return begins(feed) ? pages - cache_.pages_shared(feed.tokens) : pages;
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
+  try {
+    return read(feeds);
+  } catch (...) {
+    cache_.forget_prompts();
+    throw;
+  }
+}
+
+Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   std::vector<std::int64_t> lengths, ids, positions, scored;
   CacheUse use{&cache_, {}};
-  memory_.source.clear();
   for (const Feed& feed : feeds) {
-    const std::int64_t first = cache_.length(feed.sequence),
-                       count = static_cast<std::int64_t>(feed.tokens.size());
-    lengths.push_back(count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      ids.push_back(feed.tokens[i]);
-      positions.push_back(first + i);
+    const bool is_prompt = begins(feed);
+    if (is_prompt) cache_.share(feed.sequence, feed.tokens);
+    const std::int64_t first = cache_.length(feed.sequence);
+    const auto tokens = is_prompt ? feed.tokens.subspan(static_cast<std::size_t>(first)) : feed.tokens;
+    lengths.push_back(static_cast<std::int64_t>(tokens.size()));
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      ids.push_back(tokens[i]);
+      positions.push_back(first + static_cast<std::int64_t>(i));
     }
     for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
-    cache_.extend(feed.sequence, count);
+    cache_.extend(feed.sequence, lengths.back());
+    // A prompt further on in this pass can share it already: each layer writes all keys before it reads any.
+    if (is_prompt) cache_.publish(feed.sequence, feed.tokens);
     use.sequences.push_back(feed.sequence);
-    if (has_encoder()) memory_.source.push_back(source_of_[feed.sequence]);
+    if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
   const at::Device device = network_->decoder->embeddings->tokens.device();
   TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
   // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
-  Tensor hidden = network_->decode(batch, pass, has_encoder() ? &memory_ : nullptr, &use);        // [T, d]
+  Tensor hidden = network_->decode(batch, pass, nullptr, &use);                                   // [T, d]
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
   return network_->language_model_head(hidden).to(at::kCPU, at::kFloat).contiguous();
 }

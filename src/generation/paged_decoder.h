@@ -1,4 +1,6 @@
-// A decoder over the paged cache, with or without an encoder behind it.
+// A decoder over the paged cache, with or without an encoder behind it. Prompts of a decoder that stands
+// alone share what they begin with (PagedCache::share); the keys and values of a source lie in the same
+// cache, as a sequence of their own that all its texts read.
 #pragma once
 
 #include "generation/decoder.h"
@@ -7,9 +9,9 @@ namespace attend {
 
 class PagedDecoder : public Decoder {
  public:
-  // For a network that can generate (check_generates in generate.h). `start` is what a decoder with an
-  // encoder begins with; ignored without one.
-  PagedDecoder(Transformer network, std::int64_t start);
+  // For a network that can generate (check_generates). `max_pages`: of the cache; 0: no limit.
+  explicit PagedDecoder(Transformer network, std::int64_t max_pages = 0);
+  static std::int64_t page_bytes(const Transformer& network);
 
   void check(const Prompt& prompt) const override;
   // Sources are encoded at once, a decoder's prompt is the first step's tokens.
@@ -22,21 +24,21 @@ class PagedDecoder : public Decoder {
     return network_->decoder->embeddings->max_positions() - first + 1;
   }
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
-  std::int64_t start() const override { return start_; }
+  std::int64_t max_pages() const override { return cache_.max_pages(); }
+  std::int64_t pages_in_use() const override { return cache_.pages_in_use(); }
+  std::int64_t pages_at_most(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override;
+  std::int64_t pages_shared(const Prompt& prompt) const override;
+  std::int64_t pages_for(const Feed& feed) const override;
   const PagedCache& cache() const { return cache_; }
-  // Sources whose keys and values are held, because a text still reads them or because nothing was added
-  // since.
-  std::int64_t sources() const { return memory_.offsets.count(); }
 
  private:
-  void encode(std::span<const Prompt* const> prompts);
+  bool begins(const Feed& feed) const { return !has_encoder() && cache_.length(feed.sequence) == 0; }
+  Tensor read(std::span<const Feed> feeds);
+  void set_source(Sequence sequence, Sequence source);
 
   Transformer network_;
-  std::int64_t start_;
   PagedCache cache_;
-  Memory memory_;
-  std::vector<std::int64_t> source_of_;  // by sequence: its source in memory_
-  std::vector<std::int64_t> readers_;    // by source: how many sequences read it
+  std::vector<Sequence> source_of_;  // by sequence; with an encoder
 };
 
 }  // namespace attend

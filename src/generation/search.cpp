@@ -52,6 +52,11 @@ void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
   rows_ = std::move(next);
 }
 
+void Search::release(Decoder& decoder) {
+  for (const Row& row : rows_) decoder.release(row.sequence);
+  rows_.clear();
+}
+
 std::unique_ptr<Search> make_search(Request request) {
   const GenerationConfig& config = request.settings->config;
   if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));

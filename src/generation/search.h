@@ -30,7 +30,7 @@ struct SearchSettings {
   LogitsProcessors processors;
   std::uint64_t seed = 0;
   StopStrings stop_strings = {};
-  bool out_of_time = false;  // every text ends with its next token
+  std::vector<std::int64_t> start = {};  // what a decoder with an encoder begins with; empty without one
 };
 
 // What one search begins with.
@@ -62,9 +62,14 @@ class Search {
   // The texts that go on keep their places in the cache, branches get new ones, the others give theirs back.
   virtual void advance(Decoder& decoder) = 0;
   virtual std::vector<GeneratedSequence> results() const = 0;
+  // Gives all places in the cache back: the search is over, wherever it is.
+  virtual void release(Decoder& decoder);
+  // From now on every text ends with its next token.
+  void hurry() { out_of_time_ = true; }
 
   std::size_t rows() const { return rows_.size(); }
   bool done() const { return rows_.empty(); }
+  std::int64_t steps() const { return steps_; }
   const Request& request() const { return request_; }
 
  protected:
@@ -79,7 +84,7 @@ class Search {
   template <class MakeText>
   bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
     const SearchSettings& settings = *request_.settings;
-    return new_tokens >= request_.most_new || config().is_eos(token) || settings.out_of_time ||
+    return new_tokens >= request_.most_new || config().is_eos(token) || out_of_time_ ||
            (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text()));
   }
   // `stream`: texts of one number have the same luck.
@@ -95,6 +100,7 @@ class Search {
   Request request_;
   std::vector<Row> rows_;
   std::int64_t steps_ = 0;  // that have been chosen
+  bool out_of_time_ = false;
 };
 
 // What the config asks for.

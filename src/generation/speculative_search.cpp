@@ -67,6 +67,12 @@ std::vector<std::int64_t> SpeculativeSearch::guess() const {
   return request_.guesser->guess(text, std::min(request_.guesser->most(), room));
 }
 
+void SpeculativeSearch::release(Decoder& decoder) {
+  if (branch_) decoder.release(*branch_);
+  branch_.reset();
+  Search::release(decoder);
+}
+
 std::vector<GeneratedSequence> SpeculativeSearch::results() const {
   const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
   return {{{text_.begin() + prompt, text_.end()}, 0, log_probabilities_}};

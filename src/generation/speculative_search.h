@@ -16,6 +16,7 @@ class SpeculativeSearch : public Search {
   void choose(float* scores, std::int64_t vocabulary) override;
   void advance(Decoder& decoder) override;
   std::vector<GeneratedSequence> results() const override;
+  void release(Decoder& decoder) override;
 
  private:
   std::vector<std::int64_t> guess() const;

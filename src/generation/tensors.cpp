@@ -1,5 +1,6 @@
 #include "generation/tensors.h"
 
+#include "models/model.h"
 #include "models/padded.h"
 
 #include <algorithm>

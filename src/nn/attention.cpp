@@ -46,7 +46,7 @@ Tensor attend_behind(const Tensor& earlier, const Tensor& packed, const Rows& ro
   }
   const Tensor query = packed.narrow(1, 0, w).contiguous(), keys = at::cat(parts);
   if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
-  return cross_attention(query, rows.offsets, keys, Offsets(lengths), {}, call);
+  return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
 }
 
 }  // namespace
@@ -157,11 +157,18 @@ CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& 
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value,
-                                   const Offsets& key_offsets, const std::vector<std::int64_t>& source,
-                                   const Tensor& residual, double dropout, Pass& pass,
-                                   std::vector<Tensor>* weights) {
+                                   const Offsets& key_offsets, const Tensor& residual, double dropout,
+                                   Pass& pass, std::vector<Tensor>* weights) {
   const Tensor mixed =
-      cross_attention(query_(x), offsets, key_value, key_offsets, source, make_call(spec_, pass, weights));
+      cross_attention(query_(x), offsets, key_value, key_offsets, make_call(spec_, pass, weights));
+  return project_add(output_, mixed, residual, dropout, pass);
+}
+
+Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache,
+                                   std::int64_t layer, const Tensor& residual, double dropout, Pass& pass,
+                                   std::vector<Tensor>* weights) {
+  const Tensor mixed = cached_attention(query_(x), offsets, *cache.cache, cache.sources, layer,
+                                        make_call(spec_, pass, weights));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 

@@ -8,10 +8,11 @@
 
 namespace attend {
 
-// The cached sequences that a pass extends: batch sequence b is cache sequence sequences[b].
+// The cached sequences that a pass extends: batch sequence b is cache sequence sequences[b]. With an encoder,
+// sources[b] holds what its cross-attention reads.
 struct CacheUse {
   PagedCache* cache = nullptr;
-  std::vector<PagedCache::Sequence> sequences;
+  std::vector<PagedCache::Sequence> sequences, sources = {};
 };
 
 // Where the sequences of x lie, which of their rows may be attended to (null: all), the place of each row in
@@ -58,8 +59,10 @@ class CrossAttentionImpl : public torch::nn::Module {
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
   Tensor remember(const Tensor& encoded) { return key_value_(encoded); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
-                 const std::vector<std::int64_t>& source, const Tensor& residual, double dropout, Pass& pass,
-                 std::vector<Tensor>* weights);
+                 const Tensor& residual, double dropout, Pass& pass, std::vector<Tensor>* weights);
+  // The same with keys and values that the cache holds in `layer` for its sources.
+  Tensor forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache, std::int64_t layer,
+                 const Tensor& residual, double dropout, Pass& pass, std::vector<Tensor>* weights);
 
  private:
   AttentionSpec spec_;

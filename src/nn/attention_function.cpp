@@ -17,13 +17,12 @@ struct Layout {
   std::int64_t count() const { return queries.count(); }
 };
 
-Layout make_layout(const Offsets& queries, const Offsets& keys, const Numbers& source) {
+Layout make_layout(const Offsets& queries, const Offsets& keys) {
   Layout layout;
   layout.queries = queries;
   for (std::int64_t b = 0; b < queries.count(); ++b) {
-    const std::int64_t s = source.empty() ? b : source[b];
-    layout.key_begin.push_back(keys.begin(s));
-    layout.key_length.push_back(keys.length(s));
+    layout.key_begin.push_back(keys.begin(b));
+    layout.key_length.push_back(keys.length(b));
   }
   return layout;
 }
@@ -310,7 +309,7 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
                                               visible->count[b], call, offsets.begin(b)));
     return at::cat(parts);
   }
-  Layout layout = make_layout(offsets, offsets, {});
+  Layout layout = make_layout(offsets, offsets);
   if (visible) {
     layout.all_keys = false;
     for (std::int64_t b = 0; b < offsets.count(); ++b) layout.key_begin[b] += visible->first[b];
@@ -320,8 +319,8 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
 }
 
 Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                       const Offsets& key_offsets, const Numbers& source, const AttentionCall& call) {
-  return attention(query, key_value, make_layout(query_offsets, key_offsets, source), call);
+                       const Offsets& key_offsets, const AttentionCall& call) {
+  return attention(query, key_value, make_layout(query_offsets, key_offsets), call);
 }
 
 Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,

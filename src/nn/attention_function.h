@@ -33,11 +33,9 @@ struct AttentionCall {
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call);
 
-// query [Tq, w]; key_value [Tk, 2 w]. `source[b]` is the sequence of key_value that query sequence b reads;
-// empty: the same number.
+// query [Tq, w]; key_value [Tk, 2 w], of as many sequences.
 Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                       const Offsets& key_offsets, const std::vector<std::int64_t>& source,
-                       const AttentionCall& call);
+                       const Offsets& key_offsets, const AttentionCall& call);
 
 // As cross_attention between sequences of the same number, where each query sees keys of its own
 // [own[b].penalty], in torch's operations.

@@ -86,8 +86,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
   const Offsets queries(blocks.query_lengths), keys(blocks.key_lengths);
   const Tensor key_rows = torch::tensor(blocks.key_rows, at::kLong).to(packed.device());
   const Tensor gathered = packed.narrow(1, w, 2 * w).index_select(0, key_rows);  // [keys, 2 w]
-  const Tensor mixed =
-      cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, {}, call);
+  const Tensor mixed = cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, call);
   if (call.weights) *call.weights = spread(*call.weights, offsets, queries, keys, key_rows);
   return mixed;
 }

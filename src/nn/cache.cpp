@@ -6,7 +6,7 @@ namespace attend {
 
 PagedCache::PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options,
                        std::int64_t max_pages)
-    : width_(width), max_pages_(max_pages) {
+    : width_(width), max_pages_(max_pages), prompts_(kPageRows) {
   for (std::int64_t i = 0; i < layers; ++i) pages_.push_back(at::empty({0, 2, kPageRows, width}, options));
 }
 
@@ -28,7 +28,9 @@ PagedCache::Sequence PagedCache::fork(Sequence sequence) {
 }
 
 void PagedCache::release(Sequence sequence) {
-  for (std::int32_t page : tables_.at(sequence).pages) drop_page(page);
+  // Backwards, so that of a prompt nobody uses the end goes first.
+  const std::vector<std::int32_t>& pages = tables_.at(sequence).pages;
+  for (auto page = pages.rbegin(); page != pages.rend(); ++page) drop_page(*page);
   tables_[sequence] = {};
   free_sequences_.push_back(sequence);
 }
@@ -46,6 +48,41 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
   table.length += count;
   while (static_cast<std::int64_t>(table.pages.size()) * kPageRows < table.length)
     table.pages.push_back(take_page());
+}
+
+std::int64_t PagedCache::pages_to_extend(Sequence sequence, std::int64_t count) const {
+  const Table& table = tables_.at(sequence);
+  const bool partial = table.length % kPageRows != 0;
+  const bool copies = count > 0 && partial && references_[table.pages.back()] > 1;
+  return pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
+}
+
+std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> prompt) const {
+  constexpr std::size_t kOwn = 2;
+  return prompt.size() <= kOwn ? std::vector<std::int32_t>()
+                               : prompts_.find(prompt.first(prompt.size() - kOwn));
+}
+
+void PagedCache::share(Sequence sequence, std::span<const std::int64_t> prompt) {
+  Table& table = tables_.at(sequence);
+  table.pages = known_pages(prompt);
+  table.length = static_cast<std::int64_t>(table.pages.size()) * kPageRows;
+  for (const std::int32_t page : table.pages)
+    if (references_[page]++ == 0) kept_.erase({left_at_[page], page});
+}
+
+std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt) const {
+  return std::ranges::count_if(known_pages(prompt), [&](std::int32_t page) { return references_[page] > 0; });
+}
+
+void PagedCache::publish(Sequence sequence, std::span<const std::int64_t> prompt) {
+  prompts_.add(prompt, tables_.at(sequence).pages);
+}
+
+void PagedCache::forget_prompts() {
+  prompts_.clear();
+  for (const auto& [time, page] : kept_) free_pages_.push_back(page);
+  kept_.clear();
 }
 
 // The first `rows` keys and values, of every layer.
@@ -86,7 +123,11 @@ void PagedCache::write(std::int64_t layer, const std::vector<Sequence>& sequence
 }
 
 std::int64_t PagedCache::pages_in_use() const {
-  return static_cast<std::int64_t>(references_.size() - free_pages_.size());
+  return static_cast<std::int64_t>(references_.size() - free_pages_.size() - kept_.size());
+}
+
+std::int64_t PagedCache::free_pages() const {
+  return max_pages_ > 0 ? max_pages_ - pages_in_use() : std::numeric_limits<std::int64_t>::max();
 }
 
 std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t layer) const {
@@ -98,27 +139,42 @@ std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t lay
 }
 
 std::int32_t PagedCache::take_page() {
-  if (free_pages_.empty()) {
-    const std::int64_t have = pages_.empty() ? 0 : pages_[0].size(0);
-    std::int64_t want = std::max<std::int64_t>(64, 2 * have);
-    if (max_pages_ > 0) want = std::min(want, max_pages_);
-    if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
-    for (Tensor& layer : pages_) {
-      Tensor larger = at::empty({want, 2, kPageRows, width_}, layer.options());
-      if (have > 0) larger.narrow(0, 0, have).copy_(layer);
-      layer = larger;
-    }
-    references_.resize(want, 0);
-    for (std::int64_t page = want; page-- > have;) free_pages_.push_back(static_cast<std::int32_t>(page));
+  if (free_pages_.empty() && !kept_.empty()) {
+    const std::int32_t oldest = kept_.begin()->second;
+    kept_.erase(kept_.begin());
+    prompts_.forget(oldest);
+    free_pages_.push_back(oldest);
   }
+  if (free_pages_.empty()) grow();
   const std::int32_t page = free_pages_.back();
   free_pages_.pop_back();
   references_[page] = 1;
   return page;
 }
 
+void PagedCache::grow() {
+  const std::int64_t have = pages_.empty() ? 0 : pages_[0].size(0);
+  std::int64_t want = std::max<std::int64_t>(64, 2 * have);
+  if (max_pages_ > 0) want = std::min(want, max_pages_);
+  if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
+  for (Tensor& layer : pages_) {
+    Tensor larger = at::empty({want, 2, kPageRows, width_}, layer.options());
+    if (have > 0) larger.narrow(0, 0, have).copy_(layer);
+    layer = larger;
+  }
+  references_.resize(want, 0);
+  left_at_.resize(want, 0);
+  for (std::int64_t page = want; page-- > have;) free_pages_.push_back(static_cast<std::int32_t>(page));
+}
+
 void PagedCache::drop_page(std::int32_t page) {
-  if (--references_[page] == 0) free_pages_.push_back(page);
+  if (--references_[page] > 0) return;
+  if (!prompts_.knows(page)) {
+    free_pages_.push_back(page);
+    return;
+  }
+  left_at_[page] = ++clock_;
+  kept_.emplace(left_at_[page], page);
 }
 
 }  // namespace attend

@@ -2,9 +2,14 @@
 //
 // Keys and values of every layer lie in pages of kPageRows tokens. A sequence is a table of page numbers, so
 // a beam that branches copies its table, not its keys; a page is given back when the last table drops it.
+// Prompts that begin alike share the whole pages of that beginning. Such a page is known by its tokens even
+// when no sequence uses it, until room is needed: those left longest ago are taken first.
 #pragma once
 
+#include "nn/prompt_pages.h"
 #include "nn/ragged.h"
+
+#include <set>
 
 namespace attend {
 
@@ -14,6 +19,7 @@ class PagedCache {
   using Sequence = std::int64_t;
 
   // `width` is heads * head_size. Grows as needed, up to `max_pages` per layer (Error beyond; 0: no limit).
+  // A page takes layers * 2 * kPageRows * width numbers.
   PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options = at::kFloat,
              std::int64_t max_pages = 0);
 
@@ -24,6 +30,21 @@ class PagedCache {
   // Makes room for `count` more tokens (copying a last page that is shared). Their keys and values are then
   // written layer by layer; length() counts them from now on.
   void extend(Sequence sequence, std::int64_t count);
+  // The most pages that this takes from the free ones.
+  std::int64_t pages_to_extend(Sequence sequence, std::int64_t count) const;
+  static std::int64_t pages_of(std::int64_t tokens) { return (tokens + kPageRows - 1) / kPageRows; }
+
+  // An empty sequence, which is to hold `prompt`, begins with the pages that are known to hold its beginning;
+  // length() says how much that is. The last two tokens are never among it: attention rounds a single query
+  // otherwise than several, and a prompt is to come out the same to the last bit whether it shares or not.
+  void share(Sequence sequence, std::span<const std::int64_t> prompt);
+  // The pages that this spares: those in use by others.
+  std::int64_t pages_shared(std::span<const std::int64_t> prompt) const;
+  // The sequence holds `prompt`, or will with the present pass: others may share it from now on.
+  void publish(Sequence sequence, std::span<const std::int64_t> prompt);
+  // Nothing is known any more: a pass failed, and its pages may hold anything.
+  void forget_prompts();
+
   // The keys and values of the last tokens of each sequence: key_value [T, 2 width], rows as `offsets` says.
   void write(std::int64_t layer, const std::vector<Sequence>& sequences, const Offsets& offsets,
              const Tensor& key_value);
@@ -31,6 +52,8 @@ class PagedCache {
   std::int64_t length(Sequence sequence) const { return tables_.at(sequence).length; }
   std::int64_t width() const { return width_; }
   std::int64_t pages_in_use() const;
+  std::int64_t free_pages() const;  // within the limit
+  std::int64_t max_pages() const { return max_pages_; }
   const std::vector<std::int32_t>& page_table(Sequence sequence) const { return tables_.at(sequence).pages; }
   // [pages, 2, kPageRows, width]
   const Tensor& pages(std::int64_t layer) const { return pages_[layer]; }
@@ -42,7 +65,9 @@ class PagedCache {
     std::vector<std::int32_t> pages;
     std::int64_t length = 0;
   };
+  std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt) const;
   std::int32_t take_page();
+  void grow();
   void copy_page(std::int32_t from, std::int32_t to, std::int64_t rows);
   void drop_page(std::int32_t page);
 
@@ -50,6 +75,10 @@ class PagedCache {
   std::vector<Tensor> pages_;             // per layer
   std::vector<std::int32_t> references_;  // per page
   std::vector<std::int32_t> free_pages_;
+  PromptPages prompts_;
+  std::set<std::pair<std::uint64_t, std::int32_t>> kept_;  // unused pages of prompts, by when they were left
+  std::vector<std::uint64_t> left_at_;                     // per page
+  std::uint64_t clock_ = 0;
   std::vector<Table> tables_;  // by sequence number
   std::vector<Sequence> free_sequences_;
 };

@@ -8,10 +8,16 @@ namespace attend {
 namespace {
 
 // Every value in [0, count)? `what` and `hint` complete the message.
+void check_range(std::span<const std::int64_t> values, std::int64_t count, const char* what,
+                 const char* hint) {
+  for (const std::int64_t value : values)
+    if (value < 0 || value >= count)
+      fail("{} {} is outside the model's 0 to {}{}", what, value, count - 1, hint);
+}
 void check_range(const Tensor& values, std::int64_t count, const char* what, const char* hint) {
   const Tensor host = values.cpu().contiguous();
-  for (const std::int64_t *v = host.const_data_ptr<std::int64_t>(), *end = v + host.numel(); v != end; ++v)
-    if (*v < 0 || *v >= count) fail("{} {} is outside the model's 0 to {}{}", what, *v, count - 1, hint);
+  check_range({host.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(host.numel())}, count, what,
+              hint);
 }
 
 // How the rows of a position table are counted out.
@@ -103,8 +109,13 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
   return rows.to(batch.ids.device());
 }
 
+void EmbeddingsImpl::check_ids(std::span<const std::int64_t> ids) const {
+  check_range(ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
+}
+
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
-  check_range(batch.ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
+  const Tensor ids = batch.ids.cpu().contiguous();
+  check_ids({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
   Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
   if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask, x);
   if (spec_.types_are_tokens && batch.types.defined()) {

@@ -8,6 +8,8 @@
 #include "nn/ragged.h"
 #include "nn/spec.h"
 
+#include <span>
+
 namespace attend {
 
 // Vaswani et al. 2017, section 3.5: [count + offset, width].
@@ -20,6 +22,9 @@ class EmbeddingsImpl : public torch::nn::Module {
   explicit EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& tokens = {});
   // Error for an id outside the vocabulary and a position past the table.
   Tensor forward(const TokenBatch& batch, Pass& pass);
+
+  // Error for an id outside the vocabulary.
+  void check_ids(std::span<const std::int64_t> ids) const;
 
   const EmbeddingSpec& spec() const { return spec_; }
   // How long a sequence may be.

@@ -49,9 +49,11 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
   });
   if (cross_attention_)
     x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
+      if (!c.memory)
+        return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
+                                         spec_.attention_result_dropout, c.pass, c.cross_weights);
       return cross_attention_->forward(in, c.offsets, c.memory->key_values[c.layer], c.memory->offsets,
-                                       c.memory->source, residual, spec_.attention_result_dropout, c.pass,
-                                       c.cross_weights);
+                                       residual, spec_.attention_result_dropout, c.pass, c.cross_weights);
     });
   return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
     return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, c.pass);
@@ -117,7 +119,7 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const std::vector<T
     if (!past.empty()) context.past = past[i];
     if (keep_weights) {
       context.self_weights = &capture->self_attentions.emplace_back();
-      if (context.memory) context.cross_weights = &capture->cross_attentions.emplace_back();
+      if (spec_.layers[i].cross_attention) context.cross_weights = &capture->cross_attentions.emplace_back();
     }
     const Tensor in = x;
     x = layer(i).forward(in, context);
@@ -135,6 +137,12 @@ Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
     memory.key_values.push_back(layer(i).remember(encoded));
   return memory;
+}
+
+void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
+                         const std::vector<PagedCache::Sequence>& sources) {
+  for (std::size_t i = 0; i < spec_.layers.size(); ++i)
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i).remember(encoded));
 }
 
 }  // namespace attend

@@ -13,8 +13,6 @@ namespace attend {
 struct Memory {
   std::vector<Tensor> key_values;  // per layer [Ts, 2 w]
   Offsets offsets;
-  // source[b]: which sequence of the encoded batch decoder sequence b reads; empty: the same number.
-  std::vector<std::int64_t> source;
 };
 
 // Everything a layer needs besides its input.
@@ -56,7 +54,8 @@ class StackImpl : public torch::nn::Module {
   // `tokens`: the embedding matrix of another stack, to be shared; or undefined.
   explicit StackImpl(const StackSpec& spec, const Tensor& tokens = {});
 
-  // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend).
+  // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend). What a
+  // cross-attention reads is in `memory` or, where there is none, in the cache.
   Tensor forward(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                  const CacheUse* cache = nullptr, Capture::Stack* capture = nullptr);
   // The same for images, whose patches are the rows.
@@ -64,6 +63,9 @@ class StackImpl : public torch::nn::Module {
 
   // The keys and values of an encoder's result for every layer's cross-attention.
   Memory remember(const Tensor& encoded, const Offsets& offsets);
+  // The same into sequences of a cache, for which room must have been made.
+  void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
+                const std::vector<PagedCache::Sequence>& sources);
 
   const StackSpec& spec() const { return spec_; }
   // One of the two.

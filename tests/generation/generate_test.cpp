@@ -110,7 +110,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
   const c10::InferenceMode inference;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
-    PagedDecoder decoder(model.network(), 0);
+    PagedDecoder decoder(model.network());
     const std::vector<Prompt> one = {{prompts[i], {}, {}}};
     const std::vector<const Prompt*> pointers = {&one[0]};
     const auto sequence = decoder.add(pointers)[0];
@@ -299,7 +299,7 @@ Tensor step(Decoder& decoder,
 
 TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const Model model = load_model("gpt2-generation");
-  PagedDecoder decoder(model.network(), 0);
+  PagedDecoder decoder(model.network());
   const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
   const auto a = add(decoder, {{begin, {}, {}}})[0];
   step(decoder, {{a, begin}});
@@ -309,7 +309,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
   EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
 
-  PagedDecoder other(model.network(), 0);
+  PagedDecoder other(model.network());
   for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
     std::vector<std::int64_t> whole = begin;
     whole.push_back(last);
@@ -327,18 +327,18 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
 TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   const Model model = load_model("marian-generation");
   const c10::InferenceMode inference;
-  PagedDecoder decoder(model.network(), 40);
+  PagedDecoder decoder(model.network());
   const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
   const auto first = add(decoder, {sources[0], sources[1]});
-  EXPECT_EQ(decoder.sources(), 2);
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
   const auto branch = decoder.fork(first[1]);
   decoder.release(first[0]);
   decoder.release(first[1]);
   const auto last = add(decoder, {sources[2]})[0];
-  EXPECT_EQ(decoder.sources(), 2);  // the first is gone, the second has a reader still
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second has a reader still
   const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
 
-  PagedDecoder alone(model.network(), 40);
+  PagedDecoder alone(model.network());
   const auto sequences = add(alone, {sources[1], sources[2]});
   const Tensor wanted = step(alone, {{sequences[1], {40}}, {sequences[0], {40}}});
   EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));
@@ -351,7 +351,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
-      PagedDecoder decoder(model.network(), 40);
+      PagedDecoder decoder(model.network());
       const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
       const std::vector<std::int64_t> start = {40};
       const auto sequences = add(decoder, prompts);

@@ -1,0 +1,41 @@
+// One request of a continuous batch, from its submission to its end.
+#pragma once
+
+#include "generation/continuous_batch.h"
+
+#include <chrono>
+
+namespace attend {
+
+struct ContinuousBatch::Job {
+  BatchRequest request;
+  Ticket ticket = 0;
+  std::span<const std::int64_t> tokens, source, first;  // as in Request
+  LengthLimits limits = {};
+  std::int64_t most_new = 0;
+  std::int64_t texts = 1;  // that go on at a time
+  std::int64_t rows = 1;   // of scores in a step
+  std::chrono::steady_clock::time_point arrival = std::chrono::steady_clock::now();
+
+  std::unique_ptr<Search> search = {};       // null: waits
+  std::vector<std::size_t> made, sent = {};  // tokens by text: by this search, and through on_token
+  std::int64_t made_before = 0;              // steps of the search that was preempted
+  std::int64_t first_row = 0;                // of the present scores
+  BatchResult result = {};
+
+  const GenerationConfig& config() const { return request.settings->config; }
+  std::int64_t cost() const { return static_cast<std::int64_t>(request.prompt.ids.size()) * rows; }
+  std::int64_t pages(const Decoder& decoder, std::int64_t new_tokens) const {
+    return decoder.pages_at_most(request.prompt, static_cast<std::int64_t>(first.size()) + new_tokens, texts);
+  }
+  bool has_beams() const { return config().num_beams > 1; }
+  // Who begins again is not late before it is as far as it was.
+  bool is_late(std::chrono::steady_clock::time_point now) const {
+    const std::chrono::duration<double> elapsed = now - arrival;
+    return config().max_time && elapsed.count() > *config().max_time && search->steps() >= made_before;
+  }
+  void fail(std::exception_ptr error) { result = {BatchResult::End::failed, {}, std::move(error)}; }
+  void fail_with_current_exception() { fail(std::current_exception()); }
+};
+
+}  // namespace attend

@@ -1,0 +1,248 @@
+// The side of a continuous batch that one thread runs: step by step.
+#include "generation/continuous_batch.h"
+
+#include "base/log.h"
+#include "generation/batch_job.h"
+#include "nn/parallel.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+// Rows of scores are held for all texts at once: at most so many numbers of them.
+constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+
+}  // namespace
+
+ContinuousBatch::~ContinuousBatch() {
+  try {
+    take_news();
+    for (Jobs* jobs : {&running_, &waiting_})
+      for (auto& [ticket, job] : *jobs) {
+        job->result.end = BatchResult::End::cancelled;
+        if (job->search) job->search->release(*decoder_);
+        if (job->request.on_end) job->request.on_end(job->result);
+      }
+  } catch (const std::exception& error) {
+    warn("a request could not be told that its batch ends: {}", error.what());
+  }
+}
+
+void ContinuousBatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (step()) continue;
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, stop, [this] { return !submitted_.empty(); });
+  }
+}
+
+bool ContinuousBatch::step() {
+  const c10::InferenceMode inference;
+  take_news();
+  admit();
+  if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
+  return retire();
+}
+
+void ContinuousBatch::take_news() {
+  std::vector<Ticket> cancelled;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.merge(submitted_);
+    cancelled.swap(cancelled_);
+  }
+  for (const Ticket ticket : cancelled)
+    for (Jobs* jobs : {&running_, &waiting_})
+      if (auto found = jobs->extract(ticket)) {
+        found.mapped()->result.end = BatchResult::End::cancelled;
+        if (found.mapped()->search) found.mapped()->search->release(*decoder_);
+        gone_.push_back(std::move(found.mapped()));
+      }
+}
+
+// In the order of arrival, as many as fit beside the running requests.
+void ContinuousBatch::admit() {
+  const std::int64_t most_rows = kMostScores / target_->spec().vocabulary;
+  std::int64_t cost = 0, rows = 0, texts = 0;  // of all that will run
+  const auto count = [&](const Job& job) {
+    cost += job.cost();
+    rows += job.rows;
+    texts += job.texts;
+  };
+  for (const auto& [ticket, job] : running_) count(*job);
+  std::int64_t pages = free_pages();
+  std::vector<const Prompt*> prompts;
+  std::vector<Job*> joining;
+  while (!waiting_.empty()) {
+    Job& job = *waiting_.begin()->second;
+    // Who begins again needs soon what it had. A page stays for every other text that goes on, or somebody
+    // would have to leave again at once.
+    const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
+                                                   decoder_->pages_shared(job.request.prompt);
+    count(job);
+    const bool fits = cost <= batch_tokens_ && rows <= most_rows && needed <= pages - spare;
+    if (!fits && !running_.empty()) break;
+    pages -= needed;
+    prompts.push_back(&job.request.prompt);
+    joining.push_back(&job);
+    running_.insert(waiting_.extract(waiting_.begin()));
+  }
+  if (joining.empty()) return;
+  try {
+    const std::vector<Decoder::Sequence> sequences = decoder_->add(prompts);
+    for (std::size_t i = 0; i < joining.size(); ++i) begin(*joining[i], sequences[i]);
+  } catch (...) {
+    for (Job* job : joining) job->fail_with_current_exception();
+  }
+}
+
+std::int64_t ContinuousBatch::free_pages() const {
+  return decoder_->max_pages() == 0 ? std::numeric_limits<std::int64_t>::max()
+                                    : decoder_->max_pages() - decoder_->pages_in_use();
+}
+
+void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
+  Request request;
+  request.settings = job.request.settings.get();
+  request.number = job.request.number;
+  request.tokens.assign(job.tokens.begin(), job.tokens.end());
+  request.source = job.source;
+  request.first = job.first;
+  request.limits = job.limits;
+  request.most_new = job.most_new;
+  request.sequence = sequence;
+  try {
+    if (assistant_)
+      request.guesser =
+          std::make_unique<DraftModel>(job.config().num_assistant_tokens, *assistant_, job.request.prompt);
+    if (job.request.on_token) {
+      job.made.assign(static_cast<std::size_t>(job.texts), 0);
+      job.sent.resize(job.made.size(), 0);
+      request.on_token = [&job](std::size_t text, std::int64_t token) {
+        if (++job.made[text] <= job.sent[text]) return;
+        job.sent[text] = job.made[text];
+        job.request.on_token(text, token);
+      };
+    }
+    job.search = make_search(std::move(request));
+  } catch (...) {
+    decoder_->release(sequence);
+    job.fail_with_current_exception();
+  }
+}
+
+// What the running requests read next. If there is no room for it, those who came last leave.
+std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
+  while (true) {
+    std::vector<Decoder::Feed> feeds;
+    std::int64_t rows = 0, pages = 0;
+    const std::vector<Job*> jobs = active();
+    for (Job* job : jobs) {
+      job->first_row = rows;
+      const std::size_t before = feeds.size();
+      job->search->feed(feeds);
+      for (std::size_t i = before; i < feeds.size(); ++i) {
+        rows += static_cast<std::int64_t>(feeds[i].scored);
+        pages += decoder_->pages_for(feeds[i]);
+      }
+    }
+    if (pages <= free_pages()) return feeds;
+    if (jobs.size() > 1)
+      preempt(*jobs.back());
+    else
+      jobs.back()->fail(std::make_exception_ptr(Error(
+          fmt::format("its text needs keys and values of more than the {} tokens that there is memory for",
+                      decoder_->max_pages() * PagedCache::kPageRows))));
+  }
+}
+
+// Back to those who wait, to begin again.
+void ContinuousBatch::preempt(Job& job) {
+  job.made_before = std::max(job.made_before, job.search->steps());
+  job.search->release(*decoder_);
+  job.search.reset();
+  waiting_.insert(running_.extract(job.ticket));
+  const std::lock_guard lock(mutex_);
+  ++status_.preemptions;
+}
+
+std::vector<ContinuousBatch::Job*> ContinuousBatch::active() const {
+  std::vector<Job*> jobs;
+  for (const auto& [ticket, job] : running_)
+    if (!job->result.error) jobs.push_back(job.get());
+  return jobs;
+}
+
+void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
+  const std::vector<Job*> jobs = active();
+  const auto each = [&](std::size_t i, const auto& act) {  // what fails in one request, fails it alone
+    try {
+      act(*jobs[i]);
+    } catch (...) {
+      jobs[i]->fail_with_current_exception();
+    }
+  };
+  Tensor scores;  // [rows, V]
+  try {
+    scores = decoder_->step(feeds);
+  } catch (...) {
+    for (Job* job : jobs) job->fail_with_current_exception();
+    return;
+  }
+  const std::int64_t vocabulary = scores.size(1);
+  const auto end_of = [&](std::size_t i) {
+    return i + 1 < jobs.size() ? jobs[i + 1]->first_row : scores.size(0);
+  };
+  if (std::ranges::all_of(jobs, &Job::has_beams)) {
+    scores = at::log_softmax(scores, 1);
+  } else {
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (jobs[i]->has_beams()) {
+        const Tensor own = scores.narrow(0, jobs[i]->first_row, end_of(i) - jobs[i]->first_row);
+        own.copy_(at::log_softmax(own, 1));
+      }
+  }
+  const auto now = std::chrono::steady_clock::now();
+  float* data = scores.data_ptr<float>();
+  const auto count = static_cast<std::int64_t>(jobs.size());
+  parallel_ranges(count, scores.numel() / count, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      each(static_cast<std::size_t>(i), [&](Job& job) {
+        if (job.is_late(now)) job.search->hurry();
+        job.search->choose(data + job.first_row * vocabulary, vocabulary);
+      });
+  });
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (!jobs[i]->result.error) each(i, [&](Job& job) { job.search->advance(*decoder_); });
+}
+
+// Those that are over; false if nobody is left.
+bool ContinuousBatch::retire() {
+  const std::int64_t pages = decoder_->pages_in_use();  // at most in this step
+  for (auto entry = running_.begin(); entry != running_.end();) {
+    Job& job = *entry->second;
+    if (!job.result.error && !job.search->done()) {
+      ++entry;
+      continue;
+    }
+    if (!job.result.error) job.result.texts = job.search->results();
+    if (job.search) job.search->release(*decoder_);
+    gone_.push_back(std::move(entry->second));
+    entry = running_.erase(entry);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++status_.steps;
+    status_.running = running_.size();
+    status_.waiting = waiting_.size();
+    status_.pages_in_use = decoder_->pages_in_use();
+    status_.most_pages = std::max(status_.most_pages, pages);
+  }
+  for (const auto& job : std::exchange(gone_, {}))
+    if (job->request.on_end) job->request.on_end(std::move(job->result));
+  const std::lock_guard lock(mutex_);
+  return !running_.empty() || !waiting_.empty() || !submitted_.empty();
+}
+
+}  // namespace attend

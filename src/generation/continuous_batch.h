@@ -1,0 +1,124 @@
+// Many requests through one model at a time, which come and go between two steps of the decoder (Yu et al.
+// 2022, "Orca": iteration-level scheduling) and share one bounded cache (Kwon et al. 2023, arXiv:2309.06180).
+// A server stands on this; generate() is the batch to which everybody comes at once.
+//
+// The order is that of arrival, without exception: nobody joins before one who came earlier, and when the
+// cache runs full, those who came last leave and begin again later. So the running requests are always the
+// oldest, and the oldest never leaves: it gets a token in every step, in a cache that holds it alone (submit
+// sees to that), and is over after most_new steps. Then the next one is the oldest. A request is therefore
+// over at the latest after as many steps as it and all before it may still make tokens: nobody starves.
+//
+// Who begins again makes the same tokens again, for all that is drawn follows from seeds and places; on_token
+// sees each of them once. So a result is that of generate() with the request alone, to the last bit where a
+// row of the model's scores does not depend on the others (float32 on the CPU).
+//
+// All searches can take part. The cache's bound is not that of an assistant's own cache, nor of XLNet's,
+// Transformer-XL's and XLM's texts, which keep no keys and values.
+#pragma once
+
+#include "generation/paged_decoder.h"
+#include "generation/search.h"
+#include "models/model.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <stop_token>
+
+namespace attend {
+
+struct BatchOptions {
+  CacheLimit cache = {};
+  // So many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
+  std::int64_t batch_tokens = 4096;
+  const Model* assistant = nullptr;  // as GenerateOptions has it
+};
+
+struct BatchResult {
+  enum class End { finished, cancelled, failed };
+  End end = End::finished;
+  std::vector<GeneratedSequence> texts = {};  // finished: num_return_sequences of them, the best first
+  std::exception_ptr error = nullptr;         // failed
+};
+
+struct BatchRequest {
+  Prompt prompt;
+  std::shared_ptr<const SearchSettings> settings;  // of ContinuousBatch::prepare
+  std::size_t number = 0;                          // with one seed, requests of one number have the same luck
+  // Every token as it is chosen, except in a beam search. What it throws ends this request, as failed.
+  std::function<void(std::size_t text, std::int64_t token)> on_token = {};
+  // Called once. What it throws comes out of step().
+  std::function<void(BatchResult result)> on_end = {};
+};
+
+struct BatchStatus {
+  std::size_t running = 0, waiting = 0;                          // requests
+  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // of the cache: now, so far, ever
+  std::int64_t steps = 0, preemptions = 0;                       // so far
+};
+
+class ContinuousBatch {
+ public:
+  using Ticket = std::uint64_t;
+
+  // Error unless the models generate text, and the assistant suits the model.
+  explicit ContinuousBatch(const Model& model, const BatchOptions& options = {});
+  ~ContinuousBatch();  // whoever is not done yet is cancelled
+
+  // From any thread, also from callbacks.
+
+  // Checked settings, for one request or many. `tokenizer`: of the texts that come out, for stop_strings; it
+  // stays the caller's. Error for a config that makes no sense, or not with this model.
+  std::shared_ptr<const SearchSettings> prepare(const GenerationConfig& config, std::uint64_t seed = 0,
+                                                const Tokenizer* tokenizer = nullptr) const;
+  // Error for a prompt that is empty, too long or not of the model's tokens, and for a request that could
+  // grow beyond the cache.
+  Ticket submit(BatchRequest request);
+  // Ends the request before the next step; nothing happens if it is over.
+  void cancel(Ticket ticket);
+  BatchStatus status() const;
+
+  // From one thread, which also makes all the callbacks.
+
+  // Lets requests in, gives every text that goes on its next token, and lets those out that are done. False
+  // if nobody is left.
+  bool step();
+  // Steps until it is told to stop; sleeps while there is nothing to do.
+  void run(const std::stop_token& stop);
+
+ private:
+  struct Job;
+  using Jobs = std::map<Ticket, std::unique_ptr<Job>>;  // in the order of arrival
+
+  // The parts of a step.
+  void take_news();
+  void admit();
+  std::vector<Decoder::Feed> collect_feeds();  // for which there is room
+  void pass(std::span<const Decoder::Feed> feeds);
+  bool retire();
+
+  std::int64_t free_pages() const;
+  std::vector<Job*> active() const;  // of the running ones those that have not failed
+  void begin(Job& job, Decoder::Sequence sequence);
+  void preempt(Job& job);
+
+  std::string architecture_;
+  std::int64_t batch_tokens_;
+  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<PagedDecoder> assistant_;
+  Embeddings source_{nullptr}, target_{nullptr};  // of what is read and what is written; one in a decoder
+  Jobs waiting_, running_;
+  std::vector<std::unique_ptr<Job>> gone_;  // over, but their on_end has not been called
+
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable_any news_;
+  Jobs submitted_;
+  std::vector<Ticket> cancelled_;
+  Ticket last_ticket_ = 0;
+  BatchStatus status_;
+  bool warned_ = false;
+};
+
+}  // namespace attend

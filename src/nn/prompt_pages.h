@@ -1,0 +1,45 @@
+// Which pages of a cache hold the beginnings of prompts, found by their tokens: the automatic prefix caching
+// of vLLM, as a tree (Zheng et al. 2023, "RadixAttention", arXiv:2312.07104) whose every edge is one page.
+//
+// Finding and adding a prompt of n tokens takes O(n log pages).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace attend {
+
+class PromptPages {
+ public:
+  using Page = std::int32_t;
+  explicit PromptPages(std::int64_t page_rows) : rows_(static_cast<std::size_t>(page_rows)) {}
+
+  // The pages of the longest known beginning of `tokens`, in whole pages.
+  std::vector<Page> find(std::span<const std::int64_t> tokens) const;
+  // `pages` hold `tokens`; what is left over behind the last whole page is not remembered. Where another page
+  // is known for the same tokens behind the same beginning, that one stays.
+  void add(std::span<const std::int64_t> tokens, std::span<const Page> pages);
+  bool knows(Page page) const { return places_.contains(page); }
+  void forget(Page page);
+  void clear();
+
+ private:
+  // The whole text up to and with a page: the node before it, and the page's own tokens. Nodes have numbers
+  // of their own, for a page can come to hold something else while others still name it as their parent.
+  using Key = std::pair<std::uint64_t, std::vector<std::int64_t>>;
+  struct Node {
+    std::uint64_t number;
+    Page page;
+  };
+  Key key(std::uint64_t parent, std::span<const std::int64_t> tokens, std::size_t i) const;
+
+  std::size_t rows_;
+  std::uint64_t last_number_ = 0;  // 0 is the root
+  std::map<Key, Node> nodes_;
+  std::unordered_map<Page, std::map<Key, Node>::iterator> places_;
+};
+
+}  // namespace attend
