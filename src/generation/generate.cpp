@@ -30,13 +30,16 @@ class Generation {
         embeddings_(
             (model.network()->decoder ? model.network()->decoder : model.network()->encoder)->embeddings),
         rows_per_prompt_(
-            std::max(config.num_beams, config.num_return_sequences) +
+            std::max(
+                {config.num_beams, config.num_return_sequences, config.is_contrastive() ? config.top_k : 1}) +
             (options.assistant ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0))),
         results_(prompts.size() * static_cast<std::size_t>(config.num_return_sequences)) {
     config.check(embeddings_->spec().vocabulary);
-    if ((options.assistant || config.prompt_lookup_num_tokens) && !decoder_->scores_several())
+    const bool needs_cache = options.assistant || config.prompt_lookup_num_tokens || config.is_contrastive();
+    if (needs_cache && !decoder_->scores_several())
       fail(
-          "{} reads its text again at every step: expected neither an assistant nor prompt_lookup_num_tokens",
+          "{} reads its text again at every step: expected no assistant, prompt_lookup_num_tokens or "
+          "penalty_alpha",
           model.architecture());
     if (options.assistant) add_assistant(*options.assistant);
     if (options.batch_tokens < 1) fail("batch tokens: expected at least 1, found {}", options.batch_tokens);
@@ -66,11 +69,11 @@ class Generation {
 
   void add_assistant(const Model& assistant) {
     const GenerationConfig& config = settings_.config;
-    if (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens)
+    if (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens ||
+        config.is_contrastive())
       fail(
-          "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences "
-          "and "
-          "prompt_lookup_num_tokens");
+          "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
+          "prompt_lookup_num_tokens and penalty_alpha");
     check_generates(assistant);
     if (rereads(assistant.network()))
       fail("{}: {} reads its text again at every step, too slow for an assistant",
@@ -91,6 +94,12 @@ class Generation {
     return decoder_->has_encoder() ? first_ : source(i);
   }
 
+  // What the decoder reads first.
+  const std::vector<std::int64_t>& first(std::size_t i) const {
+    if (decoder_->has_encoder()) return first_;
+    return decoder_->reads_padding() ? source(i) : prompts_[i].ids;
+  }
+
   // What processors see as the source.
   const std::vector<std::int64_t>& source(std::size_t i) const {
     return prompts_[i].row.empty() ? prompts_[i].ids : prompts_[i].row;
@@ -106,9 +115,16 @@ class Generation {
       decoder_->check(prompts_[i]);
       if (assistant_) assistant_->check(prompts_[i]);
       limits(i);
+      if (room(i) < 1) fail("it leaves no room for another token among the model's positions");
     } catch (const Error& error) {
       fail("prompt {}: {}", i + 1, error.what());
     }
+  }
+
+  // How many new tokens the model has places for. A contrastive search reads its last token too.
+  std::int64_t room(std::size_t i) const {
+    return decoder_->room(static_cast<std::int64_t>(first(i).size())) -
+           (settings_.config.is_contrastive() ? 1 : 0);
   }
 
   std::int64_t cost(std::size_t i) const {
@@ -147,12 +163,10 @@ class Generation {
     request.number = i;
     request.tokens = tokens(i);
     request.source = source(i);
-    request.first = decoder_->has_encoder()     ? first_
-                    : decoder_->reads_padding() ? tokens(i)
-                                                : prompts_[i].ids;
+    request.first = first(i);
     request.limits = limits(i);
     request.most_new = request.limits.most - request.limits.prompt;
-    const std::int64_t room = decoder_->room(static_cast<std::int64_t>(request.first.size()));
+    const std::int64_t room = this->room(i);
     if (request.most_new > room) {
       request.most_new = room;
       if (!warned_) warn("texts end at the {} tokens the model can hold", embeddings_->max_positions());
