@@ -117,8 +117,8 @@ void add_options(CLI::App& app, Options& options) {
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
   app.add_option("--assistant", options.assistant,
-                 "The directory of a smaller model with the same tokens that guesses what comes: the same "
-                 "result, sooner");
+                 "The directory of a smaller model that guesses what comes: the same result, sooner, most of "
+                 "all where its tokens are the same");
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
@@ -146,6 +146,13 @@ GenerationConfig make_config(const Model& model, const Options& options) {
     config.apply(Fields(read_json(options.config_file), options.config_file), true);
   config.apply(Fields(options.fields, "the options"), true);
   return config;
+}
+
+bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
+  if (a.vocabulary_size() != b.vocabulary_size()) return false;
+  for (TokenId id = 0; id < static_cast<TokenId>(a.vocabulary_size()); ++id)
+    if (a.id_to_token(id) != b.id_to_token(id)) return false;
+  return true;
 }
 
 // Prompts as token ids, and back.
@@ -245,9 +252,18 @@ int generate(int argc, char** argv) {
   for (const std::string& word : options.forced_words)
     config.force_words_ids.push_back(forced_word(*tokenizers->target, word));
   std::optional<Model> assistant;
+  std::optional<TokenizerPair> assistant_tokenizers;
   if (!options.assistant.empty()) {
     assistant.emplace(Model::load(ModelDirectory(options.assistant), Purpose::inference));
     options.generation.assistant = &*assistant;
+    if (tokenizers) {
+      assistant_tokenizers = TokenizerPair::from_file(options.assistant);
+      if (!same_tokens(*tokenizers->source, *assistant_tokenizers->source) ||
+          !same_tokens(*tokenizers->target, *assistant_tokenizers->target)) {
+        options.generation.tokenizers = &*tokenizers;
+        options.generation.assistant_tokenizers = &*assistant_tokenizers;
+      }
+    }
   }
   if (!options.inputs.empty()) {
     const auto given = read_tensors(options.inputs);

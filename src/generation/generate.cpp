@@ -1,6 +1,7 @@
 #include "generation/generate.h"
 
 #include "base/log.h"
+#include "generation/foreign_draft.h"
 #include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
 #include "nn/parallel.h"
@@ -80,13 +81,23 @@ class Generation {
            assistant.config().source(), assistant.architecture());
     const std::int64_t own = embeddings_->spec().vocabulary,
                        other = assistant.network()->decoder->spec().embeddings.vocabulary;
-    if (own != other || assistant.network()->is_encoder_decoder() != decoder_->has_encoder())
+    const bool same_kind = assistant.network()->is_encoder_decoder() == decoder_->has_encoder();
+    if (!same_kind || (own != other && !options_.assistant_tokenizers))
       fail(
-          "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "
-          "one has {} tokens{}",
-          assistant.config().source(), own, other,
-          assistant.network()->is_encoder_decoder() ? " and an encoder" : "");
-    assistant_ = std::make_unique<PagedDecoder>(assistant.network(), decoder_->start());
+          "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens or a "
+          "tokenizer of its own; this one has {} tokens{}",
+          assistant.config().source(), own, other, same_kind ? "" : ", and one of the two an encoder");
+    const GenerationConfig its = GenerationConfig::of(assistant);
+    assistant_ends_ = its.eos_token_id;
+    assistant_ = std::make_unique<PagedDecoder>(
+        assistant.network(), options_.assistant_tokenizers ? start_token(assistant, its) : decoder_->start());
+  }
+
+  std::unique_ptr<Guesser> make_draft(const Prompt& prompt) {
+    const std::int64_t most = settings_.config.num_assistant_tokens;
+    if (!options_.assistant_tokenizers) return std::make_unique<DraftModel>(most, *assistant_, prompt);
+    return std::make_unique<ForeignDraft>(most, *assistant_, assistant_ends_, *options_.tokenizers,
+                                          *options_.assistant_tokenizers, prompt);
   }
 
   // What processors and lengths see as the prompt.
@@ -113,7 +124,7 @@ class Generation {
   void check(std::size_t i) const {
     try {
       decoder_->check(prompts_[i]);
-      if (assistant_) assistant_->check(prompts_[i]);
+      if (assistant_ && !options_.assistant_tokenizers) assistant_->check(prompts_[i]);
       limits(i);
       if (room(i) < 1) fail("it leaves no room for another token among the model's positions");
     } catch (const Error& error) {
@@ -173,9 +184,7 @@ class Generation {
       warned_ = true;
     }
     request.sequence = sequence;
-    if (assistant_)
-      request.guesser =
-          std::make_unique<DraftModel>(settings_.config.num_assistant_tokens, *assistant_, prompts_[i]);
+    if (assistant_) request.guesser = make_draft(prompts_[i]);
     if (options_.on_token)
       request.on_token = [this, i](std::size_t text, std::int64_t token) {
         options_.on_token(i, text, token);
@@ -224,6 +233,7 @@ class Generation {
   SearchSettings settings_;
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<PagedDecoder> assistant_;
+  std::vector<std::int64_t> assistant_ends_;
   std::vector<std::int64_t> first_;  // what a decoder with an encoder begins with
   Embeddings embeddings_;
   std::int64_t rows_per_prompt_;

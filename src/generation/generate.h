@@ -11,9 +11,11 @@ struct GenerateOptions {
   // How many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
   std::int64_t batch_tokens = 4096;
   const Tokenizer* tokenizer = nullptr;  // of the texts that come out; needed for stop_strings
-  // A smaller model with the same vocabulary, whose guesses are tested several at a time: the same texts,
-  // sooner. For one text per prompt, and without prompt_lookup_num_tokens.
+  // A smaller model whose guesses are tested several at a time: the same texts, sooner. For one text per
+  // prompt, and without prompt_lookup_num_tokens. Where its tokens are others than the model's, text goes
+  // back and forth between the tokenizers of both; else these are not needed.
   const Model* assistant = nullptr;
+  const TokenizerPair *tokenizers = nullptr, *assistant_tokenizers = nullptr;
   // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text.
   std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.
