@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from check_generation import make_generator
-from common import Attend, Table
+from common import Attend, Table, relative_error
 from forward import Original
 
 COLUMNS = [("case", 12), ("version", 7), ("tau", 4), ("texts", 6), ("tokens", 6), ("allowed", 16), ("wrong", 5),
@@ -85,7 +85,7 @@ def check(attend: Attend, table: Table, family: str, version: int, tau: float) -
         error, counts, wrong = 0.0, [], 0
         for b in range(texts):
             logs, some, bad = replay(logits[b], sequences[b, begin:].tolist(), version, tau, eta)
-            error = max(error, (torch.tensor(logs) - made["transition_scores"][b]).abs().max().item())
+            error = max(error, relative_error(made["transition_scores"][b], torch.tensor(logs)))
             counts, wrong = counts + some, wrong + bad
         chi2, limit = first_tokens(logits[0, 0], sequences[:, begin], version, tau)
         span = f"{min(counts)}-{max(counts)} ({len(set(counts))})"
