@@ -134,6 +134,8 @@ void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
         "force_words_ids: expected neither do_sample nor num_beam_groups, stop_strings or output_scores "
         "beside them; leave out these or the words");
   for (const ForcedWord& word : force_words_ids) {
+    if (word.empty() || std::ranges::any_of(word, &std::vector<std::int64_t>::empty))
+      fail("force_words_ids: expected phrases of at least one token");
     for (const auto& phrase : word) check_ids(phrase, vocabulary, "force_words_ids");
     for (const auto& phrase : word)
       for (const auto& other : word)

@@ -113,6 +113,7 @@ ForcedWord forced_word(const Tokenizer& tokenizer, std::string_view text) {
   const auto ids = [&](const std::string& part) {
     return tokenizer.encode(part, {.special_tokens = false, .with_details = false}).ids;
   };
+  if (text.empty()) fail("force words: expected a word or phrase, found nothing");
   const std::string before = "a";  // so that it is no beginning of a text
   ForcedWord word;
   for (const auto part : std::views::split(text, '|')) {

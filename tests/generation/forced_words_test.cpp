@@ -86,6 +86,12 @@ TEST(ForcedWords, RefusesWhatCannotBe) {
     EXPECT_TRUE(contains(error((R"({"num_beams": 2, "force_words_ids": )" + std::string(none) + "}").c_str()),
                          "a list of words"))
         << none;
+  GenerationConfig config = GenerationConfig::of(model);
+  config.num_beams = 2;
+  for (const ForcedWord& empty : {ForcedWord{}, ForcedWord{{}}}) {
+    config.force_words_ids = {empty};
+    EXPECT_TRUE(contains(error_of([&] { config.check(41); }), "at least one token"));
+  }
 }
 
 }  // namespace
