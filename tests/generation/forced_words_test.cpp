@@ -89,7 +89,7 @@ TEST(ForcedWords, RefusesWhatCannotBe) {
   GenerationConfig config = GenerationConfig::of(model);
   config.num_beams = 2;
   for (const ForcedWord& empty : {ForcedWord{}, ForcedWord{{}}}) {
-    config.force_words_ids = {empty};
+    config.force_words_ids.assign(1, empty);
     EXPECT_TRUE(contains(error_of([&] { config.check(41); }), "at least one token"));
   }
 }
