@@ -6,6 +6,7 @@
 #include "cli/generation_options.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
+#include "generation/forced_words.h"
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
 #include "models/adapter.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct Options {
   std::string model, inputs, outputs, config_file, adapter, assistant;
-  std::vector<std::string> prompts;
+  std::vector<std::string> prompts, forced_words;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
   bool json = false;
@@ -63,14 +64,31 @@ void add_generation_options(CLI::App& app, Json& fields) {
                     "After so many seconds texts end with their next token");
   app.add_flag_function(
       "--sample,!--no-sample", [&fields](std::int64_t count) { fields["do_sample"] = count > 0; },
-      "Draw tokens; so does any of the next four");
+      "Draw tokens; so does any of the next five, but --top-k with --penalty-alpha");
   add_sampling_field<double>(app, fields, "--temperature", "temperature",
                              "Below 1 favours likely tokens, above 1 unlikely ones");
-  add_sampling_field<Integer>(app, fields, "--top-k", "top_k", "Draw among the likeliest k tokens; 0: all");
+  // Before --top-k, which asks for sampling only without it: options are read in this order.
+  add_field<double>(
+      app, fields, "--penalty-alpha", "penalty_alpha",
+      "Contrastive search: from 0 to 1, how much it counts that a token is unlike what was said; "
+      "with --top-k 4 or so");
+  app.add_option_function<Integer>(
+      "--top-k",
+      [&fields](Integer k) {
+        fields["top_k"] = k;
+        if (!fields.contains("do_sample") && !fields.contains("penalty_alpha")) fields["do_sample"] = true;
+      },
+      "Draw among the likeliest k tokens; 0: all");
   add_sampling_field<double>(app, fields, "--top-p", "top_p",
                              "Draw among the likeliest tokens of this probability together");
   add_sampling_field<double>(app, fields, "--min-p", "min_p",
                              "Draw among tokens with at least this share of the likeliest one's probability");
+  add_sampling_field<Integer>(
+      app, fields, "--mirostat", "mirostat",
+      "1 or 2: draw tokens whose surprise stays near --mirostat-tau; rules out tokens "
+      "in place of the three above");
+  add_field<double>(app, fields, "--mirostat-tau", "mirostat_tau", "That surprise, in bits; otherwise 5");
+  add_field<double>(app, fields, "--mirostat-eta", "mirostat_eta", "How fast mirostat learns, otherwise 0.1");
   add_field<Integer>(app, fields, "--beams", "num_beams", "Beam search with so many texts at a time");
   add_field<double>(app, fields, "--length-penalty", "length_penalty",
                     "Of a beam search: above 0 favours long texts");
@@ -97,12 +115,17 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("prompt", options.prompts,
                  "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
   add_generation_options(app, options.fields);
+  app.add_option(
+         "--force-words", options.forced_words,
+         "With --beams: a word or phrase that must come, or several with | between them, of which one "
+         "must; may be given several times")
+      ->allow_extra_args(false);
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
   app.add_option("--assistant", options.assistant,
-                 "The directory of a smaller model with the same tokens that guesses what comes: the same "
-                 "result, sooner");
+                 "The directory of a smaller model that guesses what comes: the same result, sooner, most of "
+                 "all where its tokens are the same");
   app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
                  "Prompt tokens, times beams, to work on at a time");
@@ -138,11 +161,19 @@ GenerationConfig make_config(const Model& model, const Options& options) {
   return config;
 }
 
+bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
+  if (a.vocabulary_size() != b.vocabulary_size()) return false;
+  for (TokenId id = 0; id < static_cast<TokenId>(a.vocabulary_size()); ++id)
+    if (a.id_to_token(id) != b.id_to_token(id)) return false;
+  return true;
+}
+
 // Prompts as token ids, and back.
 class Texts {
  public:
-  Texts(const Options& options, const Model& model, const GenerationConfig& config)
-      : tokenizers_(TokenizerPair::from_file(options.model)),
+  Texts(const Options& options, const TokenizerPair& tokenizers, const Model& model,
+        const GenerationConfig& config)
+      : tokenizers_(tokenizers),
         texts_(texts_or_stdin(options.prompts)),
         continues_(!model.network()->is_encoder_decoder()) {
     for (const Encoding& encoding :
@@ -154,7 +185,6 @@ class Texts {
 
   const std::vector<std::vector<std::int64_t>>& ids() const { return ids_; }
   const std::string& prompt(std::size_t i) const { return texts_[i]; }
-  const Tokenizer& target() const { return *tokenizers_.target; }
   // A decoder's text is shown with its prompt.
   std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
   TextStream stream(std::size_t i) const {
@@ -169,7 +199,7 @@ class Texts {
   }
 
  private:
-  TokenizerPair tokenizers_;
+  const TokenizerPair& tokenizers_;
   std::vector<std::string> texts_;
   std::vector<std::vector<std::int64_t>> ids_;
   bool continues_;
@@ -236,26 +266,36 @@ int generate(int argc, char** argv) {
   const Model model =
       Model::load(ModelDirectory(options.model), Purpose::inference, {}, adapter ? &*adapter : nullptr);
   check_generates(model);
-  const GenerationConfig config = make_config(model, options);
+  GenerationConfig config = make_config(model, options);
+  std::optional<TokenizerPair> tokenizers;
+  if (options.inputs.empty() || !config.stop_strings.empty() || !options.forced_words.empty()) {
+    tokenizers = TokenizerPair::from_file(options.model);
+    options.generation.tokenizer = tokenizers->target.get();
+  }
+  for (const std::string& word : options.forced_words)
+    config.force_words_ids.push_back(forced_word(*tokenizers->target, word));
   std::optional<Model> assistant;
+  std::optional<TokenizerPair> assistant_tokenizers;
   if (!options.assistant.empty()) {
     assistant.emplace(Model::load(ModelDirectory(options.assistant), Purpose::inference));
-    options.generation.assistant = &*assistant;
+    options.generation.assistant.model = &*assistant;
+    if (tokenizers) {
+      assistant_tokenizers = TokenizerPair::from_file(options.assistant);
+      if (!same_tokens(*tokenizers->source, *assistant_tokenizers->source) ||
+          !same_tokens(*tokenizers->target, *assistant_tokenizers->target)) {
+        options.generation.assistant.tokenizers = &*tokenizers;
+        options.generation.assistant.assistant_tokenizers = &*assistant_tokenizers;
+      }
+    }
   }
   if (!options.inputs.empty()) {
-    std::optional<TokenizerPair> tokenizers;
-    if (!config.stop_strings.empty()) {
-      tokenizers = TokenizerPair::from_file(options.model);
-      options.generation.tokenizer = tokenizers->target.get();
-    }
     const auto given = read_tensors(options.inputs);
     write_tensors(options.outputs, naming_file(options.inputs, [&] {
                     return run_generate(model, given, config, options.generation);
                   }));
     return 0;
   }
-  const Texts texts(options, model, config);
-  options.generation.tokenizer = &texts.target();
+  const Texts texts(options, *tokenizers, model, config);
   if (texts.ids().size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
     stream_text(model, texts, config, options.generation);
   else

@@ -1,32 +1,10 @@
 // The side of a continuous batch that any thread may call: what is asked for, checked before it is taken.
 #include "base/log.h"
 #include "generation/batch_job.h"
-#include "generation/rereading_decoder.h"
 
 #include <algorithm>
 
 namespace attend {
-namespace {
-
-std::unique_ptr<PagedDecoder> make_assistant(const Transformer& network, const Model& assistant) {
-  check_generates(assistant);
-  if (rereads(assistant.network()))
-    fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
-         assistant.architecture());
-  const std::int64_t
-      own = (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary,
-      other = assistant.network()->decoder->spec().embeddings.vocabulary;
-  if (own != other || assistant.network()->is_encoder_decoder() != network->is_encoder_decoder())
-    fail(
-        "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens; this "
-        "one has {} tokens{}",
-        assistant.config().source(), own, other,
-        assistant.network()->is_encoder_decoder() ? " and an encoder" : "");
-  return std::make_unique<PagedDecoder>(assistant.network());
-}
-
-}  // namespace
-
 ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options)
     : architecture_(model.architecture()), batch_tokens_(options.batch_tokens) {
   check_generates(model);
@@ -35,7 +13,7 @@ ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options
   target_ = (network->decoder ? network->decoder : network->encoder)->embeddings;
   if (batch_tokens_ < 1) fail("batch tokens: expected at least 1, found {}", batch_tokens_);
   decoder_ = make_decoder(network, options.cache);
-  if (options.assistant) assistant_ = make_assistant(network, *options.assistant);
+  if (options.assistant.model) assistant_ = std::make_unique<Assistant>(network, options.assistant);
   status_.max_pages = decoder_->max_pages();
 }
 
@@ -43,21 +21,20 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
                                                                std::uint64_t seed,
                                                                const Tokenizer* tokenizer) const {
   config.check(target_->spec().vocabulary);
-  if ((assistant_ || config.prompt_lookup_num_tokens) && !decoder_->scores_several())
-    fail("{} reads its text again at every step: expected neither an assistant nor prompt_lookup_num_tokens",
-         architecture_);
-  if (assistant_ &&
-      (config.num_beams > 1 || config.num_return_sequences > 1 || config.prompt_lookup_num_tokens))
+  const bool needs_cache = assistant_ || config.prompt_lookup_num_tokens || config.is_contrastive();
+  if (needs_cache && !decoder_->scores_several())
     fail(
-        "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences and "
-        "prompt_lookup_num_tokens");
+        "{} reads its text again at every step: expected no assistant, prompt_lookup_num_tokens or "
+        "penalty_alpha",
+        architecture_);
+  if (assistant_ && (config.num_beams > 1 || config.num_return_sequences > 1 ||
+                     config.prompt_lookup_num_tokens || config.is_contrastive()))
+    fail(
+        "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
+        "prompt_lookup_num_tokens and penalty_alpha");
   SearchSettings settings{config, LogitsProcessors(config), seed,
                           StopStrings(config.stop_strings, tokenizer)};
-  if (decoder_->has_encoder()) {
-    const auto start = config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id;
-    if (!start) fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
-    settings.start = {*start};
-  }
+  if (decoder_->has_encoder()) settings.start = {config.start()};
   return std::make_shared<const SearchSettings>(std::move(settings));
 }
 
@@ -75,17 +52,21 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   const std::int64_t positions = target_->max_positions();
   job->limits = config.lengths(static_cast<std::int64_t>(job->tokens.size()), positions);
   job->most_new = job->limits.most - job->limits.prompt;
-  const std::int64_t room = decoder_->room(static_cast<std::int64_t>(job->first.size()));
+  // A contrastive search reads its last token too.
+  const std::int64_t last_read = config.is_contrastive() ? 1 : 0;
+  const std::int64_t room = decoder_->room(static_cast<std::int64_t>(job->first.size())) - last_read;
+  if (room < 1) fail("it leaves no room for another token among the model's positions");
   const std::int64_t guesses =
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);
-  job->texts = std::max(config.num_beams, config.num_return_sequences);
+  job->texts = std::max(
+      {config.num_beams, config.num_return_sequences, config.is_contrastive() ? config.top_k : 1});
   job->rows = job->texts + guesses;
   const bool cut = job->most_new > room;
   job->most_new = std::min(job->most_new, room);
 
-  // The last token is never read. A branch with guesses reads up to five times as many tokens again.
-  const std::int64_t pages =
-      job->pages(*decoder_, job->most_new - 1) + (guesses > 0 ? PagedCache::pages_of(5 * guesses) + 1 : 0);
+  // The last token is not read otherwise. A branch with guesses reads up to five times as many tokens again.
+  const std::int64_t pages = job->pages(*decoder_, job->most_new - 1 + last_read) +
+                             (guesses > 0 ? PagedCache::pages_of(5 * guesses) + 1 : 0);
   if (decoder_->max_pages() > 0 && pages > decoder_->max_pages())
     fail(
         "with up to {} new tokens it may need keys and values of {} tokens, but there is memory for {}; ask "

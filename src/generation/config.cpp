@@ -53,10 +53,13 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
         "num_return_sequences {}; leave the one or the other out",
         num_beams, num_return_sequences);
   if (do_sample) check_sampling();
+  if (mirostat.version != 0) check_mirostat();
+  if (is_contrastive()) check_contrastive(vocabulary);
   if (num_beam_groups > 1)
     check_groups();
   else if (diversity_penalty != 0)
     fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
+  if (!force_words_ids.empty()) check_forced_words(vocabulary);
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
   check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
@@ -87,6 +90,29 @@ void GenerationConfig::check_sampling() const {
   check_range(xtc_threshold, 0, 1, "xtc_threshold");
 }
 
+void GenerationConfig::check_mirostat() const {
+  check_above(mirostat.surprise, 0, "mirostat_tau");
+  check_least(mirostat.rate, 0, "mirostat_eta");
+  if (!do_sample || num_beams > 1)
+    fail("mirostat: it is about tokens that are drawn one at a time; set do_sample and leave out num_beams");
+  if (top_p < 1 || min_p || typical_p < 1 || epsilon_cutoff > 0 || eta_cutoff > 0 || xtc_probability > 0)
+    fail(
+        "mirostat: it rules out tokens itself; leave out top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff "
+        "and xtc_probability");
+}
+
+void GenerationConfig::check_contrastive(std::int64_t vocabulary) const {
+  check_range(penalty_alpha, 0, 1, "penalty_alpha");
+  if (do_sample || num_beams > 1 || prompt_lookup_num_tokens)
+    fail(
+        "penalty_alpha: contrastive search neither draws tokens nor has beams or guesses; leave out "
+        "do_sample, "
+        "num_beams and prompt_lookup_num_tokens, or penalty_alpha");
+  if (top_k < 2 || top_k > vocabulary)
+    fail("top_k: contrastive search chooses among 2 to {} tokens (the vocabulary), found {}", vocabulary,
+         top_k);
+}
+
 void GenerationConfig::check_groups() const {
   if (num_beams % num_beam_groups != 0)
     fail("num_beam_groups: expected a divisor of num_beams ({}), found {}", num_beams, num_beam_groups);
@@ -98,9 +124,31 @@ void GenerationConfig::check_groups() const {
     fail("num_beam_groups: groups of beams give no output_scores; leave out these or the groups");
 }
 
+void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
+  if (num_beams == 1)
+    fail(
+        "force_words_ids: words are brought about by a beam search; set num_beams above 1, or leave them "
+        "out");
+  if (do_sample || num_beam_groups > 1 || !stop_strings.empty() || output_scores)
+    fail(
+        "force_words_ids: expected neither do_sample nor num_beam_groups, stop_strings or output_scores "
+        "beside them; leave out these or the words");
+  for (const ForcedWord& word : force_words_ids) {
+    if (word.empty() || std::ranges::any_of(word, &std::vector<std::int64_t>::empty))
+      fail("force_words_ids: expected phrases of at least one token");
+    for (const auto& phrase : word) check_ids(phrase, vocabulary, "force_words_ids");
+    for (const auto& phrase : word)
+      for (const auto& other : word)
+        if (&phrase != &other && std::ranges::mismatch(phrase, other).in2 == other.end())
+          fail(
+              "force_words_ids: of two phrases for one word, one is the beginning of the other; leave out "
+              "the longer one");
+  }
+}
+
 std::int64_t GenerationConfig::padding() const {
   // As the original has it: its beam search takes a pad of 0 for none, and without eos does not use it.
-  if (num_beams > 1 && num_beam_groups == 1)
+  if (num_beams > 1 && !ranks_without_ends())
     return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
   return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];
 }
@@ -116,6 +164,12 @@ LengthLimits GenerationConfig::lengths(std::int64_t prompt, std::int64_t max_pos
     fail("the prompt has {} tokens, but at most {} are allowed with what follows; {}", prompt, limits.most,
          max_length && !max_new_tokens ? "raise max_length or set max_new_tokens" : "shorten it");
   return limits;
+}
+
+std::int64_t GenerationConfig::start() const {
+  if (decoder_start_token_id) return *decoder_start_token_id;
+  if (bos_token_id) return *bos_token_id;
+  fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
 }
 
 bool GenerationConfig::is_eos(std::int64_t token) const {

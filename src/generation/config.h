@@ -46,6 +46,16 @@ struct DryPenalty {
   std::vector<std::int64_t> sequence_breaker_ids;  // a repetition does not reach over one of these
 };
 
+// llama.cpp's mirostat: tokens are drawn so that their surprise, in bits, stays near one value.
+struct MirostatTarget {
+  std::int64_t version = 0;  // 1 or 2; 0: none of all this
+  double surprise = 5;
+  double rate = 0.1;  // how fast it learns what to rule out
+};
+
+// A word of which one of these phrases must come.
+using ForcedWord = std::vector<std::vector<std::int64_t>>;
+
 struct GenerationConfig {
   // Lengths in tokens. max_length and min_length count the prompt, max_new_tokens and min_new_tokens do not
   // and win over them. With no maximum at all: 20 new tokens.
@@ -73,6 +83,11 @@ struct GenerationConfig {
   // only the least likely may be drawn.
   double dynatemp_range = 0, dynatemp_exponent = 1;
   double xtc_probability = 0, xtc_threshold = 0.1;
+  MirostatTarget mirostat;  // mirostat, mirostat_tau, mirostat_eta; in place of all that rules out tokens
+
+  // Above 0, without sampling: contrastive search among the likeliest top_k tokens. What a token is likely
+  // counts 1 - penalty_alpha, its likeness to what has been said penalty_alpha.
+  double penalty_alpha = 0;
 
   // So many tokens are guessed at a time, by what followed the last max_matching_ngram_size tokens (or fewer)
   // before; not in a beam search. The texts are the same as without, and come faster where they repeat
@@ -88,6 +103,7 @@ struct GenerationConfig {
   // before it has chosen that token in the same step.
   std::int64_t num_beam_groups = 1;
   double diversity_penalty = 0;
+  std::vector<ForcedWord> force_words_ids;  // all of them must come, in whatever order
 
   // Of tokens that have occurred: the logit is divided by it if positive, else multiplied (Keskar et al.
   // 2019).
@@ -124,16 +140,24 @@ struct GenerationConfig {
   // Error unless the fields make sense together, and with a vocabulary of this size.
   void check(std::int64_t vocabulary) const;
 
+  bool is_contrastive() const { return penalty_alpha != 0; }
   // What stands behind the end of a text in a rectangle of token ids.
   std::int64_t padding() const;
   // For a prompt of this many tokens. `max_positions` bounds only the default length, as in the original.
   // Error if the prompt leaves no room.
   LengthLimits lengths(std::int64_t prompt, std::int64_t max_positions) const;
   bool is_eos(std::int64_t token) const;
+  // What a decoder with an encoder begins with. Error if nothing is given.
+  std::int64_t start() const;
 
  private:
   void check_sampling() const;
+  void check_mirostat() const;
+  void check_contrastive(std::int64_t vocabulary) const;
   void check_groups() const;
+  void check_forced_words(std::int64_t vocabulary) const;
+  // Is the search one of transformers' older ones, whose ranking keeps texts without their ends?
+  bool ranks_without_ends() const { return num_beam_groups > 1 || !force_words_ids.empty(); }
   std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns
 };
 

@@ -23,9 +23,8 @@ struct Unsupported {
 
 const std::vector<Unsupported>& unsupported_fields() {
   static const std::vector<Unsupported> fields = {
-      {"penalty_alpha", 0.0},   {"constraints", nullptr},         {"force_words_ids", nullptr},
-      {"guidance_scale", 1.0},  {"watermarking_config", nullptr}, {"token_healing", false},
-      {"dola_layers", nullptr}, {"assistant_early_exit", nullptr}};
+      {"constraints", nullptr}, {"guidance_scale", 1.0},  {"watermarking_config", nullptr},
+      {"token_healing", false}, {"dola_layers", nullptr}, {"assistant_early_exit", nullptr}};
   return fields;
 }
 
@@ -133,6 +132,22 @@ std::optional<std::vector<Ids>> make_lists_of_ids(const Json& value) {
   return lists;
 }
 
+// Each word a list of ids or, where there are several phrases for it, a list of such lists.
+std::optional<std::vector<ForcedWord>> make_forced_words(const Json& value) {
+  if (!value.is_array() || value.empty()) return {};
+  std::vector<ForcedWord> words;
+  for (const Json& word : value) {
+    if (const std::optional<Ids> phrase = make_ids(word)) {
+      words.push_back({*phrase});
+      continue;
+    }
+    const std::optional<std::vector<Ids>> phrases = make_lists_of_ids(word);
+    if (!phrases || phrases->empty()) return {};
+    words.push_back(*phrases);
+  }
+  return words;
+}
+
 std::optional<std::vector<SequenceBias>> make_biases(const Json& value) {
   if (!value.is_array()) return {};
   std::vector<SequenceBias> biases;
@@ -213,11 +228,19 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.number("xtc_probability", xtc_probability, defaults.xtc_probability);
   reader.number("xtc_threshold", xtc_threshold, defaults.xtc_threshold);
 
+  if (reader.given("mirostat")) mirostat.version = fields.integer({"mirostat"}, 0, 0, 2);
+  reader.number("mirostat_tau", mirostat.surprise, defaults.mirostat.surprise);
+  reader.number("mirostat_eta", mirostat.rate, defaults.mirostat.rate);
+  reader.number("penalty_alpha", penalty_alpha, defaults.penalty_alpha);
+
   reader.integer("prompt_lookup_num_tokens", prompt_lookup_num_tokens, 1);
   reader.integer("max_matching_ngram_size", max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
   reader.integer("num_assistant_tokens", num_assistant_tokens, defaults.num_assistant_tokens, 1);
   reader.integer("num_beam_groups", num_beam_groups, defaults.num_beam_groups, 1);
   reader.number("diversity_penalty", diversity_penalty, defaults.diversity_penalty);
+  reader.other("force_words_ids", force_words_ids, {},
+               "a list of words, each a list of token ids, or a list of such lists of which one must come",
+               make_forced_words);
   reader.number("length_penalty", length_penalty, defaults.length_penalty);
   reader.other("early_stopping", early_stopping, defaults.early_stopping, "true, false or \"never\"",
                make_early_stopping);

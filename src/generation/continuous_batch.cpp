@@ -114,8 +114,7 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   request.sequence = sequence;
   try {
     if (assistant_)
-      request.guesser =
-          std::make_unique<DraftModel>(job.config().num_assistant_tokens, *assistant_, job.request.prompt);
+      request.guesser = assistant_->guesser(job.request.prompt, job.config().num_assistant_tokens);
     if (job.request.on_token) {
       job.made.assign(static_cast<std::size_t>(job.texts), 0);
       job.sent.resize(job.made.size(), 0);

@@ -16,7 +16,7 @@
 // Transformer-XL's and XLM's texts, which keep no keys and values.
 #pragma once
 
-#include "generation/paged_decoder.h"
+#include "generation/assistant.h"
 #include "generation/search.h"
 #include "models/model.h"
 
@@ -33,7 +33,7 @@ struct BatchOptions {
   CacheLimit cache = {};
   // So many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
   std::int64_t batch_tokens = 4096;
-  const Model* assistant = nullptr;  // as GenerateOptions has it
+  AssistantOptions assistant = {};
 };
 
 struct BatchResult {
@@ -107,7 +107,7 @@ class ContinuousBatch {
   std::string architecture_;
   std::int64_t batch_tokens_;
   std::unique_ptr<Decoder> decoder_;
-  std::unique_ptr<PagedDecoder> assistant_;
+  std::unique_ptr<Assistant> assistant_;
   Embeddings source_{nullptr}, target_{nullptr};  // of what is read and what is written; one in a decoder
   Jobs waiting_, running_;
   std::vector<std::unique_ptr<Job>> gone_;  // over, but their on_end has not been called

@@ -38,6 +38,8 @@ class Decoder {
     Sequence sequence;
     std::span<const std::int64_t> tokens;
     std::size_t scored = 1;  // how many of them, the last ones, get scores of what follows
+    // If not null: gets the last hidden states of all of them, [tokens, d], float32 on the CPU.
+    Tensor* hidden = nullptr;
   };
   // These scores, feed by feed: [rows, V], float32 on the CPU.
   virtual Tensor step(std::span<const Feed> feeds) = 0;
@@ -45,7 +47,7 @@ class Decoder {
   // How many tokens the model has places for behind `first` ones; the last of a text is never read.
   virtual std::int64_t room(std::int64_t first) const = 0;
   virtual bool has_encoder() const { return false; }
-  // May feeds have more than one token scored?
+  // May feeds have more than one token scored, or ask for hidden states?
   virtual bool scores_several() const { return true; }
   // Does it read the padding of a prompt's row too, as the original does?
   virtual bool reads_padding() const { return false; }

@@ -1,6 +1,7 @@
 // Generating text with a model: many prompts at a time, each result as if it had been alone.
 #pragma once
 
+#include "generation/assistant.h"
 #include "generation/search.h"
 
 namespace attend {
@@ -11,9 +12,9 @@ struct GenerateOptions {
   std::int64_t batch_tokens = 4096;
   CacheLimit cache = {};                 // of keys and values; prompts wait where it does not suffice
   const Tokenizer* tokenizer = nullptr;  // of the texts that come out; needed for stop_strings
-  // A smaller model with the same vocabulary, whose guesses are tested several at a time: the same texts,
-  // sooner. For one text per prompt, and without prompt_lookup_num_tokens.
-  const Model* assistant = nullptr;
+  // A smaller model whose guesses are tested several at a time: the same texts, sooner. For one text per
+  // prompt, and without prompt_lookup_num_tokens.
+  AssistantOptions assistant = {};
   // Every token as it is chosen, except in a beam search, with the number of the prompt and of its text. What
   // it throws ends the call.
   std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};

@@ -60,15 +60,15 @@ void GroupBeamSearch::choose(Group& group, float* scores, std::int64_t vocabular
     const std::int64_t token = place % vocabulary;
     if (!config().is_eos(token))
       next.push_back({score, tree_.add(token, beam.node, rows[place / vocabulary][token]), beam.row});
-    else if (rank < size_)
+    else if (rank < size_ && may_end(beam.node))
       finish(group, score, beam.node, steps_ + 1);
   }
   if (next.size() < size_) fail("eos_token_id: too many end tokens for a vocabulary of {}", vocabulary);
+  improve(next, group.running, rows);
   group.running = std::move(next);
   group.done = is_done(group, best.front().first);
 }
 
-// `length`: new tokens, the end included.
 void GroupBeamSearch::finish(Group& group, float score, TokenTree::Node node, std::int64_t length) const {
   const double ranked = score / penalty(length);
   std::vector<Finished>& finished = group.finished;
@@ -100,17 +100,21 @@ void GroupBeamSearch::advance(Decoder& decoder) {
   std::vector<std::int64_t> tokens;
   for (Group& group : groups_) {
     if (group.done) continue;
+    if (over_) {
+      finish_running(group);
+      continue;
+    }
     for (Beam& beam : group.running) {
-      if (over_) {
-        finish(group, beam.score, beam.node, steps_);
-        continue;
-      }
       parents.push_back(beam.row);
       tokens.push_back(tree_.token(beam.node));
       beam.row = parents.size() - 1;
     }
   }
   follow(decoder, parents, tokens);
+}
+
+void GroupBeamSearch::finish_running(Group& group) const {
+  for (const Beam& beam : group.running) finish(group, beam.score, beam.node, steps_);
 }
 
 std::vector<GeneratedSequence> GroupBeamSearch::results() const {

@@ -17,11 +17,11 @@ class GroupBeamSearch : public Search {
   void advance(Decoder& decoder) override;
   std::vector<GeneratedSequence> results() const override;
 
- private:
+ protected:
   struct Beam {
     float score;
     TokenTree::Node node;
-    std::size_t row;  // of the scores that continue it
+    std::size_t row;  // of the scores that continue it; of one that is chosen, those that chose it
   };
   struct Finished {
     double score;
@@ -34,12 +34,25 @@ class GroupBeamSearch : public Search {
     bool done = false;
   };
 
-  void choose(Group& group, float* scores, std::int64_t vocabulary);
+  // `length`: new tokens, the end included.
   void finish(Group& group, float score, TokenTree::Node node, std::int64_t length) const;
+
+  // What a constrained beam search does otherwise. May this text end?
+  virtual bool may_end(TokenTree::Node) const { return true; }
+  // Puts others in the place of beams that have been chosen to go on from `running`, whose continuations
+  // score `rows`, V each.
+  virtual void improve(std::vector<Beam>& /*next*/, std::span<const Beam> /*running*/,
+                       std::span<const float* const> /*rows*/) {}
+  // The search is over, and the running texts become finished ones.
+  virtual void finish_running(Group& group) const;
+
+  TokenTree tree_;
+
+ private:
+  void choose(Group& group, float* scores, std::int64_t vocabulary);
   bool is_done(const Group& group, float best) const;
   double penalty(std::int64_t length) const;
 
-  TokenTree tree_;
   std::vector<Group> groups_;
   std::size_t size_;                  // of a group
   std::vector<std::int64_t> chosen_;  // tokens of the groups that have chosen in this step

@@ -34,17 +34,17 @@ std::vector<std::int64_t> DraftModel::guess(std::span<const std::int64_t> text, 
   if (count == 0) return {};
   std::vector<std::int64_t> guesses;
   const auto read = static_cast<std::size_t>(decoder_->cache().length(sequence_));
-  guesses.push_back(likeliest(sequence_, text.subspan(read)));
+  guesses.push_back(likeliest(*decoder_, sequence_, text.subspan(read)));
   if (count == 1) return guesses;
   const Decoder::Sequence branch = decoder_->fork(sequence_);  // a cache cannot forget
-  while (guesses.size() < count) guesses.push_back(likeliest(branch, {&guesses.back(), 1}));
+  while (guesses.size() < count) guesses.push_back(likeliest(*decoder_, branch, {&guesses.back(), 1}));
   decoder_->release(branch);
   return guesses;
 }
 
-std::int64_t DraftModel::likeliest(Decoder::Sequence sequence, std::span<const std::int64_t> tokens) {
+std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<const std::int64_t> tokens) {
   const Decoder::Feed feeds[] = {{sequence, tokens}};
-  const Tensor scores = decoder_->step(feeds);  // [1, V]
+  const Tensor scores = decoder.step(feeds);  // [1, V]
   return arg_max({scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.size(1))});
 }
 

@@ -22,6 +22,9 @@ class Guesser {
   std::size_t most_;
 };
 
+// What the decoder finds likeliest when the sequence has read these tokens as well.
+std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<const std::int64_t> tokens);
+
 // What followed the last tokens where they first came: of the last `ngram` tokens, or as many as have come
 // before (Saxena 2023, "prompt lookup decoding").
 class PromptLookup : public Guesser {
@@ -43,8 +46,6 @@ class DraftModel : public Guesser {
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
-  std::int64_t likeliest(Decoder::Sequence sequence, std::span<const std::int64_t> tokens);
-
   PagedDecoder* decoder_;
   Decoder::Sequence sequence_;  // has read the beginning of the text, and never a guess
 };

@@ -32,7 +32,10 @@ class PagedDecoder : public Decoder {
   const PagedCache& cache() const { return cache_; }
 
  private:
-  bool begins(const Feed& feed) const { return !has_encoder() && cache_.length(feed.sequence) == 0; }
+  // A prompt that may share pages: not one whose hidden states are all asked for.
+  bool begins(const Feed& feed) const {
+    return !has_encoder() && !feed.hidden && cache_.length(feed.sequence) == 0;
+  }
   Tensor read(std::span<const Feed> feeds);
   void set_source(Sequence sequence, Sequence source);
 

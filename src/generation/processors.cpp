@@ -44,7 +44,8 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config) {
       add(dynamic_temperature(config.temperature, config.dynatemp_range, config.dynatemp_exponent));
     else if (config.temperature != 1)
       add(temperature(config.temperature));
-    if (config.top_k > 0) add(top_k(static_cast<std::size_t>(config.top_k), keep));
+    if (config.top_k > 0 && config.mirostat.version == 0)
+      add(top_k(static_cast<std::size_t>(config.top_k), keep));
     if (config.top_p < 1) add(top_p(config.top_p, keep));
     if (config.min_p) add(min_p(*config.min_p, keep));
     if (config.typical_p < 1) add(typical_p(config.typical_p, keep));

@@ -1,6 +1,8 @@
 #include "generation/search.h"
 
 #include "generation/beam_search.h"
+#include "generation/constrained_beam_search.h"
+#include "generation/contrastive_search.h"
 #include "generation/group_beam_search.h"
 #include "generation/selection.h"
 #include "generation/speculative_search.h"
@@ -59,8 +61,10 @@ void Search::release(Decoder& decoder) {
 
 std::unique_ptr<Search> make_search(Request request) {
   const GenerationConfig& config = request.settings->config;
+  if (!config.force_words_ids.empty()) return std::make_unique<ConstrainedBeamSearch>(std::move(request));
   if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  if (config.is_contrastive()) return std::make_unique<ContrastiveSearch>(std::move(request));
   if (config.prompt_lookup_num_tokens)
     request.guesser =
         std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);

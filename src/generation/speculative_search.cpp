@@ -10,6 +10,7 @@ namespace attend {
 SpeculativeSearch::SpeculativeSearch(Request request)
     : Search(std::move(request)),
       text_(request_.tokens),
+      mirostat_(config().mirostat),
       unread_(request_.first.begin(), request_.first.end()),
       feed_(unread_) {}
 
@@ -23,7 +24,9 @@ void SpeculativeSearch::choose(float* scores, std::int64_t vocabulary) {
     const std::span<float> row(scores + static_cast<std::int64_t>(chosen_) * vocabulary,
                                static_cast<std::size_t>(vocabulary));
     process(row, text_, request_.number);
+    mirostat_.truncate(row);
     const std::int64_t token = pick(row, request_.number);
+    mirostat_.learn(row, token);
     if (config().output_scores) log_probabilities_.push_back(log_probability(row, token));
     text_.push_back(token);
     over_ = ends(token, steps_ + 1, [this] { return std::span(std::as_const(text_)); });

@@ -3,6 +3,7 @@
 // arXiv:2211.17192). The texts are exactly those of TokenSearch.
 #pragma once
 
+#include "generation/mirostat.h"
 #include "generation/search.h"
 
 #include <optional>
@@ -23,6 +24,7 @@ class SpeculativeSearch : public Search {
 
   std::vector<std::int64_t> text_;  // with the prompt
   std::vector<float> log_probabilities_;
+  Mirostat mirostat_;
   // What the next step reads: the tokens of the text that the cache does not hold yet, and guesses at those
   // behind them. Wrong guesses cannot be taken out of a cache, so a branch of it reads them.
   std::vector<std::int64_t> unread_, guesses_, feed_;

@@ -10,6 +10,7 @@ TokenSearch::TokenSearch(Request request)
     : Search(std::move(request)),
       texts_(static_cast<std::size_t>(config().num_return_sequences), request_.tokens),
       log_probabilities_(texts_.size()),
+      mirostats_(texts_.size(), Mirostat(config().mirostat)),
       live_(texts_.size()) {
   std::iota(live_.begin(), live_.end(), 0);
 }
@@ -21,8 +22,12 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     const std::span<float> mine(scores + static_cast<std::int64_t>(row) * vocabulary,
                                 static_cast<std::size_t>(vocabulary));
     const std::uint64_t stream = request_.number * texts_.size() + live_[i];
-    if (row == i) process(mine, text, stream);
+    if (row == i) {
+      process(mine, text, stream);
+      mirostats_[live_[i]].truncate(mine);  // in the first step that of any text is as good
+    }
     text.push_back(pick(mine, stream));
+    mirostats_[live_[i]].learn(mine, text.back());
     if (config().output_scores) log_probabilities_[live_[i]].push_back(log_probability(mine, text.back()));
   }
 }

@@ -1,6 +1,7 @@
 // One token at a time: the likeliest, or one drawn by its probability.
 #pragma once
 
+#include "generation/mirostat.h"
 #include "generation/search.h"
 
 namespace attend {
@@ -15,6 +16,7 @@ class TokenSearch : public Search {
  private:
   std::vector<std::vector<std::int64_t>> texts_;       // with the prompt
   std::vector<std::vector<float>> log_probabilities_;  // by text, if they are asked for
+  std::vector<Mirostat> mirostats_;                    // by text
   std::vector<std::size_t> live_;  // the texts that go on: after the first step, those of the rows
 };
 

@@ -83,7 +83,7 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(
       error({{"num_beam_groups", 2}, {"num_beams", 2}, {"diversity_penalty", 1}, {"do_sample", true}}),
       "not drawn"));
-  EXPECT_TRUE(contains(error({{"penalty_alpha", 0.6}}), "not supported yet"));
+  EXPECT_TRUE(contains(error({{"guidance_scale", 1.5}}), "not supported yet"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"min_p", 1.1}}), "min_p"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"typical_p", 0}}), "typical_p"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"eta_cutoff", -0.5}}), "eta_cutoff"));

@@ -26,6 +26,8 @@ import torch
 from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
+from constrained_beam_search import constrained_beam_search
+from contrastive_search import contrastive_search
 from forward import InputMaker, Original
 from group_beam_search import group_beam_search
 from models import SIZES, Size, make_model
@@ -37,6 +39,7 @@ COLUMNS = [("case", 18), ("seed", 4), ("rows", 4), ("new", 4), ("ended", 5), ("t
 BEAMS = [2, 3, 4, 5]
 LENGTH_PENALTIES = [0.6, 1.0, 2.0, -0.5]
 EARLY_STOPPING = [True, False, "never"]
+REREAD = ("xlm", "xlnet", "transfo-xl")  # whose texts have no cache of keys and values
 MORE_PROMPTS = 10  # how often other prompts are drawn before the case counts as failed
 
 
@@ -78,7 +81,7 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
     settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
-    own_loop = {"custom_generate": group_beam_search} if settings.get("num_beam_groups", 1) > 1 else {}
+    own_loop = {"custom_generate": own_loop_of(settings)} if own_loop_of(settings) else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
         made = model.generate(
@@ -91,6 +94,17 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
         ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
         outputs["transition_scores"] = transition_scores(model, made, ends)
     return outputs
+
+
+def own_loop_of(settings: Settings) -> Any:
+    """For a search whose loop the original keeps elsewhere."""
+    if settings.get("num_beam_groups", 1) > 1:
+        return group_beam_search
+    if settings.get("force_words_ids"):
+        return constrained_beam_search
+    if settings.get("penalty_alpha"):
+        return contrastive_search
+    return None
 
 
 def load_generator(directory: Path, dtype: torch.dtype) -> Original:
@@ -186,7 +200,6 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}
     own = [] if config.eos_token_id is None else [config.eos_token_id]
     several = {"eos_token_id": [*own, *pick.sample(ids, config.vocab_size // 15)]}
-    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
     decaying = several if getattr(config, "forced_eos_token_id", None) is None else {}
     words = [pick.choices(ids, k=length) for length in (1, 1, 1, 2, 2, 3)]
     processors: list[Settings] = [
@@ -217,8 +230,31 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         settings |= {"num_return_sequences": pick.randint(1, groups * size)}
         yield length | several | settings
         yield length | several | settings | pick.choice(processors)
+    if config.model_type not in REREAD:
+        for alpha, k in ((0.6, 4), (0.3, 2), (0.9, 7)):
+            yield length | several | {"penalty_alpha": alpha, "top_k": k}
+        yield length | {"penalty_alpha": 0.6, "top_k": 5, "output_scores": True} | pick.choice(processors)
+    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
+    sound = [p for p in processors if not ("exponential_decay_length_penalty" in p and not decaying)]
+    yield from constrained_settings(ids, pick, length, several, sound)
     for processor in processors:
         yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
+
+
+def constrained_settings(
+    ids: range, pick: random.Random, length: Settings, several: Settings, processors: list[Settings]
+) -> Iterator[Settings]:
+    """Words, phrases, choices between phrases that begin alike, and all of them together."""
+    a, b, c, d, e = pick.sample(ids, 5)
+    word, phrase = [[a]], [[b, c, d]]
+    choice = [[[a, b], [a, c, b], [d]], [[e, a, b], [e, b]]]
+    for words in (word, phrase, [[a], [b], [c, a]], choice, [*phrase, *choice, [e]], [[[a, b, c], [a, c]]]):
+        settings = {"force_words_ids": words, "num_beams": pick.choice(BEAMS)}
+        settings |= {"early_stopping": pick.choice(EARLY_STOPPING), "length_penalty": pick.choice(LENGTH_PENALTIES)}
+        settings |= {"num_return_sequences": pick.randint(1, settings["num_beams"])}
+        yield length | several | settings
+        yield length | several | settings | pick.choice(processors)
+    yield length | several | {"force_words_ids": [[a, b, c], [d, e]], "num_beams": 3, "max_new_tokens": 4}
 
 
 def stable_case(float32: Original, float64: Original, settings: Settings, seed: int) -> tuple[Tensors, Tensors]:
@@ -246,9 +282,9 @@ def differences(wanted: Tensors, got: Tensors) -> list[str]:
     return found
 
 
-def check_family(attend: Runner, family: str, seeds: int, beams: int) -> Table:
+def check_family(attend: Runner, family: str, seeds: range, beams: int) -> Table:
     table = Table(COLUMNS)
-    for seed in range(seeds):
+    for seed in seeds:
         with TemporaryDirectory() as folder:
             directory = Path(folder)
             name = make_generator(family, seed, directory)
@@ -284,20 +320,22 @@ def main() -> int:
     parser.add_argument("--attend", type=Path, help="the command to check")
     parser.add_argument("--family", choices=sorted(GENERATORS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--beams", type=int, default=16, help="combinations of beam settings a seed, at most 48")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
     families = [options.family] if options.family else list(GENERATORS)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.self_test:
-        passing = [check_family(StandIn(), family, options.seeds, options.beams) for family in families]
-        failing = [check_family(Spoiled(), family, 1, 8) for family in families]
+        passing = [check_family(StandIn(), family, seeds, options.beams) for family in families]
+        failing = [check_family(Spoiled(), family, range(1), 8) for family in families]
         good = all(t.rows and not t.failures for t in passing) and all(t.rows == t.failures for t in failing)
         print("self-test", "passed" if good else "FAILED")
         return 0 if good else 1
     if options.attend is None:
         parser.error("--attend or --self-test is needed")
     attend = Attend(options.attend.resolve())
-    return max(check_family(attend, family, options.seeds, options.beams).status() for family in families)
+    return max(check_family(attend, family, seeds, options.beams).status() for family in families)
 
 
 if __name__ == "__main__":

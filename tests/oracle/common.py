@@ -109,9 +109,14 @@ class Finding:
 
 
 def relative_error(got: torch.Tensor, wanted: torch.Tensor) -> float:
-    """The largest difference, relative to the largest absolute value wanted; infinite if there is a NaN."""
+    """The largest difference, relative to the largest absolute value wanted; infinite if there is a NaN.
+
+    Infinite values must be the same, and else do not count.
+    """
     if wanted.numel() == 0:
         return 0.0
+    infinite = wanted.isinf() & (got == wanted)
+    got, wanted = got.masked_fill(infinite, 0), wanted.masked_fill(infinite, 0)
     difference = (got.double() - wanted.double()).abs().max().item()
     largest = wanted.double().abs().max().item()
     if math.isnan(difference) or largest == 0:
