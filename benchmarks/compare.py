@@ -71,8 +71,9 @@ def make_model(name, directory):
     torch.manual_seed(0)
     if name.startswith(FAMILY):
         return make_family(name.removeprefix(FAMILY), directory)
+    # Padding comes last, where CTranslate2 expects it.
     marian = dict(vocab_size=10000, decoder_vocab_size=10000, max_position_embeddings=512, scale_embedding=True,
-                  pad_token_id=2, eos_token_id=0, decoder_start_token_id=2, forced_eos_token_id=None)
+                  pad_token_id=9999, eos_token_id=0, decoder_start_token_id=9999, forced_eos_token_id=None)
     shapes = {
         "minilm": lambda: tf.BertModel(tf.BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12,
                                                      intermediate_size=1536)),
@@ -80,7 +81,7 @@ def make_model(name, directory):
         "gpt2": lambda: tf.GPT2LMHeadModel(tf.GPT2Config()),
         "marian-base": lambda: tf.MarianMTModel(tf.MarianConfig(
             d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8, decoder_attention_heads=8,
-            encoder_ffn_dim=2048, decoder_ffn_dim=2048, activation_function="relu", **(marian | {"vocab_size": 32000, "decoder_vocab_size": 32000}))),
+            encoder_ffn_dim=2048, decoder_ffn_dim=2048, activation_function="relu", **(marian | {"vocab_size": 32000, "decoder_vocab_size": 32000, "pad_token_id": 31999, "decoder_start_token_id": 31999}))),
         "marian-tiny": lambda: tf.MarianMTModel(tf.MarianConfig(
             d_model=128, encoder_layers=4, decoder_layers=4, encoder_attention_heads=4, decoder_attention_heads=4,
             encoder_ffn_dim=256, decoder_ffn_dim=256, activation_function="relu", **marian)),

@@ -147,6 +147,23 @@ class ZeroShotClassifier {
   std::shared_ptr<TextModel> model_;
 };
 
+struct ImageOptions : RunOptions {
+  std::size_t top_k = 5;  // labels per picture, the best first; 0: all
+  ScoreFunction function = ScoreFunction::by_model;
+};
+
+// Pictures in JPEG and PNG files.
+class ImageClassifier {
+ public:
+  explicit ImageClassifier(const std::filesystem::path& model);
+  std::vector<std::vector<LabelScore>> classify(const std::vector<std::filesystem::path>& images,
+                                                const ImageOptions& options = {});
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 // The last hidden state: a vector of `width` numbers for each token.
 struct Features {
   std::size_t tokens = 0, width = 0;

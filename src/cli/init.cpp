@@ -2,11 +2,22 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/verb.h"
+#include "models/family.h"
 #include "models/fresh.h"
 
 #include <filesystem>
 
 namespace attend::cli {
+namespace {
+
+std::string families_with_presets() {
+  std::vector<std::string> all;
+  for (const Family* family : families())
+    all.push_back(fmt::format("{} ({})", family->model_type, fmt::join(family->presets, ", ")));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+}  // namespace
 
 int init(int argc, char** argv) {
   FreshModel fresh;
@@ -15,9 +26,13 @@ int init(int argc, char** argv) {
       "Makes a model directory with random weights. With a tokenizer (of --tokenizer, or already in "
       "the directory) the vocabulary size and the special tokens are taken from it.",
       "attend init marian en-de --tokenizer en-de --set preset=transformer-tiny --set dropout=0.2");
-  parser.app().add_option("family", fresh.family, "The model type: bert, gpt2, marian")->required();
+  parser.app()
+      .add_option(
+          "family", fresh.family,
+          "The model type. With the presets, the first of which is the default: " + families_with_presets())
+      ->required();
   parser.app().add_option("directory", fresh.directory, "The directory to make")->required();
-  parser.app().add_option("--tokenizer", fresh.tokenizer, "A directory with a tokenizer.json, to be copied");
+  parser.app().add_option("--tokenizer", fresh.tokenizer, "A directory with a tokenizer, to be copied");
   parser.app()
       .add_option("--set", fresh.settings, "field=value of config.json, or preset=NAME; may be repeated")
       ->allow_extra_args(false);

@@ -1,5 +1,6 @@
 // attend run: tasks whose answer is labels with scores.
 #include "cli/run_task.h"
+#include "cli/verb.h"
 
 namespace attend::cli {
 namespace {
@@ -10,17 +11,22 @@ Json to_json(const std::vector<LabelScore>& labels) {
   return list;
 }
 
+void add_function(CLI::App& app, ScoreFunction& function) {
+  app.add_option("--function-to-apply", function, "What makes scores of the model's numbers")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, ScoreFunction>{{"default", ScoreFunction::by_model},
+                                                                       {"softmax", ScoreFunction::softmax},
+                                                                       {"sigmoid", ScoreFunction::sigmoid},
+                                                                       {"none", ScoreFunction::none}}))
+      ->default_str("default");
+}
+
 class TextClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all");
-    app.add_option("--function-to-apply", options_.function, "What makes scores of the model's numbers")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, ScoreFunction>{{"default", ScoreFunction::by_model},
-                                                                         {"softmax", ScoreFunction::softmax},
-                                                                         {"sigmoid", ScoreFunction::sigmoid},
-                                                                         {"none", ScoreFunction::none}}))
-        ->default_str("default");
+    app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all")
+        ->check(not_negative());
+    add_function(app, options_.function);
     app.add_flag("--truncate", options_.truncate, "Cut off texts that are longer than the tokenizer's limit");
   }
   void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
@@ -81,6 +87,29 @@ class ZeroShotClassification : public Task {
   std::optional<ZeroShotClassifier> classifier_;
 };
 
+class ImageClassification : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("--top-k", options_.top_k, "Labels for each picture, the best first; 0: all")
+        ->check(not_negative());
+    add_function(app, options_.function);
+  }
+  void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    std::vector<std::filesystem::path> images;
+    for (const Fields& input : inputs) images.emplace_back(input.text({"image", "text", "inputs"}));
+    static_cast<RunOptions&>(options_) = run;
+    std::vector<Json> answers;
+    for (const auto& labels : classifier_->classify(images, options_)) answers.push_back(to_json(labels));
+    return answers;
+  }
+
+ private:
+  ImageOptions options_;
+  std::optional<ImageClassifier> classifier_;
+};
+
 }  // namespace
 
 std::span<const TaskVerb> label_tasks() {
@@ -93,6 +122,10 @@ std::span<const TaskVerb> label_tasks() {
        "Says which of the given labels fit a text, with a model trained on entailment.",
        "attend run zero-shot-classification bart-mnli \"My phone is broken.\" --labels urgent,later",
        make_task<ZeroShotClassification>},
+      {"image-classification", "the labels of a picture",
+       "Says what is in a picture. Texts are the names of JPEG and PNG files.",
+       "attend run image-classification vit-base-patch16-224 cat.jpg --top-k 3",
+       make_task<ImageClassification>},
   };
   return tasks;
 }

@@ -48,7 +48,7 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--schedule", a.schedule, "inverse-sqrt, cosine, linear or constant");
   app.add_option("--warmup", o.schedule.warmup, "Steps of linear warm-up");
   app.add_option("--cooldown", o.schedule.cooldown, "Last steps, in which the rate falls to nothing")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   app.add_option("--min-rate", o.schedule.floor, "Where cosine and linear end");
   app.add_option("--beta1", o.adam.beta1, "Of Adam");
   app.add_option("--beta2", o.adam.beta2, "Of Adam");

@@ -54,6 +54,14 @@ class Parser {
   CommonOptions common_;
 };
 
+// A check of numbers. (The message of CLI::NonNegativeNumber writes out the largest double.)
+inline CLI::Validator not_negative() {
+  return {[](const std::string& text) {
+            return text.starts_with('-') ? "expected 0 or more, found " + text : std::string();
+          },
+          "NONNEGATIVE"};
+}
+
 // work(), whose Errors are about what is in `file`.
 template <class Work>
 auto naming_file(const std::string& file, const Work& work) {

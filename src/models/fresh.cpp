@@ -63,7 +63,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
     fail("{}: there already is a model in it", fresh.directory.string());
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
-  if (!fresh.tokenizer.empty() || fs::exists(tokenizer / "tokenizer.json"))
+  if (!fresh.tokenizer.empty() || !tokenizers::tokenizer_files(tokenizer).empty())
     take_from_tokenizer(config, tokenizer);
   for (const auto& [field, value] : fields) {
     const auto& optional = family.optional_fields;

@@ -14,14 +14,15 @@ import json
 import random
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 import transformers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, pipeline
+from PIL import Image
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, ViTImageProcessor, pipeline
 
 from common import Attend, AttendFailed, Table
 
@@ -132,6 +133,11 @@ CASES = [
     Case("translation_en_to_de", "BartForConditionalGeneration", TEXTS,
          {"task_specific_params": {"translation_en_to_de": {"prefix": "to German: "}}}, {"max_new_tokens": 9},
          "roberta"),
+    *(Case("image-classification", "ViTForImageClassification", [], {"num_labels": 7, **more}, options, "",
+           settings) for more, options, settings in [
+        ({}, {}, {}), ({"problem_type": "multi_label_classification"}, {"top_k": 3}, {"resample": 3}),
+        ({}, {"function_to_apply": "none"}, {"do_normalize": False, "resample": 1}),
+        ({}, {"top_k": 7}, {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.3, 0.25]})]),
 ]  # fmt: skip
 
 # What must end with status 1 and one line that has these words.
@@ -180,7 +186,37 @@ def sizes(name: str) -> dict[str, Any]:
             "embedding_size": 32, "max_position_embeddings": 514, "initializer_range": 0.3}  # fmt: skip
 
 
+def make_pictures(directory: Path, seed: int) -> list[str]:
+    """Colours that run into each other, in every form of file."""
+    random.seed(seed)
+    names = []
+    for i, (mode, name, options) in enumerate([
+        ("RGB", "small.jpg", {"quality": 90}), ("RGB", "plain.png", {}), ("L", "grey.jpg", {}), ("L", "grey.png", {}),
+        ("RGBA", "clear.png", {}), ("P", "palette.png", {}), ("1", "bits.png", {}), ("LA", "grey-clear.png", {}),
+        ("RGB", "turned.jpg", {"quality": 95, "subsampling": 0}), ("RGB", "progressive.jpg", {"progressive": True}),
+    ]):  # fmt: skip
+        noise = Image.frombytes("RGB", (5, 4), random.randbytes(60))
+        picture = noise.resize((random.randint(8, 90), random.randint(8, 90)), Image.Resampling.BICUBIC)
+        if name.startswith("turned"):
+            exif = Image.Exif()
+            exif[0x0112] = 2 + (seed * 3 + i) % 7
+            options = {**options, "exif": exif}
+        picture.convert(mode).save(directory / name, **options)
+        names.append(str(directory / name))
+    return names
+
+
+def make_vision_directory(case: Case, seed: int, directory: Path) -> None:
+    architecture = getattr(transformers, case.model)
+    torch.manual_seed(seed)
+    config = architecture.config_class(image_size=32, patch_size=8, **sizes(case.model), **case.config)
+    architecture(config).eval().save_pretrained(directory)
+    ViTImageProcessor(size={"height": 32, "width": 32}, **case.settings).save_pretrained(directory)
+
+
 def make_directory(case: Case, seed: int, minilm: Path, directory: Path) -> None:
+    if case.model.startswith("ViT"):
+        return make_vision_directory(case, seed, directory)
     tokenizer = make_tokenizer(case, minilm)
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
     architecture = getattr(transformers, case.model)
@@ -260,6 +296,8 @@ def check(attend: Attend, case: Case, seed: int, minilm: Path) -> list[str]:
     with TemporaryDirectory() as folder:
         directory = Path(folder)
         make_directory(case, seed, minilm, directory)
+        if case.task == "image-classification":
+            case = replace(case, inputs=make_pictures(directory, seed))
         wanted = as_json(original(case, directory))
         stdin = "".join(json.dumps(each, ensure_ascii=random.random() < 0.5) + "\n" for each in case.inputs)
         try:

@@ -1,0 +1,68 @@
+#include "vision/image_processor.h"
+
+#include "base/file.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kLongestSide = 1 << 13;  // in pixels: no model reads that many
+
+// Three numbers, or one for all colours: [3, 1, 1].
+Tensor colours(const Fields& config, const char* name) {
+  const auto found = config.json().find(name);
+  std::vector<float> values(3, 0.5f);
+  if (found != config.json().end() && !found->is_null()) {
+    const Json list = found->is_array() ? *found : Json::array({*found, *found, *found});
+    if (list.size() != 3 || !std::ranges::all_of(list, [](const Json& each) { return each.is_number(); }))
+      fail("{}: {}: expected three numbers, found {}", config.source(), name, shown(*found));
+    for (std::size_t i = 0; i < 3; ++i) values[i] = list[i].get<float>();
+  }
+  return torch::tensor(values).view({3, 1, 1});
+}
+
+Resampling read_resampling(const Fields& config) {
+  const std::int64_t number = config.integer({"resample"}, 2, 0, 5);
+  if (number == 0) fail("{}: resample: 0, the nearest pixel, is not supported", config.source());
+  return static_cast<Resampling>(number);
+}
+
+}  // namespace
+
+ImageProcessor::ImageProcessor(const std::filesystem::path& model_directory) {
+  const std::filesystem::path path = model_directory / "preprocessor_config.json";
+  if (!file_exists(path)) fail("{}: a model of pictures needs this file, and it is missing", path.string());
+  const Fields config(read_json(path), path.string());
+  const std::string kind =
+      config.text({"image_processor_type", "feature_extractor_type"}, "ViTImageProcessor");
+  if (!kind.starts_with("ViTImageProcessor") && kind != "ViTFeatureExtractor")
+    fail("{}: expected the image_processor_type ViTImageProcessor, found {}", path.string(), kind);
+  if (config.flag({"do_resize"}, true)) {
+    const auto size = config.json().find("size");
+    if (size != config.json().end() && size->is_object()) {
+      const Fields sides(*size, path.string() + ": size");
+      size_ = {sides.integer({"width"}, {}, 1, kLongestSide), sides.integer({"height"}, {}, 1, kLongestSide)};
+    } else {
+      const std::int64_t side = config.integer({"size"}, 224, 1, kLongestSide);
+      size_ = {side, side};
+    }
+    resampling_ = read_resampling(config);
+  }
+  if (config.flag({"do_rescale"}, true)) scale_ = config.number({"rescale_factor"}, 1.0 / 255);
+  if (config.flag({"do_normalize"}, true))
+    normalization_ = {colours(config, "image_mean"), colours(config, "image_std")};
+}
+
+Tensor ImageProcessor::operator()(const Image& image) const {
+  const Image sized = size_ ? resized(image, size_->width, size_->height, resampling_) : image;
+  const Tensor bytes = torch::tensor(at::ArrayRef<std::uint8_t>(sized.pixels), at::kByte)
+                           .view({sized.height, sized.width, 3})
+                           .permute({2, 0, 1});
+  // The original scales in double precision and goes on in single.
+  Tensor pixels = scale_ ? (bytes.to(at::kDouble) * *scale_).to(at::kFloat) : bytes.to(at::kFloat);
+  if (normalization_) pixels = (pixels - normalization_->first) / normalization_->second;
+  return pixels.contiguous();
+}
+
+}  // namespace attend

@@ -1,0 +1,66 @@
+#include "vision/image.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/json.h"
+#include "temporary_directory.h"
+#include "vision/resize.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+const std::filesystem::path kImages = std::filesystem::path(ATTEND_TEST_DATA) / "images";
+
+void expect_same(const Image& image, const Json& golden, const std::string& name) {
+  EXPECT_EQ(image.width, golden.at("width").get<std::int64_t>()) << name;
+  EXPECT_EQ(image.height, golden.at("height").get<std::int64_t>()) << name;
+  EXPECT_EQ(image.pixels, golden.at("pixels").get<std::vector<std::uint8_t>>()) << name;
+}
+
+// Also in sizes for which either pass comes first.
+TEST(Image, IsReadAndResizedAsPillowDoes) {
+  const Json goldens = read_json(kImages / "goldens.json");
+  for (const auto& [name, golden] : goldens.items()) {
+    const Image image = read_image(kImages / name);
+    expect_same(image, golden, name);
+    for (const Json& wanted : golden.at("resized"))
+      expect_same(resized(image, wanted.at("width"), wanted.at("height"),
+                          static_cast<Resampling>(wanted.at("resampling").get<int>())),
+                  wanted, name);
+  }
+}
+
+TEST(Image, DamagedFilesAreRefusedByName) {
+  const TemporaryDirectory directory;
+  std::mt19937 random(7);
+  for (const char* name : {"colours.jpg", "progressive.jpg", "turned.jpg", "colours.png", "palette.png"}) {
+    const std::string bytes = read_file(kImages / name);
+    // Half of a file is never a picture.
+    EXPECT_THROW(read_image(directory.file("half", bytes.substr(0, bytes.size() / 2))), Error) << name;
+    for (int i = 0; i < 200; ++i) {
+      std::string damaged = bytes.substr(0, 1 + random() % bytes.size());
+      for (int flips = static_cast<int>(random() % 4); flips > 0; --flips)
+        damaged[random() % damaged.size()] = static_cast<char>(random());
+      const std::filesystem::path path = directory.file("damaged", damaged);
+      try {
+        const Image image = read_image(path);
+        EXPECT_EQ(image.pixels.size(), static_cast<std::size_t>(image.width * image.height * 3)) << name;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
+TEST(Image, OtherFilesAreNoPictures) {
+  const TemporaryDirectory directory;
+  EXPECT_THROW(read_image(directory.file("text.png", "a text")), Error);
+  EXPECT_THROW(read_image(directory.path() / "missing.png"), Error);
+}
+
+}  // namespace
+}  // namespace attend
