@@ -2,6 +2,7 @@
 """Attend against transformers on this machine, in one run, float32.
 
     python benchmarks/compare.py --attend build/release/attend --threads 2
+    python benchmarks/compare.py --attend build/release/attend --families
 
 Models have random weights and the shapes of real ones. The two take turns, round by round, so that a machine
 that others use as well slows both; the ratio of the medians is what counts. transformers runs with its
@@ -18,6 +19,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+from family_models import CONFIGS, family_inputs, load_original, make_family
 
 
 @dataclass
@@ -51,6 +53,15 @@ CASES = [
 ]
 
 
+FAMILY = "family-"  # what their models are called
+FAMILIES = [  # one pass of all stacks; pictures have no lengths
+    Case(f"{family}, {name}", FAMILY + family, "encode", lengths, goal=goal)
+    for family in CONFIGS
+    for name, lengths, goal in [("16 x 128 tokens", [128] * 16, 1.5), ("64 sentences of mixed length", mixed_lengths(64), 3)]
+    if family != "vit"
+] + [Case("vit, 8 pictures", FAMILY + "vit", "encode", [1] * 8, goal=1.5)]
+
+
 def make_model(name, directory):
     import torch
     import transformers as tf
@@ -58,6 +69,8 @@ def make_model(name, directory):
     if os.path.exists(os.path.join(directory, "model.safetensors")):
         return
     torch.manual_seed(0)
+    if name.startswith(FAMILY):
+        return make_family(name.removeprefix(FAMILY), directory)
     # Padding comes last, where CTranslate2 expects it.
     marian = dict(vocab_size=10000, decoder_vocab_size=10000, max_position_embeddings=512, scale_embedding=True,
                   pad_token_id=9999, eos_token_id=0, decoder_start_token_id=9999, forced_eos_token_id=None)
@@ -84,7 +97,11 @@ def theirs(case, directory):
     rng = np.random.default_rng(1)
     kind = {"encode": tf.AutoModel, "generate": tf.AutoModelForCausalLM, "translate": tf.AutoModelForSeq2SeqLM,
             "train": tf.AutoModelForCausalLM if case.model == "gpt2" else tf.AutoModelForSeq2SeqLM}[case.work]
-    model = kind.from_pretrained(directory, attn_implementation="sdpa")
+    family = case.model.removeprefix(FAMILY) if case.model.startswith(FAMILY) else None
+    if family:
+        model = load_original(family, directory)
+    else:
+        model = kind.from_pretrained(directory, attn_implementation="sdpa")
     order = sorted(case.lengths, reverse=True)
     size = 32 if case.work == "encode" else len(order)
     batches = []
@@ -111,7 +128,9 @@ def theirs(case, directory):
     def round_():
         with torch.inference_mode():
             for ids, mask in batches:
-                if case.work == "encode":
+                if family:
+                    model(**family_inputs(family, ids, mask))
+                elif case.work == "encode":
                     model(input_ids=ids, attention_mask=mask)
                 else:
                     model.generate(ids, attention_mask=mask, do_sample=False, num_beams=case.beams, pad_token_id=0,
@@ -150,6 +169,7 @@ def main():
     parser.add_argument("--attend", default="build/release/attend")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--families", action="store_true", help="one pass of every family, instead of the usual cases")
     parser.add_argument("--case", default="", help="only the cases whose name holds this")
     parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
     args = parser.parse_args()
@@ -159,7 +179,7 @@ def main():
     print(f"roof: {roof(args.threads):.0f} GFLOP/s float32 on {args.threads} threads\n")
     print(f"| {'case':57} | transformers | attend | ratio | aim |")
     print(f"|{'-' * 59}|---:|---:|---:|---:|")
-    for case in CASES:
+    for case in FAMILIES if args.families else CASES:
         if args.case not in case.name:
             continue
         directory = os.path.join(args.models, case.model)

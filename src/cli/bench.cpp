@@ -17,9 +17,9 @@ int bench(int argc, char** argv) {
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
   parser.app().add_option("model", options.model, "The model directory")->required();
   parser.app()
-      .add_option("--work", options.work, "encode, generate, translate or train")
+      .add_option("--work", options.work, "encode (one pass of all stacks), generate, translate or train")
       ->check(CLI::IsMember({"encode", "generate", "translate", "train"}));
-  parser.app().add_option("--batch", options.batch, "Sequences")->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch", options.batch, "Sequences, or images")->check(CLI::PositiveNumber);
   parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(CLI::PositiveNumber);
   parser.app()
       .add_option("--lengths", options.lengths, "Instead: the length of each sequence, a,b,c")

@@ -15,6 +15,7 @@ std::span<const Verb> verbs() {
       {"tokenizer", "train a tokenizer", Home::program},
       {"init", "make a fresh model with random weights", Home::module},
       {"train", "train or fine-tune a model", Home::module},
+      {"convert", "write a model anew as transformers does; merge an adapter", Home::module},
       {"evaluate", "measure a model on data", Home::module},
       {"inspect", "describe a model directory", Home::program},
       {"bench", "time a model", Home::module},

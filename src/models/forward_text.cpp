@@ -63,10 +63,15 @@ Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
   return 1 - padding;
 }
 
-// Does the head look at rows of padding?
+// Does the head look at every row, padding or not?
 bool reads_padding(Transformer& net, const Tensors& inputs) {
   return counts_padding(inputs) || net->spans ||
          (net->scores && net->scores->spec().input == HeadInput::last_column);
+}
+
+// Does a head look at the first column, padding or not?
+bool reads_first_column(Transformer& net) {
+  return net->pooler || (net->scores && net->scores->spec().input == HeadInput::first_token);
 }
 
 // What the heads read: hidden states, whose rows are the tokens of `batch`, laid out as `layout` says.
@@ -74,6 +79,7 @@ struct Body {
   Tensor hidden;  // [T, d]
   Padded layout;
   TokenBatch batch;
+  Tensor first = {};  // [B, d]: of the first column, if a head reads it
 };
 
 Tensor run(Transformer& net, const TokenBatch& batch, Pass& pass) {
@@ -112,9 +118,11 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
   return {given.unpad(content.unflatten(0, {given.sequences(), given.length()})), given, given.batch({}, {})};
 }
 
-Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool whole, Pass& pass,
+Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool all_read, Pass& pass,
                Capture::Stack& states) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
+  const bool first_read = reads_first_column(net);
+  const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
   check_distances(stack, given);
   const bool zeros = whole && stack.padding_is_zero;
   const Padded layout = whole ? given.whole() : given;
@@ -136,13 +144,16 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   } else if (whole) {
     keep_real_rows(states, layout, given);
   }
-  return {hidden, layout, batch};
+  const Tensor first = first_read ? hidden.index_select(0, batch.offsets.first_rows()) : Tensor();
+  if (whole && !all_read) return {given.collect(hidden), given, given.batch({}, {}), first};
+  return {hidden, layout, batch, first};
 }
 
 void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, const Body& body,
                std::int64_t choices, Pass& pass) {
   const Tensor labels = find(inputs, "labels");
-  const Tensor pooled = net->pooler ? net->pooler(body.hidden, body.batch.offsets) : Tensor();
+  const Offsets single(std::vector<std::int64_t>(given.sequences(), 1));
+  const Tensor pooled = net->pooler ? net->pooler(body.first, single) : Tensor();
   if (net->language_model_head) {
     const std::int64_t vocabulary =
         (net->decoder ? net->decoder : net->encoder)->spec().embeddings.vocabulary;
@@ -154,8 +165,14 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
     r.loss =
         put_spans(r.out, inputs, net->spans, body.hidden.unflatten(0, {given.sequences(), given.length()}));
   if (net->scores) {
-    const Tensor loss =
-        put_scores(r.out, inputs, net, {body.hidden, pooled, body.layout, body.batch, choices}, pass);
+    const Tensor loss = put_scores(r.out, inputs, net,
+                                   {.hidden = body.hidden,
+                                    .pooled = pooled,
+                                    .first = body.first,
+                                    .layout = body.layout,
+                                    .batch = body.batch,
+                                    .choices = choices},
+                                   pass);
     if (!net->language_model_head)
       r.loss = loss;
     else if (net->scores->spec().loss == "loss")  // two pretraining objectives count only together

@@ -121,7 +121,11 @@ Model::Model(const Family& family, Fields config, std::string architecture)
     // Only address space so far: memory is used when weights are written.
     network_ = Transformer(spec);
   } catch (const c10::Error&) {
-    fail("{}: a model of these sizes does not fit into this machine's memory", config_.source());
+    std::pair<std::int64_t, std::string> largest;
+    for (const auto& [field, value] : config_.json().items())
+      if (value.is_number_integer()) largest = std::max(largest, {value.get<std::int64_t>(), field});
+    fail("{}: a model of these sizes (the largest is {}, {}) does not fit into this machine's memory",
+         config_.source(), largest.second, largest.first);
   }
 }
 
@@ -221,7 +225,7 @@ void Model::save(const std::filesystem::path& directory) const {
       by_checkpoint_name([](const std::string&, const Tensor& weight) { return weight.detach(); }, true));
   Json config = config_.json();
   config["architectures"] = {architecture_};
-  config["torch_dtype"] = "float32";
+  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = "float32";
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
   if (!generation_config_.empty())
     write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");

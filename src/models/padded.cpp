@@ -94,6 +94,10 @@ Tensor Padded::spread(const Tensor& rows) const {
   return at::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
 }
 
+Tensor Padded::collect(const Tensor& columns) const {
+  return columns.index_select(0, mask_.flatten().nonzero().squeeze(1));
+}
+
 void Padded::check(const Tensor& t, const std::string& name) const {
   check_matrix(t, name);
   if (t.sizes() != mask_.sizes())

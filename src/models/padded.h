@@ -21,6 +21,7 @@ class Padded {
   Tensor unpad(const Tensor& padded) const;                    // [B, L, ...] -> [T, ...]
   Tensor pad(const Tensor& rows) const;                        // [T, ...] -> [B, L, ...], zero where not real
   Tensor spread(const Tensor& rows) const;                     // [T, d] -> [B * L, d], differentiable
+  Tensor collect(const Tensor& columns) const;                 // [B * L, d] -> [T, d], differentiable
   void check(const Tensor& t, const std::string& name) const;  // Error unless of shape [B, L]
 
   // The same ids without padding: every position real.

@@ -92,7 +92,7 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
     case HeadInput::every_token:
       return rows.hidden;
     case HeadInput::first_token:
-      return pick(rows.batch.offsets.first_rows());
+      return rows.first.defined() ? rows.first : pick(rows.batch.offsets.first_rows());
     case HeadInput::last_token:
       return pick(last_rows(rows.batch, spec.token_id));
     case HeadInput::last_column:

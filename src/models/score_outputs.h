@@ -12,6 +12,7 @@ namespace attend {
 // What a pass ended with.
 struct ScoreRows {
   Tensor hidden, pooled;  // [T, d]; [B, d] or undefined
+  Tensor first = {};      // [B, d]: of the first column; undefined: of each text's first row
   const Padded& layout;
   const TokenBatch& batch;
   std::int64_t choices = 1;        // texts to a question, for multiple choice

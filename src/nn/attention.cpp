@@ -137,7 +137,8 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
   if (const Tensor earlier = earlier_keys(rows, packed); earlier.defined()) {
     mixed = attend_behind(earlier, packed, rows, call);
   } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
-    mixed = block_sparse_attention(packed, rows.offsets, *spec_.blocks, call);
+    const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
+    mixed = block_sparse_attention(packed, rows.offsets, *spec_.blocks, call, drawn);
   } else if (cache == nullptr) {
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {

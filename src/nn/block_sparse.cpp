@@ -1,10 +1,14 @@
 #include "nn/block_sparse.h"
 
+#include "nn/random_blocks.h"
+
+#include <map>
 #include <numeric>
 
 namespace attend {
 
-std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks, std::int64_t random_blocks) {
+std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks,
+                                                  const std::vector<std::vector<std::int64_t>>& random) {
   std::vector<std::vector<std::int64_t>> plan(static_cast<std::size_t>(blocks));
   for (std::int64_t q = 0; q < blocks; ++q) {
     std::vector<std::int64_t>& seen = plan[static_cast<std::size_t>(q)];
@@ -17,27 +21,56 @@ std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks, std::int6
     for (std::int64_t k = std::max<std::int64_t>(1, q - 1); k <= std::min(q + 1, blocks - 2); ++k)
       seen.push_back(k);
     seen.push_back(blocks - 1);
-    seen.insert(seen.end(), static_cast<std::size_t>(random_blocks), 0);
+    const std::vector<std::int64_t>& drawn = random[static_cast<std::size_t>(q - 1)];
+    seen.insert(seen.end(), drawn.begin(), drawn.end());
   }
   return plan;
 }
 
 namespace {
 
+bool is_sparse(std::int64_t length, const BlockSparse& spec) {
+  return length > (5 + 2 * spec.random) * spec.size;
+}
+
+// The random blocks of each head, for a number of blocks.
+class RandomBlocks {
+ public:
+  RandomBlocks(const BlockSparse& spec, std::int64_t heads, std::optional<std::int64_t> layer)
+      : spec_(spec), heads_(heads), layer_(layer) {}
+
+  const std::vector<std::vector<std::int64_t>>& of(std::int64_t head, std::int64_t blocks) {
+    auto& drawn = drawn_[blocks];
+    if (drawn.empty() && layer_) drawn = draw_random_blocks(*layer_, heads_, blocks, spec_);
+    if (drawn.empty())
+      drawn.assign(static_cast<std::size_t>(heads_),
+                   std::vector(static_cast<std::size_t>(blocks - 2),
+                               std::vector<std::int64_t>(static_cast<std::size_t>(spec_.random), 0)));
+    return drawn[static_cast<std::size_t>(head)];
+  }
+
+ private:
+  const BlockSparse& spec_;
+  std::int64_t heads_;
+  std::optional<std::int64_t> layer_;
+  std::map<std::int64_t, std::vector<std::vector<std::vector<std::int64_t>>>> drawn_;
+};
+
 // Every block of queries as a sequence of its own, with the rows of its keys.
 struct Blocks {
   std::vector<std::int64_t> query_lengths, key_lengths, key_rows;
 
-  void add(std::int64_t begin, std::int64_t length, const BlockSparse& spec) {
+  void add(std::int64_t begin, std::int64_t length, const BlockSparse& spec, std::int64_t head,
+           RandomBlocks& random) {
     const std::int64_t count = (length + spec.size - 1) / spec.size;
     const auto size_of = [&](std::int64_t block) { return std::min(spec.size, length - block * spec.size); };
-    if (count <= 5 + 2 * spec.random) {
+    if (!is_sparse(length, spec)) {
       query_lengths.push_back(length);
       append(begin, length);
       key_lengths.push_back(length);
       return;
     }
-    const auto plan = block_plan(count, spec.random);
+    const auto plan = block_plan(count, random.of(head, count));
     for (std::int64_t q = 0; q < count; ++q) {
       const std::size_t before = key_rows.size();
       for (const std::int64_t k : plan[static_cast<std::size_t>(q)])
@@ -74,14 +107,9 @@ std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& 
   return weights;
 }
 
-}  // namespace
-
-Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& spec,
-                              const AttentionCall& call) {
-  Blocks blocks;
-  for (std::int64_t b = 0; b < offsets.count(); ++b) blocks.add(offsets.begin(b), offsets.length(b), spec);
-  if (static_cast<std::int64_t>(blocks.query_lengths.size()) == offsets.count())
-    return self_attention(packed, offsets, nullptr, call);
+// One head, or several that see the same blocks.
+Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Blocks& blocks,
+                        const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Offsets queries(blocks.query_lengths), keys(blocks.key_lengths);
   const Tensor key_rows = torch::tensor(blocks.key_rows, at::kLong).to(packed.device());
@@ -89,6 +117,41 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
   const Tensor mixed = cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, call);
   if (call.weights) *call.weights = spread(*call.weights, offsets, queries, keys, key_rows);
   return mixed;
+}
+
+}  // namespace
+
+Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& spec,
+                              const AttentionCall& call, std::optional<std::int64_t> layer) {
+  if (!is_sparse(offsets.longest(), spec)) return self_attention(packed, offsets, nullptr, call);
+  const std::int64_t T = packed.size(0), H = call.spec.heads, B = offsets.count();
+  Blocks blocks;
+  RandomBlocks random(spec, H, layer);
+  if (!layer) {
+    for (std::int64_t b = 0; b < B; ++b) blocks.add(offsets.begin(b), offsets.length(b), spec, 0, random);
+    return attend_to_blocks(packed, offsets, blocks, call);
+  }
+  // Every head draws its own blocks, so each becomes a text of its own: [T, 3 w] -> [H T, 3 w / H].
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t h = 0; h < H; ++h)
+    for (std::int64_t b = 0; b < B; ++b) {
+      lengths.push_back(offsets.length(b));
+      blocks.add(h * T + offsets.begin(b), offsets.length(b), spec, h, random);
+    }
+  const Tensor by_head = packed.view({T, 3, H, -1}).permute({2, 0, 1, 3}).reshape({H * T, -1});
+  AttentionCall single = call;
+  single.spec.heads = 1;
+  const Tensor mixed = attend_to_blocks(by_head, Offsets(lengths), blocks, single);
+  if (call.weights) {
+    std::vector<Tensor> of_heads;
+    std::swap(of_heads, *call.weights);  // [H B] of [1, L, L]
+    for (std::int64_t b = 0; b < B; ++b) {
+      std::vector<Tensor> parts;
+      for (std::int64_t h = 0; h < H; ++h) parts.push_back(of_heads[static_cast<std::size_t>(h * B + b)]);
+      call.weights->push_back(at::cat(parts));
+    }
+  }
+  return mixed.view({H, T, -1}).transpose(0, 1).reshape({T, -1});
 }
 
 }  // namespace attend

@@ -8,13 +8,14 @@
 namespace attend {
 
 // The blocks whose keys each of `blocks` query blocks sees. A block may stand there more than once, and then
-// its keys count so many times. All random blocks are the first block: so the original has it in evaluation.
-// In training it draws others, which are not implemented: there too the first block stands for them.
-std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks, std::int64_t random_blocks);
+// its keys count so many times. `random[q - 1]` are the random blocks of block q.
+std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks,
+                                                  const std::vector<std::vector<std::int64_t>>& random);
 
 // As self_attention for packed [T, 3 w]. Sequences of up to (5 + 2 random) blocks attend to everything, as in
-// the original.
+// the original. `layer`: whose random blocks are drawn (nn/random_blocks.h), which the original does in
+// training; absent: all of them are the first block, as in evaluation.
 Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& blocks,
-                              const AttentionCall& call);
+                              const AttentionCall& call, std::optional<std::int64_t> layer = {});
 
 }  // namespace attend

@@ -5,14 +5,18 @@
 namespace attend {
 namespace {
 
+constexpr const char* kFrequencies = "frequencies";
+
+Tensor usual_frequencies(std::int64_t width) {
+  return 1 / at::pow(10000.0, at::arange(0, width, 2, at::kFloat) / static_cast<double>(width));
+}
+
 // Row r: sines, then cosines, of the distance first - r. [count, width]
-Tensor sinusoids(const SinusoidalDistances& spec, std::int64_t first, std::int64_t count, std::int64_t width,
-                 const Tensor& like) {
+Tensor sinusoids(const SinusoidalDistances& spec, const Tensor& frequencies, std::int64_t first,
+                 std::int64_t count, const Tensor& like) {
   Tensor distance = first - at::arange(count, at::kFloat);
   if (spec.clamp > 0) distance = distance.clamp(-spec.clamp, spec.clamp);
-  const Tensor frequency =
-      1 / at::pow(10000.0, at::arange(0, width, 2, at::kFloat) / static_cast<double>(width));
-  const Tensor angles = distance.unsqueeze(1) * frequency;  // [count, width / 2]
+  const Tensor angles = distance.unsqueeze(1) * frequencies.to(at::kCPU, at::kFloat);  // [count, width / 2]
   return at::cat({at::sin(angles), at::cos(angles)}, 1).to(like.options());
 }
 
@@ -46,6 +50,9 @@ DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, std::
     : spec_(spec), width_(width), causal_(causal) {
   if (const auto* bias = std::get_if<BucketedBias>(&spec))
     table_ = register_parameter("table", at::empty({bias->buckets, heads}));
+  // What looks only back (Transformer-XL) stores them, as a buffer.
+  if (std::holds_alternative<SinusoidalDistances>(spec) && causal)
+    register_parameter(kFrequencies, usual_frequencies(width), /*requires_grad=*/false);
   if (const auto* learned = std::get_if<LearnedDistances>(&spec)) {
     table_ = register_parameter("table", at::empty({2 * learned->span, width}));
     if (learned->norm) norm_ = register_module("norm", LayerNorm(width, *learned->norm));
@@ -65,7 +72,10 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like) {
   }
   if (const auto* fixed = std::get_if<SinusoidalDistances>(&spec_)) {
     rows = key_minus_query + (longest - 1);  // from the farthest key behind to the farthest ahead
-    table.vectors = sinusoids(*fixed, longest - 1, longest + ahead, width_, like);
+    const auto own = named_parameters(/*recurse=*/false);
+    const Tensor* stored = own.find(kFrequencies);
+    table.vectors =
+        sinusoids(*fixed, stored ? *stored : usual_frequencies(width_), longest - 1, longest + ahead, like);
   }
   if (const auto* learned = std::get_if<LearnedDistances>(&spec_)) {
     // Only the rows that can occur, so that short texts are cheap.

@@ -56,6 +56,7 @@ void TransformerImpl::initialize(std::uint64_t seed) {
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
   for (auto& item : named_parameters()) {
     Tensor& p = item.value();
+    if (!p.requires_grad()) continue;  // a constant
     const bool norm = item.key().find("norm.") != std::string::npos;
     if (p.dim() == 1) {
       p.fill_(norm && item.key().ends_with("weight") ? 1 : 0);

@@ -39,8 +39,23 @@ std::function<void()> encode_work(const Model& model, const Sequences& sequences
       for (std::size_t i : batch) part.push_back(sequences[i]);
       Pass pass = Pass::inference();
       const TokenBatch tokens = TokenBatch::from(part);
-      network->encoder ? network->encode(tokens, pass) : network->decode(tokens, pass);
+      if (network->is_encoder_decoder()) {
+        const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+        network->decode(tokens, pass, &memory);
+      } else {
+        network->encoder ? network->encode(tokens, pass) : network->decode(tokens, pass);
+      }
     }
+  };
+}
+
+std::function<void()> image_work(const Model& model, std::int64_t count) {
+  const PatchSpec& patches = *model.network()->spec().encoder->patches;
+  const ImageBatch images{at::randn({count, patches.channels, patches.height, patches.width}), {}};
+  return [=] {
+    c10::InferenceMode inference;
+    Pass pass = Pass::inference();
+    model.network()->encode(images, pass);
   };
 }
 
@@ -89,13 +104,19 @@ BenchResult bench(const BenchOptions& options) {
   const Model model =
       Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
-  if (network->reads_images()) fail("{}: expected a model of text", options.model.string());
   const StackSpec& reader = network->encoder ? *network->spec().encoder : *network->spec().decoder;
-  const Sequences sequences = random_sequences(options, reader.embeddings.vocabulary);
+  const bool images = network->reads_images();
+  const Sequences sequences = images ? Sequences() : random_sequences(options, reader.embeddings.vocabulary);
 
   BenchResult result;
   std::function<void()> work;
-  if (options.work == "encode") {
+  if (images) {
+    if (options.work != "encode") fail("--work {}: a model of images only encodes", options.work);
+    result.items =
+        options.lengths.empty() ? options.batch : static_cast<std::int64_t>(options.lengths.size());
+    work = image_work(model, result.items);
+    result.unit = "images";
+  } else if (options.work == "encode") {
     work = encode_work(model, sequences);
     result.items = static_cast<std::int64_t>(sequences.size());
     result.unit = "sentences";

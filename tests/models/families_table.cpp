@@ -26,8 +26,9 @@ norms are those of a fresh model (`attend init`, of the first preset); a config.
 Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
 attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
 `check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
-is banded. `attend train` does not train XLNet and XLM, Transformer-XL without memories from one block to the next, and
-BigBird with the blocks of evaluation.
+is banded; BigBird's attention in training, for which the original draws other blocks, with its golden.
+`check_conversion.py` compares what `attend convert` writes. `attend train` does not train XLNet and XLM, and
+Transformer-XL without memories from one block to the next.
 
 )";
 

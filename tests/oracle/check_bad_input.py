@@ -2,6 +2,7 @@
 
     python check_bad_input.py --attend build/release/attend
     python check_bad_input.py --attend build/release/attend --only 'weights: offsets' --verbose
+    python check_bad_input.py --attend build/release/attend --kind family --seed 3
     python check_bad_input.py --self-test
 
 Of every case is asked: status 1 (2 where the call itself is wrong), one line on standard error that names the file
@@ -21,9 +22,10 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Iterator
+from typing import Callable, Iterator, Sequence
 
 from bad_cases import BadCase, Workshop, sound
+from bad_families import family_cases
 from bad_files import config_cases, tokenizer_cases, weight_cases
 from bad_values import call_cases, generation_cases, input_cases, text_cases, training_cases
 from common import Table
@@ -31,10 +33,11 @@ from common import Table
 SECONDS = 20
 ADDRESS_SPACE = 8 << 30  # bytes
 LONGEST_LINE = 600  # characters; more is not clear
-MAKERS = {
+MAKERS: dict[str, Callable[..., Iterator[BadCase]]] = {
     "sound": sound,
     "weights": weight_cases,
     "config": config_cases,
+    "family": family_cases,
     "tokenizer": tokenizer_cases,
     "inputs": input_cases,
     "generation": generation_cases,
@@ -44,9 +47,10 @@ MAKERS = {
 }
 
 
-def all_cases(workshop: Workshop) -> Iterator[BadCase]:
-    for kind, maker in MAKERS.items():
-        for case in maker(workshop):
+def all_cases(workshop: Workshop, kinds: Sequence[str] = tuple(MAKERS), seed: int = 0) -> Iterator[BadCase]:
+    for kind in kinds:
+        drawn = (seed,) if kind == "family" else ()
+        for case in MAKERS[kind](workshop, *drawn):
             yield replace(case, name=f"{kind}: {case.name}")
 
 
@@ -105,11 +109,11 @@ def complaints(case: BadCase, outcome: Outcome) -> list[str]:
     return found
 
 
-def check(program: Path, only: str, verbose: bool) -> Table:
+def check(program: Path, kinds: Sequence[str], seed: int, only: str, verbose: bool) -> Table:
     with TemporaryDirectory() as folder:
         workshop = Workshop(Path(folder))
         table = Table([("case", 64), ("status", 6), ("seconds", 7)])
-        for case in all_cases(workshop):
+        for case in all_cases(workshop, kinds, seed):
             if not re.search(only, case.name):
                 continue
             begin = time.monotonic()
@@ -179,6 +183,8 @@ def expected_to_pass(title: str, cases: list[BadCase]) -> list[BadCase]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attend", type=Path, help="the command to check")
+    parser.add_argument("--kind", choices=MAKERS, help="only these; without it all")
+    parser.add_argument("--seed", type=int, default=0, help="of what is wrong with each field of each family")
     parser.add_argument("--only", default="", metavar="PATTERN", help="cases whose name this regular expression finds")
     parser.add_argument("--verbose", action="store_true", help="also print what attend said where all is well")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
@@ -187,7 +193,8 @@ def main() -> int:
         return self_test()
     if options.attend is None:
         parser.error("--attend or --self-test is needed")
-    return check(options.attend.resolve(), options.only, options.verbose).status()
+    kinds = [options.kind] if options.kind else list(MAKERS)
+    return check(options.attend.resolve(), kinds, options.seed, options.only, options.verbose).status()
 
 
 if __name__ == "__main__":

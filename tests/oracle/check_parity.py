@@ -33,10 +33,10 @@ def worst(findings: list[Finding], gradients: bool) -> str:
     return f"{max(errors):.1e}" if errors else "-"
 
 
-def check_forward(attend: Runner, names: list[str], seeds: int) -> Table:
+def check_forward(attend: Runner, names: list[str], seeds: range) -> Table:
     table = Table(COLUMNS)
     for name in names:
-        for seed in range(seeds):
+        for seed in seeds:
             with TemporaryDirectory() as folder:
                 directory = Path(folder)
                 make_model(name, seed, directory)
@@ -109,10 +109,10 @@ def batch_output(head: str) -> str:
     return "last_hidden_state" if "For" not in head and "LMHead" not in head and "MT" not in head else "logits"
 
 
-def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, singles: int = 8) -> Table:
+def check_batch(attend: Runner, names: list[str], seeds: range, rows: int = 64, singles: int = 8) -> Table:
     table = Table(BATCH_COLUMNS)
     for name in names:
-        for seed in range(seeds):
+        for seed in seeds:
             with TemporaryDirectory() as folder:
                 directory = Path(folder)
                 make_model(name, seed, directory)
@@ -142,12 +142,12 @@ def check_batch(attend: Runner, names: list[str], seeds: int, rows: int = 64, si
 def self_test(names: list[str]) -> int:
     print("The original in attend's place: all must pass")
     passing = [
-        check_forward(StandIn(), names, 1),
-        check_forward(Exact(), names, 1),
-        check_batch(StandIn(), names[:1], 1, rows=8, singles=3),
+        check_forward(StandIn(), names, range(1)),
+        check_forward(Exact(), names, range(1)),
+        check_batch(StandIn(), names[:1], range(1), rows=8, singles=3),
     ]
     print("\nA spoiled original: all must fail")
-    failing = [check_forward(Spoiled(), names, 1)]
+    failing = [check_forward(Spoiled(), names, range(1))]
     good = all(t.rows and not t.failures for t in passing) and all(t.rows == t.failures for t in failing)
     print("self-test", "passed" if good else "FAILED")
     return 0 if good else 1
@@ -159,6 +159,7 @@ def main() -> int:
     parser.add_argument("--family", choices=sorted(LAYOUTS))
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
     names = [n for n, c in CASES.items() if options.family in (None, c.family) and options.case in (None, n)]
@@ -167,13 +168,14 @@ def main() -> int:
     if options.attend is None:
         parser.error("--attend or --self-test is needed")
     attend = Attend(options.attend.resolve())
-    forward = check_forward(attend, names, options.seeds)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    forward = check_forward(attend, names, seeds)
     print()
     # The first case of each head. Choices have no sentence of their own, and the originals' search for answers
     # goes over the padding too.
     without = ("MultipleChoice", "DoubleHeadsModel", "XLNetForQuestionAnswering", "XLMForQuestionAnswering")
     heads = {(CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(without)}
-    batch = check_batch(attend, sorted(heads.values()), options.seeds)
+    batch = check_batch(attend, sorted(heads.values()), seeds)
     print()
     return max(forward.status(), batch.status())
 

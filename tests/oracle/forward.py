@@ -54,10 +54,11 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     if head == "T5Model":
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
-    pooled = family in BERT_LIKE and not head.endswith(of_tokens)
+    pooled = family.startswith("deberta") and not head.endswith(of_tokens)
+    pooled |= family in BERT_LIKE and causal and not head.endswith(of_tokens)
     # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
     # something else; attend does as GPT-2 and GPT-Neo.
-    pooled |= family == "xlm" and (head.endswith(("Classification", "Choice")) or causal)
+    pooled |= family == "xlm" and causal
     pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering", "T5ForQuestionAnswering")
     return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 

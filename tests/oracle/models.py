@@ -210,7 +210,7 @@ CASES: dict[str, Case] = {
     ),
     "deberta-v2-absolute": Case(
         "deberta-v2", "DebertaV2Model",
-        {"relative_attention": False, "pos_att_type": [], "position_biased_input": True},
+        {"relative_attention": False, "pos_att_type": [], "position_biased_input": True, "norm_rel_ebd": "none"},
     ),
     **heads("deberta", "Deberta", "Model ForMaskedLM ForSequenceClassification ForTokenClassification "
             "ForQuestionAnswering"),
