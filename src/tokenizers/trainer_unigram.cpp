@@ -34,10 +34,12 @@ struct Model {
   double least_score = 0;
 
   explicit Model(std::vector<UnigramPiece> all) : pieces(std::move(all)) {
+    std::vector<Trie::Entry> texts;
     for (std::size_t i = unknown + 1; i < pieces.size(); ++i) {
-      trie.add(pieces[i].text, static_cast<TokenId>(i));
+      texts.push_back({pieces[i].text, static_cast<TokenId>(i)});
       least_score = std::min(least_score, pieces[i].score);
     }
+    trie = Trie(std::move(texts));
   }
 };
 
