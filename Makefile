@@ -4,6 +4,7 @@
 #   make test     builds all and runs every check; the last line says how many passed
 #   make          builds build/release/attend
 #   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
+#   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
 #   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
 
-.PHONY: build setup demo test asan tsan format lint install clean
+.PHONY: build setup demo test asan tsan fuzz format lint install clean
 build: setup
 	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
@@ -32,6 +33,10 @@ asan tsan:
 	cmake --preset $@
 	cmake --build --preset $@ --parallel $(JOBS)
 	ctest --test-dir build/$@ --output-on-failure
+
+fuzz:
+	scripts/setup
+	scripts/fuzz
 
 format:
 	scripts/format

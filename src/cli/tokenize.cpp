@@ -174,7 +174,8 @@ void print_tokens(const Options& options, Tokenizer& tokenizer) {
 
 void count_tokens(const Options& options, const Tokenizer& tokenizer) {
   if (options.texts.size() != 1) fail("--count needs one file, {} are given", options.texts.size());
-  const std::string text = read_file(options.texts[0]);
+  const MappedFile file(options.texts[0]);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   std::vector<std::string_view> lines;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

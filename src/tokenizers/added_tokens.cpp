@@ -45,10 +45,14 @@ std::string_view leading_language_code(std::string_view text) {
 
 }  // namespace
 
-void AddedTokens::Matcher::add(std::string_view text, TokenId id) {
-  if (text.empty()) return;  // normalized away: there is nothing to find
-  trie.add(text, id);
-  begins[static_cast<unsigned char>(text[0])] = true;
+AddedTokens::Matcher::Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens) {
+  std::vector<Trie::Entry> entries;
+  for (const auto& [text, id] : tokens) {
+    if (text.empty()) continue;  // normalized away: there is nothing to find
+    entries.push_back({text, id});
+    begins[static_cast<unsigned char>(text[0])] = true;
+  }
+  trie = Trie(std::move(entries));
 }
 
 void AddedTokens::read(const Json& list, const Model& model, const Normalizer* normalizer,
@@ -81,18 +85,21 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     tokens.emplace_back(std::move(token), id);
   }
   // Of two tokens with the same text the special one counts, then the earlier one.
+  std::vector<std::pair<std::string, TokenId>> raw, normalized;
   for (const bool special : {true, false}) {
     for (const auto& [token, id] : tokens) {
       if (is_special(token.content) != special) continue;
       if (!token.normalized) {
-        raw_.add(token.content, id);
+        raw.emplace_back(token.content, id);
         continue;
       }
       NormalizedText text(token.content, {}, false);
       if (normalizer != nullptr) normalizer->apply(text);
-      normalized_.add(text.text(), id);
+      normalized.emplace_back(text.text(), id);
     }
   }
+  raw_ = Matcher(raw);
+  normalized_ = Matcher(normalized);
 }
 
 void AddedTokens::take_language_codes(const Vocabulary& vocabulary, TokenId unknown) {

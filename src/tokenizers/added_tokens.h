@@ -50,10 +50,11 @@ class AddedTokens {
  private:
   // Finds the longest of several texts at the leftmost place.
   struct Matcher {
+    Matcher() = default;
+    explicit Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens);
+
     Trie trie;
     std::array<bool, 256> begins{};  // bytes that some text begins with
-
-    void add(std::string_view text, TokenId id);
   };
   struct Match {
     std::size_t begin, end;

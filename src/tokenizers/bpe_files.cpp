@@ -127,7 +127,9 @@ void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const 
 }
 
 void set_merges(ModelTables& tables, const Files& files) {
-  for (const auto& [left, right] : files.merges) tables.add_merge(left, right, files.merges_source);
+  std::vector<std::string_view> tokens;
+  for (const auto& [left, right] : files.merges) tokens.insert(tokens.end(), {left, right});
+  tables.add_merges(tokens, files.merges_source);
   tables.has_merges = true;
 }
 

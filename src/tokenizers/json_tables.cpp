@@ -157,44 +157,99 @@ class Scanner {
   std::string buffer_;
 };
 
+// Texts that are looked up together (Vocabulary::find).
+class Batch {
+ public:
+  bool is_full() const { return ends_.size() >= 256; }
+  void add(std::string_view text) {
+    texts_ += text;
+    ends_.push_back(texts_.size());
+  }
+  // Valid until something is added.
+  const std::vector<std::string_view>& views() {
+    views_.clear();
+    for (std::size_t begin = 0; const std::size_t end : ends_) {
+      views_.push_back(std::string_view(texts_).substr(begin, end - begin));
+      begin = end;
+    }
+    return views_;
+  }
+  void clear() {
+    texts_.clear();
+    ends_.clear();
+  }
+
+ private:
+  std::string texts_;
+  std::vector<std::size_t> ends_;
+  std::vector<std::string_view> views_;
+};
+
 void read_vocabulary(Scanner& scanner, ModelTables& tables, const std::string& source) {
   tables.has_vocabulary = true;
-  tables.vocabulary.reserve(scanner.rest() / 24);  // a token with its id and a merge take more
-  if (scanner.peek() == '{') {
-    std::string token;
-    scanner.items('{', '}', [&] {
-      token = scanner.string();
-      scanner.expect(':');
-      tables.vocabulary.add(token, scanner.number<std::int64_t>("an id"), source);
+  const bool has_scores = scanner.peek() == '[';
+  tables.vocabulary.reserve(scanner.rest() / 64);  // a token with its id, and most often a merge
+  Batch batch;
+  std::vector<std::int64_t> ids;
+  const auto flush = [&] {
+    const std::vector<std::string_view>& views = batch.views();
+    for (const std::string_view token : views) tables.vocabulary.prefetch(token);
+    for (std::size_t i = 0; const std::string_view token : views)
+      tables.vocabulary.add(token, ids[i++], source, has_scores);
+    batch.clear();
+    ids.clear();
+  };
+  const auto read_token = [&] {
+    if (batch.is_full()) flush();
+    batch.add(scanner.string());
+  };
+  if (has_scores)
+    scanner.items('[', ']', [&] {
+      scanner.expect('[');
+      read_token();
+      scanner.expect(',');
+      ids.push_back(static_cast<std::int64_t>(tables.scores.size()));
+      tables.scores.push_back(scanner.number<double>("a score"));
+      scanner.expect(']');
     });
-    return;
-  }
-  std::string token;
-  scanner.items('[', ']', [&] {
-    scanner.expect('[');
-    token = scanner.string();
-    scanner.expect(',');
-    tables.scores.push_back(scanner.number<double>("a score"));
-    scanner.expect(']');
-    tables.vocabulary.add(token, static_cast<std::int64_t>(tables.scores.size()) - 1, source, true);
-  });
+  else
+    scanner.items('{', '}', [&] {
+      read_token();
+      scanner.expect(':');
+      ids.push_back(scanner.number<std::int64_t>("an id"));
+    });
+  flush();
 }
 
+// Each is ["left", "right"] or, in older files, "left right".
 void read_merges(Scanner& scanner, ModelTables& tables, const std::string& source) {
   tables.has_merges = true;
-  std::string left;
+  Batch batch;
+  std::size_t count = 0;
+  const auto flush = [&] {
+    tables.add_merges(batch.views(), source);
+    batch.clear();
+  };
   scanner.items('[', ']', [&] {
+    if (batch.is_full()) flush();
     if (scanner.peek() == '[') {
       scanner.expect('[');
-      left = scanner.string();
+      batch.add(scanner.string());
       scanner.expect(',');
-      tables.add_merge(left, scanner.string(), source);
+      batch.add(scanner.string());
       scanner.expect(']');
-      return;
+    } else {
+      const std::string_view line = scanner.string();
+      if (line.starts_with("#version")) return;
+      const std::size_t space = line.find(' ');
+      if (space == line.npos || line.find(' ', space + 1) != line.npos)
+        fail("{}: merges[{}] is '{}', expected two tokens and a space between them", source, count, line);
+      batch.add(line.substr(0, space));
+      batch.add(line.substr(space + 1));
     }
-    const std::string_view line = scanner.string();
-    if (!line.starts_with("#version")) tables.add_merge_line(line, source);
+    ++count;
   });
+  flush();
 }
 
 void check_utf8(std::string_view text, const std::string& source) {

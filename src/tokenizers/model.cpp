@@ -2,10 +2,23 @@
 
 #include "base/error.h"
 
+#include <array>
+
 namespace attend::tokenizers {
 
 void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const {
-  for (std::uint32_t index = 0; index < pieces.pieces.size(); ++index) {
+  // Keys of the words ahead, for the cache to bring their entries near.
+  constexpr std::size_t ahead = 8;
+  std::array<WordCache::Key, ahead> keys;
+  const auto look_ahead = [&](std::size_t index) {
+    if (index >= pieces.pieces.size()) return;
+    const std::string_view word = pieces.view(pieces.pieces[index]);
+    if (!WordCache::is_short(word)) return;
+    keys[index % ahead] = WordCache::key(word);
+    scratch.cache.prefetch(keys[index % ahead]);
+  };
+  for (std::size_t index = 0; index < ahead; ++index) look_ahead(index);
+  for (std::uint32_t index = 0; index < pieces.pieces.size(); look_ahead(index++ + ahead)) {
     const Piece& piece = pieces.pieces[index];
     const std::string_view word = pieces.view(piece);
     if (piece.token >= 0) {
@@ -29,7 +42,7 @@ void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens
       tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
       add_parts(scratch.parts);
     } else if (WordCache::is_short(word)) {
-      const WordCache::Key key = WordCache::key(word);
+      const WordCache::Key& key = keys[index % ahead];
       if (const WordCache::Entry* entry = scratch.cache.find(key)) {
         if (entry->count == 1)
           tokens.ids.push_back(entry->ids[0]);
@@ -68,23 +81,16 @@ std::string Model::tables() const {
   return text + '}';
 }
 
-void ModelTables::add_merge(std::string_view left, std::string_view right, const std::string& source) {
-  const auto id = [&](std::string_view token) {
-    const TokenId found = vocabulary.find(token);
-    if (found < 0)
+void ModelTables::add_merges(std::span<const std::string_view> tokens, const std::string& source) {
+  std::vector<TokenId> ids(tokens.size());
+  vocabulary.find(tokens, ids);
+  for (std::size_t i = 0; i < tokens.size(); i += 2) {
+    const std::size_t unknown = ids[i] < 0 ? i : i + 1;
+    if (ids[unknown] < 0)
       fail("{}: merges[{}] joins '{}' and '{}', but '{}' is not in the vocabulary", source, merges.size(),
-           left, right, token);
-    return found;
-  };
-  const TokenId left_id = id(left);
-  merges.emplace_back(left_id, id(right));
-}
-
-void ModelTables::add_merge_line(std::string_view line, const std::string& source) {
-  const std::size_t space = line.find(' ');
-  if (space == line.npos || line.find(' ', space + 1) != line.npos)
-    fail("{}: merges[{}] is '{}', expected two tokens and a space between them", source, merges.size(), line);
-  add_merge(line.substr(0, space), line.substr(space + 1), source);
+           tokens[i], tokens[i + 1], tokens[unknown]);
+    merges.emplace_back(ids[i], ids[i + 1]);
+  }
 }
 
 std::unique_ptr<Model> make_model(const Json& fields, ModelTables tables, const std::string& source) {

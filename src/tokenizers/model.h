@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,9 +80,9 @@ struct ModelTables {
   std::vector<std::pair<TokenId, TokenId>> merges;  // BPE, by rank
   bool has_vocabulary = false, has_merges = false;
 
-  // Error if one of the two is not in the vocabulary, which has to be there already.
-  void add_merge(std::string_view left, std::string_view right, const std::string& source);
-  void add_merge_line(std::string_view line, const std::string& source);  // "left right"
+  // Of left and right tokens, one behind the other. Error if one is not in the vocabulary, which has to be
+  // there already.
+  void add_merges(std::span<const std::string_view> tokens, const std::string& source);
 };
 
 // `source` names the file and the field in errors.

@@ -35,12 +35,14 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       byte_fallback_(file.byte_fallback) {
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
+  std::vector<Trie::Entry> cut_out;
   for (std::size_t i = 0; i < file.pieces.size(); ++i) {
     const SentencePieceFile::Piece& piece = file.pieces[i];
     texts_.add(piece.text, static_cast<std::int64_t>(i), source);  // refuses what is there twice
     info_.push_back({piece.score, piece.type});
-    if (may_be_cut_out(piece.type)) trie_.add(piece.text, static_cast<TokenId>(i));
+    if (may_be_cut_out(piece.type)) cut_out.push_back({piece.text, static_cast<TokenId>(i)});
   }
+  trie_ = Trie(std::move(cut_out));
   for (std::size_t byte = 0; byte < bytes_.size(); ++byte) {
     char name[8];
     std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));
@@ -87,29 +89,44 @@ void SentencePieceBase::tokenize_word(std::string_view text, bool, ModelScratch&
 // False if that might not be exact.
 bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cache,
                                           std::vector<TokenPart>& parts) const {
-  std::size_t scores = 0;  // at most that many were added up so far
-  for (std::size_t at = 0, end; at < text.size(); at = end) {
-    end = end_of_word(text, at);
-    const std::string_view word = text.substr(at, end - at);
-    const std::size_t first = parts.size();
-    // One of the space's three bytes tells words with it from those without.
-    const std::string_view rest = word.substr(word.starts_with(space) ? space.size() - 1 : 0);
-    const bool is_short = WordCache::is_short(rest);
-    const WordCache::Key key = is_short ? WordCache::key(rest) : WordCache::Key{};
-    if (const WordCache::Entry* entry = is_short ? cache.find(key) : nullptr) {
-      for (std::size_t i = 0; i < entry->count; ++i) parts.push_back(entry->part(i));
-    } else if (const auto* known = is_short ? nullptr : cache.find_long(word)) {
-      parts.insert(parts.end(), known->begin(), known->end());
-    } else {
-      if (!tokenize_whole(word, parts)) return false;
-      const std::span<const TokenPart> found = std::span(parts).subspan(first);
-      if (is_short)
-        cache.insert(key, found);
-      else
-        cache.insert_long(word, found);
+  struct Word {
+    std::string_view text;
+    bool is_short;
+    WordCache::Key key;
+  };
+  std::array<Word, 16> words;  // some at a time, for the cache to bring their entries near
+  std::size_t scores = 0;      // at most that many were added up so far
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t count = 0;
+    for (; count < words.size() && at < text.size(); ++count) {
+      Word& word = words[count];
+      const std::size_t end = end_of_word(text, at);
+      word.text = text.substr(at, end - at);
+      at = end;
+      // One of the space's three bytes tells words with it from those without.
+      const std::string_view rest = word.text.substr(word.text.starts_with(space) ? space.size() - 1 : 0);
+      word.is_short = WordCache::is_short(rest);
+      if (!word.is_short) continue;
+      word.key = WordCache::key(rest);
+      cache.prefetch(word.key);
     }
-    for (std::size_t i = first; i < parts.size(); ++i)
-      scores += parts[i].id == unknown_ ? parts[i].length : 1;
+    for (const Word& word : std::span(words).first(count)) {
+      const std::size_t first = parts.size();
+      if (const WordCache::Entry* entry = word.is_short ? cache.find(word.key) : nullptr) {
+        for (std::size_t i = 0; i < entry->count; ++i) parts.push_back(entry->part(i));
+      } else if (const auto* known = word.is_short ? nullptr : cache.find_long(word.text)) {
+        parts.insert(parts.end(), known->begin(), known->end());
+      } else {
+        if (!tokenize_whole(word.text, parts)) return false;
+        const std::span<const TokenPart> found = std::span(parts).subspan(first);
+        if (word.is_short)
+          cache.insert(word.key, found);
+        else
+          cache.insert_long(word.text, found);
+      }
+      for (std::size_t i = first; i < parts.size(); ++i)
+        scores += parts[i].id == unknown_ ? parts[i].length : 1;
+    }
     if (scores > most_sure_scores()) return false;
   }
   return true;
@@ -117,7 +134,8 @@ bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
 
 // What segment() says.
 bool SentencePieceBase::tokenize_whole(std::string_view word, std::vector<TokenPart>& parts) const {
-  std::vector<Part> cut;
+  Workspace workspace;
+  Parts cut(&workspace);
   const bool sure = segment(word, cut);
   for (Part& part : cut)
     if (part.piece == no_piece) part.piece = find_piece(word.substr(part.begin, part.end - part.begin));
@@ -156,7 +174,8 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   std::string rest(space);
   rest += text.substr(begins ? space.size() : 0);
   rest.pop_back();
-  std::vector<Part> cut;
+  Workspace workspace;
+  Parts cut(&workspace);
   segment(rest, cut);
   for (const Part& part : cut) {
     std::string_view piece = std::string_view(rest).substr(part.begin, part.end - part.begin);

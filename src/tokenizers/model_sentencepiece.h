@@ -6,6 +6,7 @@
 #include "tokenizers/trie.h"
 
 #include <array>
+#include <memory_resource>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +31,8 @@ class SentencePieceBase : public Model {
     std::uint32_t begin, end;
     TokenId piece;  // no_piece: it is not known to be one
   };
-  virtual bool segment(std::string_view text, std::vector<Part>& parts) const = 0;
+  using Parts = std::pmr::vector<Part>;
+  virtual bool segment(std::string_view text, Parts& parts) const = 0;
   // What segment() says about a word holds in texts whose score is the sum of at most that many.
   virtual std::size_t most_sure_scores() const = 0;
 
@@ -38,6 +40,15 @@ class SentencePieceBase : public Model {
   const Trie& trie() const { return trie_; }
   TokenId find_piece(std::string_view text) const;  // no_piece: there is none
   const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
+
+  // For what one word needs for a moment: on the stack, unless the word is long.
+  class Workspace : public std::pmr::monotonic_buffer_resource {
+   public:
+    Workspace() : monotonic_buffer_resource(memory_.data(), memory_.size()) {}
+
+   private:
+    std::array<std::byte, 2048> memory_;
+  };
 
  private:
   // Of the parts of a text, which is not as likely to come back as one of its words: those are remembered

@@ -29,19 +29,29 @@ class SentencePieceUnigram : public SentencePieceBase {
     for (const SentencePieceFile::Piece& piece : file.pieces)
       if (piece.type == Type::user_defined)
         most = std::max(most, static_cast<float>(piece.text.size()) * std::abs(greatest_) + 1);
+    for (const SentencePieceFile::Piece& piece : file.pieces) scores_.push_back(score_of(piece));
     const float count = 16384 / most;
     most_sure_scores_ =
         count < 1e6F ? static_cast<std::size_t>(count) : 0;  // not a number: a file that is bad
   }
 
  private:
+  static constexpr float infinity = std::numeric_limits<float>::infinity();
   struct Node {
-    float score = 0;
+    float score = -infinity;  // of the best way to get here; at first, there is none
+    float margin = infinity;  // to the next best
     std::uint32_t begin = 0;
     TokenId piece = no_piece;  // that ends here; no_piece: an unknown character
-    bool reached = false;
-    float margin = std::numeric_limits<float>::infinity();  // to the next best way to get here
   };
+
+  // What a piece adds to a sum; never: it is in no cut.
+  static constexpr float never = -infinity;
+  float score_of(const SentencePieceFile::Piece& piece) const {
+    if (piece.type == Type::unused) return never;
+    if (piece.type != Type::user_defined) return piece.score;
+    // Such a symbol always wins: it is as good as one best piece per byte.
+    return static_cast<float>(static_cast<float>(piece.text.size()) * greatest_ - 0.1);
+  }
 
   // Behind other words a word's sums begin with theirs, and are rounded otherwise: by half of 2^-10 each
   // below 2^14. Two ways to cut n characters are at most 2 n sums, so a margin of 0.001 n decides all the
@@ -49,8 +59,10 @@ class SentencePieceUnigram : public SentencePieceBase {
   static constexpr float margin_per_byte = 0.001F;
   std::size_t most_sure_scores() const override { return most_sure_scores_; }
 
-  bool segment(std::string_view text, std::vector<Part>& parts) const override {
-    std::vector<Node> best(text.size() + 1);  // best[i]: how best to reach byte i
+  bool segment(std::string_view text, Parts& parts) const override {
+    Workspace workspace;
+    std::pmr::vector<Node> best(text.size() + 1, &workspace);  // best[i]: how best to reach byte i
+    best[0].score = 0;
     for (std::size_t at = 0; at < text.size();) {
       const unsigned size = unicode::decode(text.data() + at).size;
       const float here = best[at].score;
@@ -58,20 +70,14 @@ class SentencePieceUnigram : public SentencePieceBase {
       const auto reach = [&](std::size_t length, TokenId piece, float score) {
         Node& node = best[at + length];
         const float ahead = score - node.score;
-        if (node.reached && !(score > node.score)) {
+        if (score > node.score)
+          node = {score, ahead, static_cast<std::uint32_t>(at), piece};
+        else
           node.margin = std::min(node.margin, -ahead);
-          return;
-        }
-        const float margin = node.reached ? ahead : std::numeric_limits<float>::infinity();
-        node = {score, static_cast<std::uint32_t>(at), piece, true, margin};
       };
       trie().find_prefixes(text.substr(at), [&](std::size_t length, TokenId piece) {
-        const PieceInfo& found = info(piece);
-        if (found.type == Type::unused) return;
-        // A user-defined symbol always wins: it is as good as one best piece per byte.
-        const float score = found.type == Type::user_defined
-                                ? static_cast<float>(static_cast<float>(length) * greatest_ - 0.1)
-                                : found.score;
+        const float score = scores_[static_cast<std::size_t>(piece)];
+        if (score == never) return;
         reach(length, piece, score + here);
         single = single || length == size;
       });
@@ -88,6 +94,7 @@ class SentencePieceUnigram : public SentencePieceBase {
     return sure;
   }
 
+  std::vector<float> scores_;  // by piece, see score_of
   float unknown_score_, greatest_;
   std::size_t most_sure_scores_;
 };

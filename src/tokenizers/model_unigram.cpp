@@ -22,10 +22,12 @@ class Unigram : public Model {
       unknown_id_ = static_cast<TokenId>(*id);
     }
     double least = std::numeric_limits<double>::infinity();
+    std::vector<Trie::Entry> tokens;
     for (TokenId id = 0; id < vocabulary().end_id(); ++id) {
-      trie_.add(vocabulary().token(id), vocabulary().find(vocabulary().token(id)));
+      tokens.push_back({vocabulary().token(id), vocabulary().find(vocabulary().token(id))});
       least = std::min(least, scores_[static_cast<std::size_t>(id)]);
     }
+    trie_ = Trie(std::move(tokens));
     unknown_score_ = least - 10;  // SentencePiece's penalty
     for (int byte = 0; byte < 256; ++byte) {
       char name[8];

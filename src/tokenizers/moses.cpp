@@ -2,12 +2,12 @@
 
 #include "base/error.h"
 #include "base/python_text.h"
-#include "base/utf8.h"
+#include "tokenizers/letter_rules.h"
 #include "tokenizers/moses_characters.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,13 +15,6 @@
 
 namespace attend::tokenizers {
 namespace {
-
-// A character and the bytes of the given text that it stands for.
-struct Letter {
-  char32_t value;
-  TextSpan source;
-};
-using Letters = std::vector<Letter>;
 
 bool is_in(std::span<const moses::LetterRange> ranges, char32_t c) {
   const auto behind = std::upper_bound(ranges.begin(), ranges.end(), c,
@@ -61,97 +54,6 @@ bool closing(char32_t c) {
 }
 bool symbol(char32_t c) {  // stands for itself wherever it is
   return !word(c) && !is_space(c) && std::u32string_view(U".'`,-").find(c) == std::u32string_view::npos;
-}
-
-// One character of a pattern: this one, or any of a class.
-struct Atom {
-  Atom(char32_t value) : literal(value) {}
-  Atom(bool (*of_class)(char32_t)) : matches(of_class) {}
-  bool operator()(char32_t c) const { return matches != nullptr ? matches(c) : c == literal; }
-
-  char32_t literal = 0;
-  bool (*matches)(char32_t) = nullptr;
-};
-
-struct Rule {
-  std::vector<Atom> pattern;
-  const char* result;     // a digit stands for the character that the atom of this number has found
-  std::size_t ahead = 0;  // so many atoms at the end only have to be there: they are no part of the match
-};
-
-bool matches(const Rule& rule, const Letters& text, std::size_t at) {
-  if (text.size() - at < rule.pattern.size()) return false;
-  for (std::size_t i = 0; i < rule.pattern.size(); ++i)
-    if (!rule.pattern[i](text[at + i].value)) return false;
-  return true;
-}
-
-// Replaces every match from left to right, none overlapping.
-void rewrite(const Rule& rule, Letters& text) {
-  const std::size_t size = rule.pattern.size() - rule.ahead;
-  Letters result;
-  std::size_t done = 0;  // of `text`; nothing is copied before the first match
-  for (std::size_t at = 0; at < text.size();) {
-    if (!matches(rule, text, at)) {
-      ++at;
-      continue;
-    }
-    result.insert(result.end(), text.begin() + static_cast<std::ptrdiff_t>(done),
-                  text.begin() + static_cast<std::ptrdiff_t>(at));
-    TextSpan source = text[at].source;
-    for (const char* c = rule.result; *c != '\0'; ++c) {
-      if (*c >= '0' && *c <= '9') {
-        result.push_back(text[at + static_cast<std::size_t>(*c - '0')]);
-        source = result.back().source;
-      } else {
-        result.push_back({static_cast<char32_t>(*c), source});
-      }
-    }
-    at += size;
-    done = at;
-  }
-  if (done == 0) return;
-  result.insert(result.end(), text.begin() + static_cast<std::ptrdiff_t>(done), text.end());
-  text.swap(result);
-}
-
-void rewrite(std::span<const Rule> rules, Letters& text) {
-  for (const Rule& rule : rules) rewrite(rule, text);
-}
-
-// Of a run of characters of a class one space stays.
-template <class Class>
-void join(Class is_one, Letters& text) {
-  Letters result;
-  for (const Letter& item : text) {
-    if (!is_one(item.value))
-      result.push_back(item);
-    else if (result.empty() || result.back().value != U' ')
-      result.push_back({U' ', item.source});
-  }
-  text.swap(result);
-}
-
-void join_spaces(Letters& text) {
-  join([](char32_t c) { return c == U' '; }, text);
-}
-
-void strip(Letters& text) {
-  const auto is_text = [](const Letter& item) { return !is_space(item.value); };
-  text.erase(std::find_if(text.rbegin(), text.rend(), is_text).base(), text.end());
-  text.erase(text.begin(), std::find_if(text.begin(), text.end(), is_text));
-}
-
-// Replaces single characters, each by a text of ASCII.
-struct Replacement {
-  char32_t value;
-  const char* text;
-};
-void replace(std::span<const Replacement> table, Letters& text) {
-  for (const Replacement& item : table) {
-    const Rule rule{{item.value}, item.text};
-    rewrite(rule, text);
-  }
 }
 
 // The full stops take the white space behind them along.
@@ -310,27 +212,6 @@ void tokenize(bool split_hyphens, Letters& text) {
   }
   join(is_space, text);
   strip(text);
-}
-
-Letters letters_of(const NormalizedText& text) {
-  Letters letters;
-  letters.reserve(text.text().size());
-  for (std::size_t at = 0; at < text.text().size();) {
-    const auto [c, size] = unicode::decode(text.text().data() + at);
-    letters.push_back({c, text.aligned() ? text.alignment()[at] : TextSpan{}});
-    at += size;
-  }
-  return letters;
-}
-
-NormalizedText text_of(const Letters& letters, TextSpan source, bool aligned) {
-  std::string text;
-  std::vector<TextSpan> alignment;
-  for (const Letter& item : letters) {
-    append_utf8(text, item.value);
-    if (aligned) alignment.resize(text.size(), item.source);
-  }
-  return {std::move(text), std::move(alignment), source, aligned};
 }
 
 class Moses : public Normalizer {

@@ -23,13 +23,15 @@ class SentencePiece : public Normalizer {
     if (!file.charsmap.empty())
       rules_ = Charsmap(file.charsmap, source + ": normalizer_spec.precompiled_charsmap");
     for (unsigned byte = 1; byte < plain_.size(); ++byte)
-      plain_[byte] = byte != ' ' && rules_.leaves_ascii(static_cast<char>(byte));
+      plain_[byte] = rules_.leaves_ascii(static_cast<char>(byte));
+    std::vector<Trie::Entry> kept;
     for (const SentencePieceFile::Piece& piece : file.pieces) {
       if (piece.type != SentencePieceFile::Type::user_defined || piece.text.empty()) continue;
-      kept_.add(piece.text, 0);
+      kept.push_back({piece.text, 0});
       if (const auto first = static_cast<unsigned char>(piece.text[0]); first < plain_.size())
         plain_[first] = false;
     }
+    kept_ = Trie(std::move(kept));
   }
 
   void apply(NormalizedText& text) const override {
@@ -102,12 +104,17 @@ class SentencePiece : public Normalizer {
   std::size_t plain_run(std::string_view text, std::size_t at) const {
     const auto is_plain = [this](char c) {
       const auto byte = static_cast<unsigned char>(c);
-      return byte < plain_.size() && plain_[byte];
+      return byte < plain_.size() && plain_[byte] && c != ' ';
     };
     std::size_t end = at;
     while (end < text.size() && is_plain(text[end])) ++end;
     if (end > at && end < text.size() && static_cast<unsigned char>(text[end]) >= plain_.size()) --end;
     return end - at;
+  }
+
+  bool is_plain_space(std::string_view text, std::size_t at) const {
+    return text[at] == ' ' && plain_[' '] &&
+           (at + 1 == text.size() || static_cast<unsigned char>(text[at + 1]) < plain_.size());
   }
 
   void rewrite(std::string_view old, std::size_t at, Output& output) const {
@@ -117,6 +124,12 @@ class SentencePiece : public Normalizer {
         output.copy(old, at, run);
         after_space = false;
         at += run;
+        continue;
+      }
+      if (is_plain_space(old, at)) {
+        if (!after_space) output.add(space_, at, 1);
+        after_space = remove_spaces_;
+        ++at;
         continue;
       }
       const Step step = next(old, at);

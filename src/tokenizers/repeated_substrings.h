@@ -1,4 +1,5 @@
-// The substrings that a text holds more than once, from its suffix array.
+// The substrings that a text holds more than once: the inner nodes of its suffix tree, found in its suffix
+// array (Abouelhoda, Kurtz and Ohlebusch 2004, "Replacing suffix trees with enhanced suffix arrays").
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ struct Substring {
 
 // Of all substrings that stand at the same places, only the longest: no substring here is followed by the
 // same character everywhere. Substrings with a zero byte, the mark between words, are left out. `text` is
-// valid UTF-8. O(n log n) for a text of n bytes, in 4 n bytes beside it.
+// valid UTF-8. O(n log n + n longest) for a text of n bytes, in 4 n bytes beside it.
 std::vector<Substring> repeated_substrings(std::string_view text, std::uint32_t longest);
 
 }  // namespace attend::tokenizers

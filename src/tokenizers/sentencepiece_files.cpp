@@ -119,7 +119,10 @@ Json clean_up(const Family& family, const Fields& config) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
   };
+  const bool lower = config.flag({"do_lower_case"}, family.lowercases);
   Json steps = Json::array();
+  // Before NFKD, which makes a capital sigma of U+03F9 and a final one of its small letter, and behind it.
+  if (lower) steps.push_back({{"type", "Lowercase"}});
   if (family.cleans) {
     if (config.flag({"remove_space"}, true)) {
       steps.push_back(replace("Regex", R"([\s\x1C-\x1F]+)", " "));
@@ -131,8 +134,8 @@ Json clean_up(const Family& family, const Fields& config) {
       steps.push_back({{"type", "NFKD"}});
       steps.push_back({{"type", "StripAccents"}});
     }
+    if (lower) steps.push_back({{"type", "Lowercase"}});
   }
-  if (config.flag({"do_lower_case"}, family.lowercases)) steps.push_back({{"type", "Lowercase"}});
   return steps;
 }
 

@@ -6,14 +6,12 @@
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "tokenizers/repeated_substrings.h"
-#include "tokenizers/trie.h"
 #include "tokenizers/unicode.h"
+#include "tokenizers/unigram_lattice.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <span>
 #include <unordered_set>
 
 namespace attend::tokenizers {
@@ -25,129 +23,6 @@ constexpr std::uint32_t longest_piece = 16;  // in characters
 constexpr int steps_per_round = 2;           // of expectation maximization between two prunings
 constexpr double kept_per_round = 0.75;
 constexpr double least_expected = 0.5;  // a piece that is expected less often is dropped
-constexpr double unknown_penalty = 10;
-constexpr std::uint32_t unknown = 0;  // the index of the piece for characters that no piece has
-
-struct Model {
-  std::vector<UnigramPiece> pieces;
-  Trie trie;
-  double least_score = 0;
-
-  explicit Model(std::vector<UnigramPiece> all) : pieces(std::move(all)) {
-    for (std::size_t i = unknown + 1; i < pieces.size(); ++i) {
-      trie.add(pieces[i].text, static_cast<TokenId>(i));
-      least_score = std::min(least_score, pieces[i].score);
-    }
-  }
-};
-
-// The logarithm of a sum of exponentials, one term at a time.
-class LogSum {
- public:
-  void add(double term) {
-    if (term <= most_) {
-      sum_ += std::exp(term - most_);
-    } else {
-      sum_ = sum_ * std::exp(most_ - term) + 1;
-      most_ = term;
-    }
-  }
-  double value() const { return most_ + std::log(sum_); }
-
- private:
-  double most_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
-};
-
-// All ways to cut one word into pieces: for a word of n bytes and pieces of at most m bytes everything here
-// takes O(n m).
-class Lattice {
- public:
-  explicit Lattice(const Model& model) : model_(model) {}
-
-  void set(std::string_view word) {
-    nodes_.clear();
-    groups_.clear();
-    size_ = word.size();
-    for (std::uint32_t at = 0; at < word.size();) {
-      groups_.push_back(nodes_.size());
-      const unsigned first = unicode::decode(word.data() + at).size;
-      bool single = false;  // a piece for this one character
-      model_.trie.find_prefixes(word.substr(at), [&](std::size_t length, TokenId id) {
-        const auto piece = static_cast<std::uint32_t>(id);
-        nodes_.push_back({at, at + static_cast<std::uint32_t>(length), piece, model_.pieces[piece].score});
-        single = single || length == first;
-      });
-      if (!single) nodes_.push_back({at, at + first, unknown, model_.least_score - unknown_penalty});
-      at += first;
-    }
-    groups_.push_back(nodes_.size());
-  }
-
-  // Adds to `expected`, by piece, how often it is in the word: over all cuts, weighted by their probabilities
-  // (the forward-backward algorithm).
-  void add_expected(double count, std::vector<double>& expected) {
-    sums_.assign(size_ + 1, {});
-    before_.resize(size_ + 1);
-    behind_.assign(size_ + 1, 0);
-    sums_[0].add(0);
-    for (std::size_t group = 0; group + 1 < groups_.size(); ++group) {
-      const std::uint32_t begin = nodes_[groups_[group]].begin;
-      before_[begin] = sums_[begin].value();
-      for (std::size_t i = groups_[group]; i < groups_[group + 1]; ++i)
-        sums_[nodes_[i].end].add(before_[begin] + nodes_[i].score);
-    }
-    for (std::size_t group = groups_.size() - 1; group-- > 0;) {
-      LogSum sum;
-      for (std::size_t i = groups_[group]; i < groups_[group + 1]; ++i)
-        sum.add(nodes_[i].score + behind_[nodes_[i].end]);
-      behind_[nodes_[groups_[group]].begin] = sum.value();
-    }
-    for (const Node& node : nodes_)
-      expected[node.piece] +=
-          count * std::exp(before_[node.begin] + node.score + behind_[node.end] - behind_[0]);
-  }
-
-  // The score and, from the last to the first, the pieces of the most probable cut; `parts`: of those into
-  // two pieces or more, of which there may be none. Valid until the next call.
-  struct Cut {
-    double score;
-    std::span<const std::uint32_t> pieces;
-  };
-  Cut best(bool parts = false) {
-    best_.assign(size_ + 1, {-std::numeric_limits<double>::infinity(), 0});
-    best_[0].score = 0;
-    path_.clear();
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      const Node& node = nodes_[i];
-      const double score = best_[node.begin].score + node.score;
-      if (score > best_[node.end].score && !(parts && node.end - node.begin == size_))
-        best_[node.end] = {score, i};
-    }
-    if (!std::isinf(best_[size_].score))
-      for (std::size_t end = size_; end > 0; end = nodes_[best_[end].node].begin)
-        path_.push_back(nodes_[best_[end].node].piece);
-    return {best_[size_].score, path_};
-  }
-
- private:
-  struct Node {
-    std::uint32_t begin, end, piece;
-    double score;
-  };
-  struct Best {
-    double score;
-    std::uint32_t node;
-  };
-
-  const Model& model_;
-  std::size_t size_ = 0;
-  std::vector<Node> nodes_;              // by begin
-  std::vector<std::size_t> groups_;      // where the nodes of each begin stand in nodes_, and behind the last
-  std::vector<LogSum> sums_;             // by byte of the word
-  std::vector<double> before_, behind_;  // logarithms: of all ways to reach a byte, and from there the end
-  std::vector<Best> best_;
-  std::vector<std::uint32_t> path_;
-};
 
 // The derivative of the logarithm of the gamma function, for x > 0: its asymptotic series about x - 1/2.
 double digamma(double x) {
@@ -180,9 +55,9 @@ class UnigramTrainer {
                       "passes");
     for (std::uint64_t passes = 0;; progress.update(++passes)) {
       for (int step = 0; step < steps_per_round; ++step, progress.update(++passes))
-        pieces = maximize(Model(std::move(pieces)));
+        pieces = maximize(UnigramModel(std::move(pieces)));
       if (pieces.size() <= target_) break;
-      pieces = prune(Model(std::move(pieces)));
+      pieces = prune(UnigramModel(std::move(pieces)));
     }
     return finish(pieces);
   }
@@ -244,20 +119,20 @@ class UnigramTrainer {
     };
     for (const auto& [count, c] : by_count_) add(text_of(c), count);
     for (const Substring& item : found) add(std::string(view(item)), weight(item));
-    for (std::size_t i = unknown + 1; i < pieces.size(); ++i)
+    for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i)
       pieces[i].score = std::log(pieces[i].score) - std::log(sum);
     return pieces;
   }
 
   // The sum over all words, on all cores, of what add(lattice, word, totals) adds to `totals`, one per piece.
   template <class Add>
-  std::vector<double> sum_over_words(const Model& model, Add add) const {
+  std::vector<double> sum_over_words(const UnigramModel& model, Add add) const {
     // As many parts whatever the number of threads, added in order, so that the result is always the same.
     constexpr std::size_t parts = 16;
     std::vector<std::vector<double>> totals(parts);
     parallel_for(parts, 1, [&](std::size_t part, std::size_t) {
       totals[part].assign(model.pieces.size(), 0);
-      Lattice lattice(model);
+      UnigramLattice lattice(model);
       for (std::size_t i = words_.size() * part / parts; i < words_.size() * (part + 1) / parts; ++i) {
         if (interrupted()) fail("interrupted");
         lattice.set(words_[i].word);
@@ -271,29 +146,29 @@ class UnigramTrainer {
 
   // One step of expectation maximization. The digamma function instead of the logarithm makes rare pieces
   // rarer still: the mean under a Dirichlet prior (Liang and Klein 2007), and a sparser model.
-  std::vector<UnigramPiece> maximize(Model model) const {
-    const std::vector<double> expected =
-        sum_over_words(model, [](Lattice& lattice, const WordCount& word, std::vector<double>& totals) {
+  std::vector<UnigramPiece> maximize(UnigramModel model) const {
+    const std::vector<double> expected = sum_over_words(
+        model, [](UnigramLattice& lattice, const WordCount& word, std::vector<double>& totals) {
           lattice.add_expected(static_cast<double>(word.count), totals);
         });
     std::vector<UnigramPiece> pieces = {{"", 0}};
     double sum = 0;
-    for (std::size_t i = unknown + 1; i < model.pieces.size(); ++i) {
+    for (std::size_t i = unknown_piece + 1; i < model.pieces.size(); ++i) {
       if (expected[i] < least_expected) continue;
       pieces.push_back({std::move(model.pieces[i].text), digamma(expected[i])});
       sum += expected[i];
     }
     const double all = digamma(sum);
-    for (std::size_t i = unknown + 1; i < pieces.size(); ++i) pieces[i].score -= all;
+    for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) pieces[i].score -= all;
     return pieces;
   }
 
   // Drops the pieces that the text misses least: each is taken to be replaced, wherever the best cuts have
   // it, by the best cut of the piece itself.
-  std::vector<UnigramPiece> prune(Model model) const {
+  std::vector<UnigramPiece> prune(UnigramModel model) const {
     const std::size_t count = model.pieces.size();
-    const std::vector<double> uses =
-        sum_over_words(model, [](Lattice& lattice, const WordCount& word, std::vector<double>& totals) {
+    const std::vector<double> uses = sum_over_words(
+        model, [](UnigramLattice& lattice, const WordCount& word, std::vector<double>& totals) {
           for (const std::uint32_t piece : lattice.best().pieces)
             totals[piece] += static_cast<double>(word.count);
         });
@@ -301,8 +176,8 @@ class UnigramTrainer {
     for (const double use : uses) sum += use;
     std::vector<UnigramPiece> kept = {{"", 0}};
     std::vector<std::pair<double, std::uint32_t>> losses;
-    Lattice lattice(model);
-    for (std::uint32_t i = unknown + 1; i < count; ++i) {
+    UnigramLattice lattice(model);
+    for (std::uint32_t i = unknown_piece + 1; i < count; ++i) {
       UnigramPiece& piece = model.pieces[i];
       lattice.set(piece.text);
       const auto [score, parts] = lattice.best(true);
@@ -332,7 +207,7 @@ class UnigramTrainer {
     std::unordered_set<std::string> known(training_.special_tokens.begin(), training_.special_tokens.end());
     double least = 0;
     std::map<std::string, double> scores;
-    for (std::size_t i = unknown + 1; i < pieces.size(); ++i) {
+    for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) {
       least = std::min(least, pieces[i].score);
       if (unicode::count(pieces[i].text) == 1) scores.emplace(pieces[i].text, pieces[i].score);
     }
@@ -346,7 +221,7 @@ class UnigramTrainer {
       if (found == scores.end()) penalty += 0.0001;  // so that no two are alike
     }
     const std::size_t wanted = training_.vocabulary_size - training_.special_tokens.size();
-    for (std::size_t i = unknown + 1; i < pieces.size() && chosen.size() < wanted; ++i)
+    for (std::size_t i = unknown_piece + 1; i < pieces.size() && chosen.size() < wanted; ++i)
       if (known.insert(pieces[i].text).second) chosen.push_back(pieces[i]);
     std::stable_sort(chosen.begin(), chosen.end(),
                      [](const UnigramPiece& a, const UnigramPiece& b) { return a.score > b.score; });

@@ -1,9 +1,10 @@
-// A trie over the bytes of texts, in one flat table of edges.
+// A set of texts, each with a value, to be asked which of them begin another text: a double-array trie (Aoe
+// 1989, "An efficient digital search algorithm by using a double-array structure"). A step costs one look-up
+// in a table of 8 bytes per node, so a search is O(m) for texts of at most m bytes.
 #pragma once
 
 #include <attend/tokenizer.h>
 
-#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -12,58 +13,57 @@ namespace attend::tokenizers {
 
 class Trie {
  public:
-  // The first value given to a text stays.
-  void add(std::string_view text, TokenId value) {
-    std::uint32_t node = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const std::uint64_t key = edge(node, text[i]);
-      if ((std::size_t{count_} + 1) * 2 > edges_.size()) grow();
-      Edge& found = edges_[slot(key)];
-      if (found.key == 0) found = {key, ++count_, -1};
-      node = found.node;
-      if (i + 1 == text.size() && found.value < 0) found.value = value;
-    }
+  struct Entry {
+    std::string_view text;
+    TokenId value;  // 0 to Vocabulary::most_id
+  };
+  Trie() = default;  // of no texts
+  // Of entries with the same text the first one counts; the empty text is left out. The texts are not kept.
+  explicit Trie(std::vector<Entry> entries);
+
+  // Where a text leads to.
+  struct Node {
+    std::uint32_t children = 0;  // where they lie; 0: no text goes on from here
+    TokenId value = -1;          // -1: no text ends here
+  };
+  Node root() const { return {root_, -1}; }
+  Node step(Node from, char byte) const {
+    const Unit unit = units_[from.children ^ static_cast<unsigned char>(byte)];
+    if (unit.label != label_of(byte)) return {};
+    return {static_cast<std::uint32_t>(unit.children), static_cast<TokenId>(unit.value) - 1};
+  }
+  Node step(Node from, std::string_view text) const {
+    for (const char byte : text) from = step(from, byte);
+    return from;
   }
 
   // Calls visit(length, value) for every text that begins `text`, the shortest first.
   template <class Visit>
   void find_prefixes(std::string_view text, Visit visit) const {
-    std::uint32_t node = 0;
-    for (std::size_t length = 1; length <= text.size(); ++length) {
-      const std::uint64_t key = edge(node, text[length - 1]);
-      const Edge& found = edges_[slot(key)];
-      if (found.key == 0) return;
-      node = found.node;
-      if (found.value >= 0) visit(length, found.value);
+    Node node = root();
+    for (std::size_t length = 1; length <= text.size() && node.children != 0; ++length) {
+      node = step(node, text[length - 1]);
+      if (node.value >= 0) visit(length, node.value);
     }
   }
 
-  bool empty() const { return count_ == 0; }
+  bool empty() const { return root_ == 0; }
 
  private:
-  struct Edge {
-    std::uint64_t key = 0;  // 0: free
-    std::uint32_t node = 0;
-    TokenId value = -1;  // -1: no text ends here
-  };
-  static std::uint64_t edge(std::uint32_t node, char byte) {
-    return (static_cast<std::uint64_t>(node) << 8 | static_cast<unsigned char>(byte)) + 1;
-  }
-  std::size_t slot(std::uint64_t key) const {
-    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
-    std::size_t at = static_cast<std::size_t>(mixed ^ mixed >> 32) & (edges_.size() - 1);
-    while (edges_[at].key != 0 && edges_[at].key != key) at = (at + 1) & (edges_.size() - 1);
-    return at;
-  }
-  void grow() {
-    std::vector<Edge> old(edges_.size() * 2);
-    old.swap(edges_);
-    for (const Edge& item : old)
-      if (item.key != 0) edges_[slot(item.key)] = item;
-  }
+  friend class TrieBuilder;
 
-  std::vector<Edge> edges_ = std::vector<Edge>(16);
-  std::uint32_t count_ = 0;  // of edges, and so of nodes but the first
+  // The child by byte b of a node with `children` c is the unit c ^ b, if that has the label of b. No two
+  // nodes have the same c, and none has 0, so that a node without children finds no label there that fits.
+  struct Unit {
+    std::uint64_t children : 30 = 0;
+    std::uint64_t label : 9 = 0;   // 0: free
+    std::uint64_t value : 25 = 0;  // and 1; 0: none
+  };
+  static_assert(sizeof(Unit) == 8);
+  static std::uint64_t label_of(char byte) { return static_cast<unsigned char>(byte) + std::uint64_t{1}; }
+
+  std::vector<Unit> units_ = std::vector<Unit>(256);  // whole blocks of 256, for any byte to stay inside
+  std::uint32_t root_ = 0;
 };
 
 }  // namespace attend::tokenizers

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -35,7 +37,7 @@ void Vocabulary::reserve(std::size_t tokens) {
 std::size_t Vocabulary::slot_of(std::string_view text, std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   const auto upper = static_cast<std::uint32_t>(hash >> 32);
-  std::size_t slot = hash & mask;
+  std::size_t slot = first_slot(hash);
   while (slots_[slot].id >= 0 && (slots_[slot].hash != upper || token(slots_[slot].id) != text))
     slot = (slot + 1) & mask;
   return slot;
@@ -74,6 +76,32 @@ void Vocabulary::add(std::string_view token, std::int64_t id, const std::string&
 
 TokenId Vocabulary::find(std::string_view text) const {
   return slots_.empty() ? -1 : slots_[slot_of(text, hash_text(text))].id;
+}
+
+void Vocabulary::prefetch(std::string_view text) const {
+  if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(hash_text(text))]);
+}
+
+void Vocabulary::find(std::span<const std::string_view> texts, std::span<TokenId> ids) const {
+  if (slots_.empty()) {
+    std::fill(ids.begin(), ids.end(), -1);
+    return;
+  }
+  std::array<std::uint64_t, 32> hashes;
+  for (std::size_t begin = 0; begin < texts.size(); begin += hashes.size()) {
+    const std::size_t count = std::min(hashes.size(), texts.size() - begin);
+    // Three reads follow from each other: of the slot, of the token's place, of its text.
+    for (std::size_t i = 0; i < count; ++i) {
+      hashes[i] = hash_text(texts[begin + i]);
+      __builtin_prefetch(&slots_[first_slot(hashes[i])]);
+    }
+    const auto likely = [&](std::size_t i) { return slots_[first_slot(hashes[i])].id; };
+    for (std::size_t i = 0; i < count; ++i)
+      if (const TokenId id = likely(i); id >= 0) __builtin_prefetch(&places_[static_cast<std::size_t>(id)]);
+    for (std::size_t i = 0; i < count; ++i)
+      if (const TokenId id = likely(i); id >= 0) __builtin_prefetch(token(id).data());
+    for (std::size_t i = 0; i < count; ++i) ids[begin + i] = slots_[slot_of(texts[begin + i], hashes[i])].id;
+  }
 }
 
 }  // namespace attend::tokenizers

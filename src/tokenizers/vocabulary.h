@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ class Vocabulary {
   void reserve(std::size_t tokens);
 
   TokenId find(std::string_view token) const;  // -1: not in the vocabulary
+  // The same for many, which is faster: while one is compared, the next are on their way from memory.
+  void find(std::span<const std::string_view> tokens, std::span<TokenId> ids) const;
+  void prefetch(std::string_view token) const;  // who adds many does this some tokens before
   bool contains(TokenId id) const {
     return id >= 0 && static_cast<std::size_t>(id) < places_.size() &&
            places_[static_cast<std::size_t>(id)].used;
@@ -45,6 +49,7 @@ class Vocabulary {
     std::uint32_t hash = 0;  // the upper half of the text's, to tell most others apart without reading them
     TokenId id = -1;         // -1: free
   };
+  std::size_t first_slot(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
   void grow(std::size_t slots);
   std::size_t slot_of(std::string_view token, std::uint64_t hash) const;  // that holds it, or would
 

@@ -73,11 +73,15 @@ class WordCache {
     const std::uint64_t hash = (low ^ (high * 0x9E3779B97F4A7C15u)) * 0xD6E8FEB86659FD93u;
     return {low, high, static_cast<std::size_t>(hash >> (64 - set_bits))};
   }
-  // Null: not there. `key` is that of a short word, and not of the empty one.
-  const Entry* find(const Key& key) {
+  // The table is larger than the nearest caches: who knows the next words asks for them ahead of time.
+  void prefetch(const Key& key) {
     if (entries_ == nullptr)
       entries_.reset(static_cast<Entry*>(std::calloc(std::size_t{2} << set_bits, sizeof(Entry))));
     if (entries_ == nullptr) throw std::bad_alloc();
+    __builtin_prefetch(&entries_[2 * key.set]);
+  }
+  // After prefetch(key). Null: not there. `key` is that of a short word, and not of the empty one.
+  const Entry* find(const Key& key) const {
     const Entry* set = &entries_[2 * key.set];
     if (set[0].key[0] == key.low && set[0].key[1] == key.high) return &set[0];
     if (set[1].key[0] == key.low && set[1].key[1] == key.high) return &set[1];

@@ -7,12 +7,14 @@ Without --slow: --count tokenizer.json files of randomly drawn components, every
 what differs and exits with 1 if anything does.
 """
 import argparse
+import ctypes
 import json
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections import Counter
 
 from tokenizers import Regex, Tokenizer
@@ -30,6 +32,16 @@ BLOCKS = [(0x20, 0x7E)] * 8 + [
     (0xE00, 0xE7F), (0x10A0, 0x11FF), (0x1200, 0x13FF), (0x1E00, 0x20CF), (0x2100, 0x2BFF), (0x3000, 0x30FF), (0x4E00, 0x4FFF),
     (0xAC00, 0xACFF), (0xF900, 0xFAFF), (0xFB00, 0xFFEF), (0x1F300, 0x1FAFF), (0x1, 0x1F), (0x7F, 0xA0), (0x1D400, 0x1D7FF),
     (0x2000, 0x206F), (0xE0000, 0xE007F)]
+
+
+# Newer than Python's Unicode, or older: transformers' slow tokenizers ask Python what a character is, attend and
+# `tokenizers` their own tables.
+UTF8PROC = ctypes.CDLL("libutf8proc.so.2")
+UTF8PROC.utf8proc_category_string.restype = ctypes.c_char_p
+
+
+def is_disputed(c):
+    return (unicodedata.category(c) == "Cn") != (UTF8PROC.utf8proc_category_string(ord(c)) == b"Cn")
 
 
 def random_text(rng, size):
@@ -149,7 +161,8 @@ def check_slow(options, rng, directory, report):
         for rules in ("nmt_nfkc", "nmt_nfkc_cf", "identity") if name in SENTENCEPIECE else (None,):
             fields = {} if rules is None or name in ("llama", "bpe_symbols") else {"rules": rules}
             tokenizer = build(name, directory / f"{name}-{rules}", **fields)
-            texts = [random_text(rng, rng.choice([5, 20, 80, 400])) for _ in range(options.texts)]
+            texts = ["".join(c for c in random_text(rng, rng.choice([5, 20, 80, 400])) if not is_disputed(c))
+                     for _ in range(options.texts)]
             for text, found in zip(texts, attend_encodings(options, directory / f"{name}-{rules}", texts)):
                 report.add(f"{name} {rules}", text, {"ids": found.get("ids"), "error": found.get("error")},
                            {"ids": tokenizer(text).input_ids, "error": None})

@@ -1,0 +1,51 @@
+// Hostile model directories: whatever the bytes of one of their files are, they are inspected or there is an
+// Error.
+#include "base/error.h"
+#include "formats/inspection.h"
+#include "fuzz/fuzz.h"
+
+namespace attend::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first byte of an input says which file it is.
+enum Kind : unsigned { safetensors, pickle, config, kinds };
+constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json"};
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  const fs::path data = ATTEND_TEST_DATA;
+  std::vector<std::string> result;
+  for (const char* name : {"archive.bin", "legacy.bin", "plain.bin", "program.bin"})
+    result.push_back(input_of_file(pickle, data / "pickles" / name));
+  result.push_back(input_of_file(safetensors, data / "pickles/tensors.safetensors"));
+  for (const auto& entry : fs::directory_iterator(data / "models")) {
+    result.push_back(input_of_file(config, entry.path() / "config.json"));
+    // Of larger ones the header and some numbers: the rest would only be more of the same.
+    const std::string weights = read_file(entry.path() / "model.safetensors");
+    result.push_back(input(safetensors, std::string_view(weights).substr(0, 1 << 14)));
+  }
+  return result;
+}
+
+}  // namespace attend::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace attend::fuzz;
+  if (size == 0) return 0;
+  const unsigned kind = data[0] % kinds;
+  for (const char* name : names) std::filesystem::remove(folder() / name);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  try {
+    attend::write_file_atomically(folder() / names[config], R"({"model_type":"bert","hidden_size":8})");
+    if (kind == config)
+      attend::write_file_atomically(folder() / names[safetensors], std::string("\2\0\0\0\0\0\0\0{}", 10));
+    attend::write_file_atomically(folder() / names[kind], bytes);
+    const attend::ModelDirectory directory(folder());
+    attend::inspect_model(directory, directory.checkpoint(), true);
+  } catch (const attend::Error&) {
+  }
+  return 0;
+}
