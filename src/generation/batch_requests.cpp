@@ -58,8 +58,8 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   if (room < 1) fail("it leaves no room for another token among the model's positions");
   const std::int64_t guesses =
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);
-  job->texts = std::max(
-      {config.num_beams, config.num_return_sequences, config.is_contrastive() ? config.top_k : 1});
+  job->texts =
+      std::max({config.num_beams, config.num_return_sequences, config.is_contrastive() ? config.top_k : 1});
   job->rows = job->texts + guesses;
   const bool cut = job->most_new > room;
   job->most_new = std::min(job->most_new, room);

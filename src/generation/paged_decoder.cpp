@@ -144,7 +144,7 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
-  Tensor hidden = network_->decode(batch, pass, nullptr, &use);                                   // [T, d]
+  Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
   for (std::int64_t i = 0; i < std::ssize(feeds); ++i)
     if (feeds[i].hidden) *feeds[i].hidden = batch.offsets.part(hidden, i).to(at::kCPU, at::kFloat).clone();
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]

@@ -90,9 +90,8 @@ TEST(ForeignDraft, ChangesNothing) {
       config.max_new_tokens = 18;
       const auto prompts = make_prompts(5);
       const auto plain = generate(model, prompts, config, {.seed = 4});
-      const auto assisted = generate(
-          model, prompts, config,
-          {.seed = 4, .assistant = {&foreign.model, &own, &other}});
+      const auto assisted =
+          generate(model, prompts, config, {.seed = 4, .assistant = {&foreign.model, &own, &other}});
       for (std::size_t i = 0; i < plain.size(); ++i)
         EXPECT_EQ(assisted[i].ids, plain[i].ids) << name << settings << ", prompt " << i;
     }
