@@ -22,7 +22,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     if (kind == "block_sparse" && !layer.self_attention.causal)
       layer.self_attention.blocks =
           BlockSparse{.size = config.integer({"block_size"}, 64, 1, 1 << 20),
-                      .random = config.integer({"num_random_blocks"}, 3, 0, 1 << 10)};
+                      .random = config.integer({"num_random_blocks"}, 3, 0, 1 << 10),
+                      .longest = config.integer({"max_position_embeddings"}, 4096)};
   }
   if (config.flag({"rescale_embeddings"}, false))
     stack.embeddings.scale = std::sqrt(static_cast<double>(stack.width()));

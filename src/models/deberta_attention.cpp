@@ -22,6 +22,7 @@ bool looks(const Fields& config, const std::string& way) {
 void disentangle(const Fields& config, StackSpec& encoder) {
   if (config.integer({"embedding_size"}, encoder.width()) != encoder.width())
     fail("{}: embedding_size: only hidden_size is supported", config.source());
+  encoder.padding_begins_as_zero = true;
   encoder.embeddings.types = config.integer({"type_vocab_size"}, 0, 0);
   if (!config.flag({"position_biased_input"}, true)) encoder.embeddings.positions = {};
   const bool content_to_position = looks(config, "c2p"), position_to_content = looks(config, "p2c");
@@ -30,6 +31,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
   const double ways = 1.0 + (content_to_position ? 1 : 0) + (position_to_content ? 1 : 0);
   for (LayerSpec& layer : encoder.layers) {
     AttentionSpec& attention = layer.self_attention;
+    attention.padding_sees_all = true;
     attention.scale = 1 / std::sqrt(static_cast<double>(attention.head_size) * ways);
     if (relative)
       attention.distance = DistanceTerms{.with_query = content_to_position,

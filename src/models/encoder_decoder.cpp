@@ -10,7 +10,7 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
       decoder
           ? read_attention(config, {"decoder_attention_heads"}, relative.heads, width)
           : read_attention(config, {"encoder_attention_heads", "num_attention_heads"}, relative.heads, width);
-  attention.causal = decoder;
+  attention.causal = attention.padding_sees_all = decoder;
   attention.dropout = read_dropout(config, {"attention_dropout"}, relative.attention_dropout);
   const NormSpec norm{1e-5};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);

@@ -26,6 +26,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   for (LayerSpec& layer : model.decoder->layers) {
     layer.self_attention.rotary = rotary;
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
+    layer.self_attention.padding_sees_all = true;
   }
   model.language_model = gpt_head(config, architecture);
   model.scores = gpt_scores(config, architecture);

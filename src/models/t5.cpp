@@ -39,6 +39,7 @@ StackSpec read_stack(const Fields& config, bool decoder) {
                                    .scale = 1,
                                    .causal = decoder,
                                    .distance = {},
+                                   .padding_sees_all = decoder,
                                    .input_bias = false,
                                    .output_bias = false,
                                    .dropout = dropout};

@@ -258,17 +258,23 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return torch_attention(q, k, v, call, query, key, own);
 }
 
-// Causal attention of one padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are
-// columns first to first + count - 1; it begins at row `begin`. Only a loss over padding needs it. As in
-// GPT-2, padding gets the lowest score there is, so that a row that may see nothing else sees all of it
-// alike.
-Tensor padded_causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
-                               std::int64_t count, const AttentionCall& call, std::int64_t begin) {
+// Attention of one padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are columns
+// first to first + count - 1; it begins at row `begin`. Only what reads padding needs it. As in the originals
+// padding gets the lowest score there is, so that a row that may see nothing else sees all of it alike.
+Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
+                        std::int64_t count, const AttentionCall& call, std::int64_t begin) {
   const std::int64_t L = q.size(0);
   constexpr double lowest = std::numeric_limits<float>::lowest();
   const OwnKeys own = usual_keys(call.spec, L, L, lowest, q.options());
   own.penalty.narrow(1, 0, first) += lowest;
   own.penalty.narrow(1, first + count, L - first - count) += lowest;
+  if (call.spec.padding_sees_all) {
+    own.penalty.clamp_min_(lowest);
+    if (!call.spec.causal) {
+      own.penalty.narrow(0, 0, first).fill_(lowest);
+      own.penalty.narrow(0, first + count, L - first - count).fill_(lowest);
+    }
+  }
   Tensor out = torch_attention(q, k, v, call, begin, begin, own);
   if (call.weights) call.weights->back() = call.weights->back().narrow(2, first, count);
   return out;
@@ -299,14 +305,14 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
 
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call) {
-  if (visible && call.spec.causal) {
+  if (visible && (call.spec.causal || call.spec.padding_sees_all)) {
     const Views views(packed, {}, call.spec.heads * call.spec.head_size);
     std::vector<Tensor> parts;
     if (call.weights) call.weights->clear();
     for (std::int64_t b = 0; b < offsets.count(); ++b)
-      parts.push_back(padded_causal_attention(offsets.part(views.query, b), offsets.part(views.key, b),
-                                              offsets.part(views.value, b), visible->first[b],
-                                              visible->count[b], call, offsets.begin(b)));
+      parts.push_back(padded_attention(offsets.part(views.query, b), offsets.part(views.key, b),
+                                       offsets.part(views.value, b), visible->first[b], visible->count[b],
+                                       call, offsets.begin(b)));
     return at::cat(parts);
   }
   Layout layout = make_layout(offsets, offsets);

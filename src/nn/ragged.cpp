@@ -24,6 +24,14 @@ Tensor Offsets::last_rows() const {
   return torch::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), at::kLong) - 1;
 }
 
+Tensor VisibleRows::rows(const Offsets& offsets, const at::TensorOptions& options) const {
+  Tensor rows = at::zeros({offsets.total(), 1}, options);
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    rows.narrow(0, offsets.begin(b) + first[static_cast<std::size_t>(b)], count[static_cast<std::size_t>(b)])
+        .fill_(1);
+  return rows;
+}
+
 TokenBatch TokenBatch::from(const std::vector<std::vector<std::int64_t>>& sequences,
                             const std::vector<std::int64_t>& first_positions) {
   std::vector<std::int64_t> lengths, ids, positions;

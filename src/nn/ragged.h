@@ -45,6 +45,9 @@ struct OwnKeys {
 struct VisibleRows {
   std::vector<std::int64_t> first, count;  // [B], within the sequence
   std::vector<OwnKeys> own = {};           // [B]; empty: every row sees all of them
+
+  // 1 for them and 0 for the others: [T, 1].
+  Tensor rows(const Offsets& offsets, const at::TensorOptions& options) const;
 };
 
 // The input of a stack.

@@ -9,9 +9,6 @@ namespace {
 
 using Blocks = std::vector<std::int64_t>;
 
-// The original draws for as many positions as a model has; all published ones have these.
-constexpr std::int64_t kPositions = 4096;
-
 // numpy's RandomState: the Mersenne twister, and permutations by Fisher and Yates whose indices are drawn by
 // masking off bits until one fits.
 class NumpyRandom {
@@ -87,7 +84,7 @@ std::vector<std::vector<Blocks>> draw_random_blocks(std::int64_t layer, std::int
   std::vector<std::vector<Blocks>> draws(static_cast<std::size_t>(heads));
   const std::int64_t length = blocks * spec.size;
   if (length == 1024 || length == 3072 || length == 4096) {
-    const std::int64_t all = kPositions / spec.size;
+    const std::int64_t all = spec.longest / spec.size;
     const std::int64_t last = (1024 > 2 * spec.size ? 1024 / spec.size : all) - 1;
     for (std::vector<Blocks>& head : draws) {
       for (std::int64_t q = 1; q < all - 1; ++q)

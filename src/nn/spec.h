@@ -120,6 +120,8 @@ struct DistanceTerms {
 // BigBird's block-sparse pattern (Zaheer et al. 2020, arXiv:2007.14062): see nn/block_sparse.h.
 struct BlockSparse {
   std::int64_t size = 64, random = 3;
+  std::int64_t longest =
+      4096;  // positions of the model, for which the random blocks of some lengths are drawn
 };
 
 struct AttentionSpec {
@@ -132,6 +134,10 @@ struct AttentionSpec {
   std::int64_t rotary = 0;
   std::optional<DistanceTerms> distance = {};
   std::optional<BlockSparse> blocks = {};  // absent: dense
+  // Where padding is computed because a loss or a head reads it. Causal: what sees no real token sees every
+  // column alike (GPT-J, T5, BART) and not only those up to its own (GPT-2). Else: so does all padding
+  // (DeBERTa), which otherwise sees the real tokens (BERT).
+  bool padding_sees_all = false;
   // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
   // anything has been read.
   std::int64_t empty_keys = 0;
@@ -190,6 +196,7 @@ struct StackSpec {
   // XLM: hidden states of padding are zero, and without a mask a text is as long as it has tokens that are no
   // padding.
   bool padding_is_zero = false;
+  bool padding_begins_as_zero = false;  // DeBERTa: embeddings of padding are zero
   // XLNet: every token sees itself, whatever is hidden from it, and a second stream of rows stands for tokens
   // that are to be predicted (models/streams.h).
   bool two_streams = false;

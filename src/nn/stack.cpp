@@ -86,9 +86,13 @@ LayerImpl& StackImpl::layer(std::size_t i) {
   return layers_->at<LayerImpl>(spec_.weights_of.empty() ? i : static_cast<std::size_t>(spec_.weights_of[i]));
 }
 
+Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
+  return real && spec_.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
+}
+
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
-  const Tensor x = embeddings(batch, pass);  // [T, d]
+  const Tensor x = without_padding(embeddings(batch, pass), batch.offsets, batch.visible.get());  // [T, d]
   LayerContext context{batch.offsets, pass, memory, cache, batch.visible.get(), batch.positions};
   context.types = batch.types;
   return run_layers(x, context, batch.past, capture);
@@ -123,7 +127,9 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const std::vector<T
     }
     const Tensor in = x;
     x = layer(i).forward(in, context);
-    if (i == 0 && convolution_) x = convolution_(in, x, context.offsets, context.pass);
+    if (i == 0 && convolution_)
+      x = without_padding(convolution_(in, x, context.offsets, context.pass), context.offsets,
+                          context.visible);
   }
   if (keep_hidden && !spec_.norm_in_states) capture->hidden.push_back(x);
   if (final_norm_) x = dropout(final_norm_(x), spec_.final_dropout, context.pass);

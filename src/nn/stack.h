@@ -74,6 +74,8 @@ class StackImpl : public torch::nn::Module {
 
  private:
   LayerImpl& layer(std::size_t i);
+  // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
+  Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
   Tensor run_layers(Tensor x, LayerContext context, const std::vector<Tensor>& past, Capture::Stack* capture);
 
