@@ -49,6 +49,7 @@ int convert(int argc, char** argv) {
   loaded.save(output);
   tokenizers::copy_tokenizer(model, output);
   copy_companions(model, output);
+  inform("wrote {}", output);
   return 0;
 }
 

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-const Transformer& checked(const Model& assistant, const Transformer& network, bool same_tokens) {
+Transformer checked(const Model& assistant, const Transformer& network, bool same_tokens) {
   check_generates(assistant);
   if (rereads(assistant.network()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),

@@ -120,8 +120,7 @@ struct DistanceTerms {
 // BigBird's block-sparse pattern (Zaheer et al. 2020, arXiv:2007.14062): see nn/block_sparse.h.
 struct BlockSparse {
   std::int64_t size = 64, random = 3;
-  std::int64_t longest =
-      4096;  // positions of the model, for which the random blocks of some lengths are drawn
+  std::int64_t longest = 4096;  // positions of the model: the random blocks of some lengths depend on them
 };
 
 struct AttentionSpec {

@@ -45,8 +45,6 @@ LAYOUTS = {
 def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     """Those in which the head's results mean something: what scores a sentence takes column 0, padded or not, and
     without a head there are no labels to make targets of."""
-    if head.startswith("Deberta") and head.endswith("ForQuestionAnswering"):
-        return ["plain", "single"]  # its padding attends to padding, and the loss of spans counts it
     if head in ("XLNetForMultipleChoice", "XLNetForQuestionAnswering"):
         return [layout for layout in LAYOUTS[family] if layout not in ("permuted", "memory")]
     if family == "xlnet" and "For" in head:  # what stands beside the text has no labels
@@ -54,12 +52,8 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     if head == "T5Model":
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
-    pooled = family.startswith("deberta") and not head.endswith(of_tokens)
-    pooled |= family in BERT_LIKE and causal and not head.endswith(of_tokens)
-    # The loss of spans counts padding. On the left of a causal model it sees nothing, of which each original makes
-    # something else; attend does as GPT-2 and GPT-Neo.
+    pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
-    pooled |= head in ("GPTJForQuestionAnswering", "BartForQuestionAnswering", "T5ForQuestionAnswering")
     return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
 
