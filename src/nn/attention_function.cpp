@@ -244,7 +244,11 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
   if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, key, own);
-  scores = scores + own.penalty;
+  // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
+  // their place, so that no gradient flows there.
+  constexpr double lowest = std::numeric_limits<float>::lowest();
+  scores = call.spec.causal ? scores + own.penalty
+                            : at::where(own.penalty > lowest, scores + own.penalty, own.penalty);
   Tensor weights = at::softmax(scores, -1);
   if (call.weights) call.weights->push_back(weights.detach());
   if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
