@@ -21,12 +21,8 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
                                                                std::uint64_t seed,
                                                                const Tokenizer* tokenizer) const {
   config.check(target_->spec().vocabulary);
-  const bool needs_cache = assistant_ || config.prompt_lookup_num_tokens || config.is_contrastive();
-  if (needs_cache && !decoder_->scores_several())
-    fail(
-        "{} reads its text again at every step: expected no assistant, prompt_lookup_num_tokens or "
-        "penalty_alpha",
-        architecture_);
+  if ((assistant_ || config.is_contrastive()) && !decoder_->scores_several())
+    fail("{} reads its text again at every step: expected no assistant and no penalty_alpha", architecture_);
   if (assistant_ && (config.num_beams > 1 || config.num_return_sequences > 1 ||
                      config.prompt_lookup_num_tokens || config.is_contrastive()))
     fail(
@@ -34,6 +30,8 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
         "prompt_lookup_num_tokens and penalty_alpha");
   SearchSettings settings{config, LogitsProcessors(config), seed,
                           StopStrings(config.stop_strings, tokenizer)};
+  // Guesses change no result, and where every step reads the whole text they save nothing.
+  if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();
   if (decoder_->has_encoder()) settings.start = {config.start()};
   return std::make_shared<const SearchSettings>(std::move(settings));
 }
