@@ -148,10 +148,21 @@ def prepare(args):
     args.models.mkdir(parents=True, exist_ok=True)
     for name, source in (("gpt2", args.gpt2), ("wordpiece", args.wordpiece)):
         if source and not (args.models / name).exists():
-            (args.models / name).symlink_to(source.resolve())
+            copy_tokenizer(source, args.models / name)
     for name, kind in (("unigram", "unigram"), ("sentencepiece_bpe", "bpe")):
         train_sentencepiece(args.models / name, kind, args.text)
     make_large(args.models / "large", args.text)
+
+
+def copy_tokenizer(source, directory):
+    """Without what cuts texts or fills them up, which MiniLM's file asks for."""
+    directory.mkdir()
+    for file in source.iterdir():
+        if file.name == "tokenizer.json":
+            settings = json.loads(file.read_text()) | {"truncation": None, "padding": None}
+            (directory / file.name).write_text(json.dumps(settings, ensure_ascii=False))
+        elif file.name in ("vocab.json", "merges.txt"):
+            (directory / file.name).write_bytes(file.read_bytes())
 
 
 def train_sentencepiece(directory, kind, text):

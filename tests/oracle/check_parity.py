@@ -33,6 +33,10 @@ def worst(findings: list[Finding], gradients: bool) -> str:
     return f"{max(errors):.1e}" if errors else "-"
 
 
+def is_causal(name: str) -> bool:
+    return any(CASES[name].settings.get(field) for field in ("causal", "is_decoder"))
+
+
 def check_forward(attend: Runner, names: list[str], seeds: range) -> Table:
     table = Table(COLUMNS)
     for name in names:
@@ -43,7 +47,7 @@ def check_forward(attend: Runner, names: list[str], seeds: range) -> Table:
                 # Transformer-XL's original masks in float32 only.
                 double = torch.float32 if CASES[name].family == "transfo-xl" else torch.float64
                 original, exact = Original.load(directory), Original.load(directory, double)
-                for layout in layouts_of(CASES[name].family, CASES[name].head, "causal" in CASES[name].settings):
+                for layout in layouts_of(CASES[name].family, CASES[name].head, is_causal(name)):
                     inputs = make_inputs(original.model.config, layout, seed)
                     gradients = has_loss(inputs)
                     wanted = original.run(inputs, gradients=gradients)
