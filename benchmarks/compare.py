@@ -154,39 +154,54 @@ def roof(threads):
 
     a, b = torch.randn(2048, 2048), torch.randn(2048, 2048)
     operator = torch.ops.mkldnn._linear_pointwise
-    best = min(_timed(lambda: operator(a, b, None, "none", [], "")) for _ in range(5))
+    best = min(timed(lambda: operator(a, b, None, "none", [], "")) for _ in range(5))
     return 2 * 2048**3 / best / 1e9
 
 
-def _timed(function):
+def timed(function):
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def make_parser(description):
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--attend", default="build/release/attend")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--families", action="store_true", help="one pass of every family, instead of the usual cases")
     parser.add_argument("--case", default="", help="only the cases whose name holds this")
     parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
+    return parser
+
+
+def begin(parser):
     args = parser.parse_args()
     import torch
 
     torch.set_num_threads(args.threads)
     print(f"roof: {roof(args.threads):.0f} GFLOP/s float32 on {args.threads} threads\n")
+    return args
+
+
+def chosen(cases, args):
+    """The cases asked for, each with the directory of its model."""
+    for case in cases:
+        if args.case in case.name:
+            directory = os.path.join(args.models, case.model)
+            make_model(case.model, directory)
+            yield case, directory
+
+
+def main():
+    parser = make_parser(__doc__)
+    parser.add_argument("--families", action="store_true", help="one pass of every family, instead of the usual cases")
+    args = begin(parser)
     print(f"| {'case':57} | transformers | attend | ratio | aim |")
     print(f"|{'-' * 59}|---:|---:|---:|---:|")
-    for case in FAMILIES if args.families else CASES:
-        if args.case not in case.name:
-            continue
-        directory = os.path.join(args.models, case.model)
-        make_model(case.model, directory)
+    for case, directory in chosen(FAMILIES if args.families else CASES, args):
         round_ = theirs(case, directory)
         round_()
-        pairs = [(_timed(round_), ours(case, directory, args)) for _ in range(args.rounds)]
+        pairs = [(timed(round_), ours(case, directory, args)) for _ in range(args.rounds)]
         their, our = (statistics.median(column) for column in zip(*pairs))
         print(f"| {case.name:57} | {their * 1e3:.1f} ms | {our * 1e3:.1f} ms | {their / our:.2f} | {case.goal:g} |", flush=True)
 

@@ -7,13 +7,11 @@ As in compare.py, whose models these are: random weights in the shapes of real o
 ratio of the medians counts. Every text gets the same number of new tokens. Needs ctranslate2 as well.
 """
 
-import argparse
 import os
 import statistics
-import tempfile
 
 import numpy as np
-from compare import Case, _timed, make_model, ours, roof, theirs
+from compare import Case, begin, chosen, make_parser, ours, theirs, timed
 
 CASES = [
     Case("Marian-base translate, beam 4, 1 x 30 + 30 tokens", "marian-base", "translate", [30], 30, 4),
@@ -77,28 +75,14 @@ def ctranslate2s(case, directory, threads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--attend", default="build/release/attend")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--case", default="", help="only the cases whose name holds this")
-    parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
-    args = parser.parse_args()
-    import torch
-
-    torch.set_num_threads(args.threads)
-    print(f"roof: {roof(args.threads):.0f} GFLOP/s float32 on {args.threads} threads\n")
+    args = begin(make_parser(__doc__))
     print(f"| {'case':52} | transformers | CTranslate2 | attend | against transformers | against CTranslate2 |")
     print(f"|{'-' * 54}|---:|---:|---:|---:|---:|")
-    for case in CASES:
-        if args.case not in case.name:
-            continue
-        directory = os.path.join(args.models, case.model)
-        make_model(case.model, directory)
+    for case, directory in chosen(CASES, args):
         rounds = [theirs(case, directory), ctranslate2s(case, directory, args.threads)]
         for round_ in rounds:
             round_()
-        times = [[*map(_timed, rounds), ours(case, directory, args)] for _ in range(args.rounds)]
+        times = [[*map(timed, rounds), ours(case, directory, args)] for _ in range(args.rounds)]
         python, c, attend = (statistics.median(column) for column in zip(*times))
         print(f"| {case.name:52} | {python * 1e3:.1f} ms | {c * 1e3:.1f} ms | {attend * 1e3:.1f} ms "
               f"| {python / attend:.2f} | {c / attend:.2f} |", flush=True)  # fmt: skip
