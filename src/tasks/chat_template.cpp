@@ -22,9 +22,11 @@ Source read_own(const std::filesystem::path& model, const Fields& config) {
   if (own == config.json().end() || own->is_null()) return {"", name};
   if (own->is_string()) return {own->get<std::string>(), name};
   if (own->is_array())  // several by name
-    for (const Json& each : *own)
-      if (each.is_object() && each.value("name", "") == "default") return {each.value("template", ""), name};
-  fail("{}: expected a text, or a list with a template named default", name);
+    for (const Json& each : *own) {
+      const Fields named(each, name);
+      if (named.text({"name"}) == "default") return {named.text({"template"}), name};
+    }
+  fail("{}: expected a text, or a list with a template named default; {}", name, kAdvice);
 }
 
 std::string without_escapes(const std::string& text) {
