@@ -10,8 +10,7 @@ constexpr GptRelative relative = {
     .vocabulary = 246534, .width = 1280, .layers = 48, .heads = 16, .positions = 256, .norm_epsilon = 1e-6};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model;
-  model.decoder = gpt_decoder(config, relative);
+  ModelSpec model = gpt_model(config, architecture, relative);
   EmbeddingSpec& embeddings = model.decoder->embeddings;
   embeddings.scale = std::sqrt(static_cast<double>(embeddings.width));
   embeddings.positions = SinusoidalPositions{config.integer({"n_positions"}, relative.positions, 1, 1 << 20)};
@@ -21,10 +20,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     layer.feed_forward.width = config.integer({"dff"}, 8192);
     layer.feed_forward.activation = Activation::relu;
   }
-  model.language_model = gpt_head(config, architecture);
-  model.scores = gpt_scores(config, architecture);
   if (model.language_model) model.language_model->bias = true;
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -42,8 +38,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {theirs + "layernorm2.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {"transformer.layernorm.{weight|bias}", "decoder.final_norm.{weight|bias}"},
   };
-  for (WeightName& row : gpt_head_weights(model, "classifier")) table.push_back(std::move(row));
-  return table;
+  return with_gpt_heads(model, std::move(table), "classifier");
 }
 
 Json fresh_config(std::string_view) {

@@ -12,8 +12,7 @@ namespace {
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (config.flag({"add_cross_attention"}, false))
     fail("{}: add_cross_attention: only false is supported", config.source());
-  ModelSpec model;
-  model.decoder = gpt_decoder(config, {});
+  ModelSpec model = gpt_model(config, architecture, {});
   const bool scaled = config.flag({"scale_attn_weights"}, true),
              by_layer = config.flag({"scale_attn_by_inverse_layer_idx"}, false);
   for (std::size_t i = 0; i < model.decoder->layers.size(); ++i) {
@@ -21,9 +20,6 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     if (!scaled) scale = 1;
     if (by_layer) scale /= static_cast<double>(i + 1);
   }
-  model.language_model = gpt_head(config, architecture);
-  model.scores = gpt_scores(config, architecture);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -55,8 +51,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {"transformer.h.{i}.mlp.c_proj.bias", "decoder.layers.{i}.feed_forward.out.bias"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
   };
-  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
-  return table;
+  return with_gpt_heads(model, std::move(table));
 }
 
 Json fresh_config(std::string_view preset) {

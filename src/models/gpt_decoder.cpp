@@ -5,8 +5,9 @@
 #include <cmath>
 
 namespace attend {
+namespace {
 
-StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
+StackSpec decoder(const Fields& config, const GptRelative& relative) {
   const std::int64_t width = config.integer({"n_embd", "hidden_size"}, relative.width);
   AttentionSpec attention =
       read_attention(config, {"n_head", "num_attention_heads", "num_heads"}, relative.heads, width);
@@ -41,14 +42,14 @@ StackSpec gpt_decoder(const Fields& config, const GptRelative& relative) {
   };
 }
 
-std::optional<LanguageModelHeadSpec> gpt_head(const Fields& config, std::string_view architecture) {
+std::optional<LanguageModelHeadSpec> language_model(const Fields& config, std::string_view architecture) {
   if (!architecture.ends_with("LMHeadModel") && !architecture.ends_with("ForCausalLM") &&
       !architecture.ends_with("DoubleHeadsModel"))
     return {};
   return LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
 }
 
-std::optional<ScoreHeadSpec> gpt_scores(const Fields& config, std::string_view architecture) {
+std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view architecture) {
   if (architecture.ends_with("DoubleHeadsModel")) {
     if (config.text({"summary_type"}, "cls_index") != "cls_index" ||
         !config.flag({"summary_use_proj"}, true) || !config.flag({"summary_proj_to_labels"}, true) ||
@@ -78,8 +79,20 @@ std::optional<ScoreHeadSpec> gpt_scores(const Fields& config, std::string_view a
   return head;
 }
 
-std::vector<WeightName> gpt_head_weights(const ModelSpec& model, const std::string& sentence) {
-  std::vector<WeightName> table = {{"lm_head.{weight|bias}", "head.{weight|bias}"}};
+}  // namespace
+
+ModelSpec gpt_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
+  ModelSpec model;
+  model.decoder = decoder(config, relative);
+  model.language_model = language_model(config, architecture);
+  model.scores = scores(config, architecture);
+  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  return model;
+}
+
+std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
+                                       const std::string& sentence) {
+  table.push_back({"lm_head.{weight|bias}", "head.{weight|bias}"});
   if (!model.scores) return table;
   const ScoreKind kind = model.scores->kind;
   const std::string name = kind == ScoreKind::sequence_classification ? sentence

@@ -13,15 +13,14 @@ struct GptRelative {
   double norm_epsilon = 1e-5, dropout = 0.1;
 };
 
-// Causal layers over token embeddings and trained positions, with a last norm where the order is not post.
-// Fields go by GPT-2's names, BERT's, GPT-Neo's or CTRL's.
-StackSpec gpt_decoder(const Fields& config, const GptRelative& relative);
-
-// The heads that an architecture's name asks for: over the embedding matrix, over labels, or, in
+// Causal layers over token embeddings and trained positions, with a last norm where the order is not post;
+// and the heads that the architecture's name asks for: over the embedding matrix, over labels, or, in
 // "...DoubleHeadsModel", both. A sentence is scored from its last token.
-std::optional<LanguageModelHeadSpec> gpt_head(const Fields& config, std::string_view architecture);
-std::optional<ScoreHeadSpec> gpt_scores(const Fields& config, std::string_view architecture);
-// `sentence`: what the matrix that scores sentences is called.
-std::vector<WeightName> gpt_head_weights(const ModelSpec& model, const std::string& sentence = "score");
+// Fields go by GPT-2's names, BERT's, GPT-Neo's or CTRL's.
+ModelSpec gpt_model(const Fields& config, std::string_view architecture, const GptRelative& relative);
+
+// The table with the heads' names behind it. `sentence`: what the matrix that scores sentences is called.
+std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
+                                       const std::string& sentence = "score");
 
 }  // namespace attend

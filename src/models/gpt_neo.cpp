@@ -33,8 +33,7 @@ std::vector<std::string> read_attention_types(const Fields& config) {
 }
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model;
-  model.decoder = gpt_decoder(config, relative);
+  ModelSpec model = gpt_model(config, architecture, relative);
   const std::vector<std::string> types = read_attention_types(config);
   std::vector<LayerSpec>& layers = model.decoder->layers;
   if (types.size() != layers.size())
@@ -47,9 +46,6 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     attention.window = types[i] == "local" ? window : 0;
     attention.input_bias = false;
   }
-  model.language_model = gpt_head(config, architecture);
-  model.scores = gpt_scores(config, architecture);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -68,8 +64,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {theirs + "mlp.c_proj.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
   };
-  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
-  return table;
+  return with_gpt_heads(model, std::move(table));
 }
 
 Json fresh_config(std::string_view) {

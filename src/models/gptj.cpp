@@ -15,8 +15,7 @@ constexpr GptRelative relative = {.order = NormOrder::parallel,
                                   .dropout = 0};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model;
-  model.decoder = gpt_decoder(config, relative);
+  ModelSpec model = gpt_model(config, architecture, relative);
   const std::int64_t head_size = model.decoder->layers.front().self_attention.head_size;
   const std::int64_t rotary = config.maybe_integer({"rotary_dim"}, 2, head_size).value_or(head_size);
   if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
@@ -28,13 +27,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
     layer.self_attention.padding_sees_all = true;
   }
-  model.language_model = gpt_head(config, architecture);
-  model.scores = gpt_scores(config, architecture);
   if (model.language_model) {
     model.language_model->bias = true;
     model.language_model->untied = !config.flag({"tie_word_embeddings"}, false);
   }
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -50,8 +46,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
   };
-  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
-  return table;
+  return with_gpt_heads(model, std::move(table));
 }
 
 Json fresh_config(std::string_view) {

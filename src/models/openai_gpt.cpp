@@ -8,15 +8,11 @@ namespace {
 constexpr GptRelative relative = {.order = NormOrder::post, .vocabulary = 40478, .positions = 512};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model;
-  model.decoder = gpt_decoder(config, relative);
+  ModelSpec model = gpt_model(config, architecture, relative);
   // Its "gelu" is the approximation that later models call gelu_new.
   const bool gelu = config.text({"afn"}, "gelu") == "gelu";
   for (LayerSpec& layer : model.decoder->layers)
     layer.feed_forward.activation = gelu ? Activation::gelu_tanh : read_activation(config, {"afn"}, "gelu");
-  model.language_model = gpt_head(config, architecture);
-  model.scores = gpt_scores(config, architecture);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -38,8 +34,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {theirs + "mlp.c_proj.bias", ours + "feed_forward.out.bias"},
       {theirs + "ln_2.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
   };
-  for (WeightName& row : gpt_head_weights(model)) table.push_back(std::move(row));
-  return table;
+  return with_gpt_heads(model, std::move(table));
 }
 
 Json fresh_config(std::string_view) {
