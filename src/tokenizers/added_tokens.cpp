@@ -3,6 +3,9 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace attend::tokenizers {
 namespace {
 
@@ -50,9 +53,16 @@ AddedTokens::Matcher::Matcher(const std::vector<std::pair<std::string, TokenId>>
   for (const auto& [text, id] : tokens) {
     if (text.empty()) continue;  // normalized away: there is nothing to find
     entries.push_back({text, id});
-    begins[static_cast<unsigned char>(text[0])] = true;
+    if (!std::exchange(begins[static_cast<unsigned char>(text[0])], true)) beginnings += text[0];
   }
   trie = Trie(std::move(entries));
+}
+
+std::size_t AddedTokens::Matcher::next(std::string_view text, std::size_t at) const {
+  if (beginnings.empty()) return text.size();
+  if (beginnings.size() == 1) return std::min(text.find(beginnings[0], at), text.size());
+  while (at < text.size() && !begins[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
 }
 
 void AddedTokens::read(const Json& list, const Model& model, const Normalizer* normalizer,
@@ -126,11 +136,7 @@ std::size_t AddedTokens::count_outside(const Vocabulary& vocabulary) const {
 template <class Emit>
 void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Emit emit) const {
   std::size_t done = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!matcher.begins[static_cast<unsigned char>(text[at])]) {
-      ++at;
-      continue;
-    }
+  for (std::size_t at = 0; (at = matcher.next(text, at)) < text.size();) {
     std::size_t length = 0;
     TokenId id = -1;
     matcher.trie.find_prefixes(text.substr(at), [&](std::size_t found_length, TokenId found) {

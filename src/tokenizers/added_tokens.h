@@ -53,8 +53,12 @@ class AddedTokens {
     Matcher() = default;
     explicit Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens);
 
+    // The first place from `at` on where one of them may begin; the end of the text where there is none.
+    std::size_t next(std::string_view text, std::size_t at) const;
+
     Trie trie;
     std::array<bool, 256> begins{};  // bytes that some text begins with
+    std::string beginnings;          // the same, each once
   };
   struct Match {
     std::size_t begin, end;
