@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "formats/json.h"
 #include "tokenizers/encoding.h"
+#include "tokenizers/tokenizer_config.h"
 
 #include <atomic>
 #include <chrono>
@@ -26,22 +27,12 @@ struct Options {
   bool count = false;
 };
 
-// tokenizer_config.json beside the tokenizer; empty where there is none.
-Json read_config(const std::filesystem::path& model) {
-  const std::filesystem::path directory = std::filesystem::is_directory(model) ? model : model.parent_path();
-  const std::filesystem::path path = directory / "tokenizer_config.json";
-  return std::filesystem::exists(path) ? read_json(path) : Json::object();
-}
-
-Padding default_padding(const Tokenizer& tokenizer, const Json& config) {
+// As the files beside the tokenizer say.
+Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path& model) {
+  const TokenizerConfig config(std::filesystem::is_directory(model) ? model : model.parent_path());
   Padding padding;
-  std::string token;
-  if (config.is_object() && config.contains("pad_token")) {
-    const Json& value = config.at("pad_token");
-    if (value.is_string()) token = value.get<std::string>();
-    if (value.is_object()) token = Fields(value, "tokenizer_config.json: pad_token").text({"content"});
-    padding.left = config.value("padding_side", "right") == "left";
-  }
+  padding.left = config.fields().text({"padding_side"}, "right") == "left";
+  std::string token = config.token("pad_token", "");
   for (const char* usual : {"[PAD]", "<pad>"})
     if (token.empty() && tokenizer.token_to_id(usual)) token = usual;
   const std::optional<TokenId> id = token.empty() ? std::nullopt : tokenizer.token_to_id(token);
@@ -69,8 +60,7 @@ void apply(const Options& options, Tokenizer& tokenizer, const CLI::App& app) {
     tokenizer.truncation() = truncation;
   }
   if (options.padding.empty()) return;
-  Padding padding =
-      tokenizer.padding() ? *tokenizer.padding() : default_padding(tokenizer, read_config(options.model));
+  Padding padding = tokenizer.padding() ? *tokenizer.padding() : default_padding(tokenizer, options.model);
   padding.length.reset();
   if (padded_to_length) {
     if (has_length)
