@@ -265,8 +265,9 @@ struct ConversationOptions {
   std::uint64_t seed = 0;
 };
 
-// Questions and answers with a decoder. The whole conversation is read again for every answer; what is more
-// than the model reads is forgotten turn by turn, the oldest first, with a warning.
+// Questions and answers with a decoder, which keeps in mind what it has read: for another question it reads
+// the last answer and what is new. What is more than the model reads is forgotten turn by turn, the oldest
+// first, with a warning; the rest is then read again.
 class Conversation {
  public:
   Conversation(const std::filesystem::path& model, const ConversationOptions& options);

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "generation/generate.h"
+#include "generation/continuous_batch.h"
 #include "generation/text_stream.h"
 #include "tasks/chat_template.h"
 
@@ -60,6 +60,7 @@ struct Conversation::State {
   Model model;
   Tokenizer tokenizer;
   ChatTemplate chat_template;
+  ContinuousBatch batch;  // of one request at a time: it keeps the keys and values of what was read
   GenerationConfig config;
   std::vector<std::string> endings;  // of an answer
   std::uint64_t seed;
@@ -70,8 +71,8 @@ struct Conversation::State {
       : model(Model::load(ModelDirectory(directory), Purpose::inference)),
         tokenizer(Tokenizer::from_file(directory)),
         chat_template(options.chat_template, directory),
+        batch(model),
         seed(options.seed) {
-    check_generates(model);
     if (model.network()->is_encoder_decoder())
       fail("{}: a conversation takes a decoder such as GPT-2, found {}", directory.string(),
            model.architecture());
@@ -139,16 +140,19 @@ struct Conversation::State {
     GenerationConfig config = this->config;
     config.max_new_tokens =
         std::min(*config.max_new_tokens, most_tokens() - static_cast<std::int64_t>(ids.size()));
-    GenerateOptions generation;
-    generation.seed = seed++;
-    generation.tokenizer = &tokenizer;
-    generation.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
+    BatchResult result;
+    BatchRequest request{{ids, {}, {}}, batch.prepare(config, seed++, &tokenizer)};
+    request.on_token = [&](std::size_t, std::int64_t token) {
       show(text.put(stream.put(static_cast<TokenId>(token))));
     };
+    request.on_end = [&](BatchResult end) { result = std::move(end); };
+    batch.submit(std::move(request));
+    while (batch.step()) {
+    }
     try {
-      const std::vector<GeneratedSequence> made = generate(model, {ids}, config, generation);
+      if (result.error) std::rethrow_exception(result.error);
       if (config.num_beams > 1)
-        for (const std::int64_t token : made.front().ids) stream.add(static_cast<TokenId>(token));
+        for (const std::int64_t token : result.texts.front().ids) stream.add(static_cast<TokenId>(token));
       show(text.put(stream.finish()));
       show(text.finish());
     } catch (const Stopped&) {
