@@ -53,6 +53,10 @@ struct TranslateOptions : RunOptions {
   std::optional<std::int64_t> beams;  // absent: as the model's generation_config.json says
   std::optional<double> length_penalty;
   std::optional<std::int64_t> max_length;  // tokens of a translation
+  // A JSON object with any other fields of a generation_config.json.
+  std::string settings = "{}";
+  std::string prefix;      // what every translation begins with
+  std::uint64_t seed = 0;  // of sampling, if the settings ask for it
 };
 
 // Text to text with an encoder-decoder (Marian and what `attend train` makes).
@@ -65,6 +69,10 @@ class Translator {
   // One translation per text, in order. Error for a text longer than the model reads.
   std::vector<std::string> translate(const std::vector<std::string>& texts,
                                      const TranslateOptions& options = {});
+  // num_return_sequences (of the settings) translations per text, the best first. With return_alternatives
+  // they begin differently; of a place that no translation took, an empty one.
+  std::vector<std::vector<std::string>> translate_several(const std::vector<std::string>& texts,
+                                                          const TranslateOptions& options = {});
 
  private:
   struct State;

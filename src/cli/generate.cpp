@@ -22,13 +22,20 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file, adapter, assistant;
+  std::string model, inputs, outputs, config_file, adapter, assistant, prefix;
   std::vector<std::string> prompts, forced_words;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
   bool json = false;
   GenerateOptions generation;
 };
+
+CLI::Option* add_state_flag(CLI::App& app, Options& options, const std::string& flag, const char* field,
+                            const std::string& what) {
+  return app.add_flag_function(
+      flag, [&options, field](std::int64_t) { options.fields[field] = true; },
+      "With --outputs: also every layer's " + what + ", of the whole texts");
+}
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("model", options.model, "The model directory")->required();
@@ -40,6 +47,7 @@ void add_options(CLI::App& app, Options& options) {
          "With --beams: a word or phrase that must come, or several with | between them, of which one "
          "must; may be given several times")
       ->allow_extra_args(false);
+  app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
@@ -69,6 +77,8 @@ void add_options(CLI::App& app, Options& options) {
   CLI::Option* outputs = app.add_option("--outputs", options.outputs,
                                         "The safetensors file to write: sequences, sequences_scores and with "
                                         "--log-probabilities transition_scores");
+  add_state_flag(app, options, "--attentions", "output_attentions", "attention weights")->needs(outputs);
+  add_state_flag(app, options, "--hidden-states", "output_hidden_states", "result")->needs(outputs);
   inputs->needs(outputs);
   outputs->needs(inputs);
 }
@@ -95,21 +105,26 @@ class Texts {
         const GenerationConfig& config)
       : tokenizers_(tokenizers),
         texts_(texts_or_stdin(options.prompts)),
+        prefix_(options.prefix),
         continues_(!model.network()->is_encoder_decoder()) {
+    if (continues_ && !prefix_.empty())
+      fail("--prefix: {} goes on with its prompt; write the words there", model.architecture());
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
-      ids_.emplace_back(encoding.ids.begin(), encoding.ids.end());
-      if (ids_.back().empty() && continues_ && config.bos_token_id) ids_.back() = {*config.bos_token_id};
+      Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};
+      if (prompt.ids.empty() && continues_ && config.bos_token_id) prompt.ids = {*config.bos_token_id};
+      if (!prefix_.empty()) prompt.written = forced_prefix(*tokenizers_.target, config, prefix_);
+      prompts_.push_back(std::move(prompt));
     }
   }
 
-  const std::vector<std::vector<std::int64_t>>& ids() const { return ids_; }
+  const std::vector<Prompt>& prompts() const { return prompts_; }
   const std::string& prompt(std::size_t i) const { return texts_[i]; }
-  // A decoder's text is shown with its prompt.
-  std::string shown_prompt(std::size_t i) const { return continues_ ? texts_[i] : std::string(); }
+  // What a text is shown behind: a decoder's prompt, or the prefix.
+  const std::string& before(std::size_t i) const { return continues_ ? texts_[i] : prefix_; }
   TextStream stream(std::size_t i) const {
-    return TextStream(*tokenizers_.target, continues_ ? std::vector<TokenId>(ids_[i].begin(), ids_[i].end())
-                                                      : std::vector<TokenId>());
+    const std::vector<std::int64_t>& ids = continues_ ? prompts_[i].ids : prompts_[i].written;
+    return TextStream(*tokenizers_.target, {ids.begin(), ids.end()});
   }
   // What was generated for prompt i, without the prompt.
   std::string text(std::size_t i, const GeneratedSequence& generated) const {
@@ -121,7 +136,8 @@ class Texts {
  private:
   const TokenizerPair& tokenizers_;
   std::vector<std::string> texts_;
-  std::vector<std::vector<std::int64_t>> ids_;
+  std::string prefix_;
+  std::vector<Prompt> prompts_;
   bool continues_;
 };
 
@@ -133,11 +149,11 @@ void write(const std::string& text) {
 void stream_text(const Model& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
   TextStream stream = texts.stream(0);
-  std::string prompt = texts.shown_prompt(0);  // written with the first token: before it, much can be wrong
+  std::string prompt = texts.before(0);  // written with the first token: before it, much can be wrong
   options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
     write(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
   };
-  generate(model, texts.ids(), config, options);
+  generate(model, texts.prompts(), config, options);
   write(stream.finish() + "\n");
 }
 
@@ -145,7 +161,7 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
                     const GenerationConfig& config, bool json) {
   Json results = Json::array();
   for (const GeneratedSequence& generated : all) {
-    const std::string text = texts.shown_prompt(i) + texts.text(i, generated);
+    const std::string text = texts.before(i) + texts.text(i, generated);
     if (!json) print_line(text);
     results.push_back({{"text", text}, {"ids", generated.ids}});
     if (config.num_beams > 1) results.back()["score"] = generated.score;
@@ -166,7 +182,7 @@ void print_texts(const Model& model, const Texts& texts, const GenerationConfig&
       print_texts_of(next, texts, early.extract(next).mapped(), config, options.json);
     std::fflush(stdout);
   };
-  generate(model, texts.ids(), config, generation);
+  generate(model, texts.prompts(), config, generation);
 }
 
 }  // namespace
@@ -216,7 +232,8 @@ int generate(int argc, char** argv) {
     return 0;
   }
   const Texts texts(options, *tokenizers, model, config);
-  if (texts.ids().size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
+  if (texts.prompts().size() == 1 && !options.json && config.num_beams == 1 &&
+      config.num_return_sequences == 1)
     stream_text(model, texts, config, options.generation);
   else
     print_texts(model, texts, config, options);

@@ -75,6 +75,13 @@ void add_generation_options(CLI::App& app, Json& fields) {
          "Of a beam search: once there are as many texts as beams")
       ->check(CLI::IsMember({"true", "false", "never"}));
   add_field<Integer>(app, fields, "--num-return-sequences", "num_return_sequences", "Texts per prompt");
+  app.add_option_function<Integer>(
+      "--alternatives",
+      [&fields](Integer count) {
+        fields["return_alternatives"] = true;
+        fields["num_return_sequences"] = count;
+      },
+      "So many texts per prompt that begin differently: with the likeliest tokens that may come next");
   add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
                     "Above 1: tokens that have come are less likely");
   add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",

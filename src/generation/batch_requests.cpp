@@ -23,11 +23,10 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
   config.check(target_->spec().vocabulary);
   if ((assistant_ || config.is_contrastive()) && !decoder_->scores_several())
     fail("{} reads its text again at every step: expected no assistant and no penalty_alpha", architecture_);
-  if (assistant_ && (config.num_beams > 1 || config.num_return_sequences > 1 ||
-                     config.prompt_lookup_num_tokens || config.is_contrastive()))
+  if (assistant_ && (config.texts_at_a_time() > 1 || config.prompt_lookup_num_tokens))
     fail(
         "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
-        "prompt_lookup_num_tokens and penalty_alpha");
+        "return_alternatives, prompt_lookup_num_tokens and penalty_alpha");
   SearchSettings settings{config, LogitsProcessors(config), seed,
                           StopStrings(config.stop_strings, tokenizer)};
   // Guesses change no result, and where every step reads the whole text they save nothing.
@@ -41,12 +40,16 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   const Prompt& prompt = job->request.prompt;
   decoder_->check(prompt);
   if (assistant_) assistant_->check(prompt);
+  if (!prompt.written.empty() && !decoder_->has_encoder())
+    fail("a decoder goes on with its prompt: expected nothing written beside it");
+  const GenerationConfig& config = job->config();
+  const std::vector<std::int64_t>& start = job->request.settings->start;
   job->source = prompt.row.empty() ? prompt.ids : prompt.row;
-  job->tokens = decoder_->has_encoder() ? std::span(job->request.settings->start) : job->source;
+  job->tokens = !decoder_->has_encoder() ? job->source : prompt.written.empty() ? start : prompt.written;
   job->first = decoder_->has_encoder() || decoder_->reads_padding() ? job->tokens : std::span(prompt.ids);
   source_->check_ids(decoder_->has_encoder() ? std::span(prompt.ids) : job->first);
+  target_->check_ids(job->first);
 
-  const GenerationConfig& config = job->config();
   const std::int64_t positions = target_->max_positions();
   job->limits = config.lengths(static_cast<std::int64_t>(job->tokens.size()), positions);
   job->most_new = job->limits.most - job->limits.prompt;
@@ -56,8 +59,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   if (room < 1) fail("it leaves no room for another token among the model's positions");
   const std::int64_t guesses =
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);
-  job->texts =
-      std::max({config.num_beams, config.num_return_sequences, config.is_contrastive() ? config.top_k : 1});
+  job->texts = config.texts_at_a_time();
   job->rows = job->texts + guesses;
   const bool cut = job->most_new > room;
   job->most_new = std::min(job->most_new, room);

@@ -40,18 +40,7 @@ void check_above(double value, double least, const char* name, const char* hint 
 }  // namespace
 
 void GenerationConfig::check(std::int64_t vocabulary) const {
-  if (num_beams > 1 && num_return_sequences > num_beams)
-    fail("num_return_sequences: expected at most num_beams ({}), found {}", num_beams, num_return_sequences);
-  if (num_beams == 1 && !do_sample && num_return_sequences > 1)
-    fail(
-        "num_return_sequences: {} texts need sampling or a beam search; the likeliest next token gives only "
-        "one",
-        num_return_sequences);
-  if (prompt_lookup_num_tokens && (num_beams > 1 || num_return_sequences > 1))
-    fail(
-        "prompt_lookup_num_tokens: a look-up is for one text per prompt, found num_beams {} and "
-        "num_return_sequences {}; leave the one or the other out",
-        num_beams, num_return_sequences);
+  check_number_of_texts(vocabulary);
   if (do_sample) check_sampling();
   if (mirostat.version != 0) check_mirostat();
   if (is_contrastive()) check_contrastive(vocabulary);
@@ -75,6 +64,29 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   check_id(decoder_start_token_id, vocabulary, "decoder_start_token_id");
   check_id(forced_bos_token_id, vocabulary, "forced_bos_token_id");
   check_ids(forced_eos_token_id, vocabulary, "forced_eos_token_id");
+}
+
+void GenerationConfig::check_number_of_texts(std::int64_t vocabulary) const {
+  if (prompt_lookup_num_tokens && (num_beams > 1 || num_return_sequences > 1))
+    fail(
+        "prompt_lookup_num_tokens: a look-up is for one text per prompt, found num_beams {} and "
+        "num_return_sequences {}; leave the one or the other out",
+        num_beams, num_return_sequences);
+  if (return_alternatives) {
+    if (num_return_sequences > vocabulary)
+      fail("num_return_sequences: expected at most {} alternatives (the vocabulary), found {}", vocabulary,
+           num_return_sequences);
+    if (is_contrastive())
+      fail("return_alternatives: contrastive search has none; leave out penalty_alpha or the alternatives");
+    return;
+  }
+  if (num_beams > 1 && num_return_sequences > num_beams)
+    fail("num_return_sequences: expected at most num_beams ({}), found {}", num_beams, num_return_sequences);
+  if (num_beams == 1 && !do_sample && num_return_sequences > 1)
+    fail(
+        "num_return_sequences: {} texts need sampling, a beam search or return_alternatives; the likeliest "
+        "next token gives only one",
+        num_return_sequences);
 }
 
 void GenerationConfig::check_sampling() const {
@@ -144,6 +156,11 @@ void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
               "force_words_ids: of two phrases for one word, one is the beginning of the other; leave out "
               "the longer one");
   }
+}
+
+std::int64_t GenerationConfig::texts_at_a_time() const {
+  if (return_alternatives) return num_return_sequences * num_beams;
+  return std::max({num_beams, num_return_sequences, is_contrastive() ? top_k : 1});
 }
 
 std::int64_t GenerationConfig::padding() const {

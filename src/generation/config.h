@@ -120,7 +120,14 @@ struct GenerationConfig {
   bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
   bool renormalize_logits = false;     // make logits log-probabilities again after all the above
 
+  // num_return_sequences texts that begin differently: with the likeliest tokens that may come next, in their
+  // order. Each is then what the other fields make of the prompt with that token. A token that is the only
+  // possible one is no beginning yet. (CTranslate2's option; transformers has none.)
+  bool return_alternatives = false;
+
   bool output_scores = false;  // also give the log-probability of every token
+  // Of run_generate() (generation/tensors.h) only: also every layer's attention weights, and its result.
+  bool output_attentions = false, output_hidden_states = false;
 
   // Special tokens.
   std::vector<std::int64_t> eos_token_id;  // each of them ends a text
@@ -141,6 +148,8 @@ struct GenerationConfig {
   void check(std::int64_t vocabulary) const;
 
   bool is_contrastive() const { return penalty_alpha != 0; }
+  // How many continuations of one prompt are in work together.
+  std::int64_t texts_at_a_time() const;
   // What stands behind the end of a text in a rectangle of token ids.
   std::int64_t padding() const;
   // For a prompt of this many tokens. `max_positions` bounds only the default length, as in the original.
@@ -151,6 +160,7 @@ struct GenerationConfig {
   std::int64_t start() const;
 
  private:
+  void check_number_of_texts(std::int64_t vocabulary) const;
   void check_sampling() const;
   void check_mirostat() const;
   void check_contrastive(std::int64_t vocabulary) const;

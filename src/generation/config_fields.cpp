@@ -37,8 +37,6 @@ constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "cache_config",
                                                "return_legacy_cache",
                                                "prefill_chunk_size",
-                                               "output_attentions",
-                                               "output_hidden_states",
                                                "output_logits",
                                                "return_dict_in_generate",
                                                "low_memory",
@@ -265,7 +263,10 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
                "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
   reader.flag("remove_invalid_values", remove_invalid_values, false);
   reader.flag("renormalize_logits", renormalize_logits, false);
+  reader.flag("return_alternatives", return_alternatives, false);
   reader.flag("output_scores", output_scores, false);
+  reader.flag("output_attentions", output_attentions, false);
+  reader.flag("output_hidden_states", output_hidden_states, false);
 
   reader.integers("eos_token_id", eos_token_id);
   reader.integer("pad_token_id", pad_token_id, -1);

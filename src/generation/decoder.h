@@ -19,6 +19,8 @@ struct Prompt {
   // sees the padding, but the original counts it as part of the length and as tokens that have occurred.
   // Empty: `ids`.
   std::vector<std::int64_t> row;
+  // What a decoder with an encoder has written already, from its start token on; empty: only that.
+  std::vector<std::int64_t> written = {};
 };
 
 class Decoder {

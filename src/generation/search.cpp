@@ -1,5 +1,6 @@
 #include "generation/search.h"
 
+#include "generation/alternatives_search.h"
 #include "generation/beam_search.h"
 #include "generation/constrained_beam_search.h"
 #include "generation/contrastive_search.h"
@@ -61,6 +62,7 @@ void Search::release(Decoder& decoder) {
 
 std::unique_ptr<Search> make_search(Request request) {
   const GenerationConfig& config = request.settings->config;
+  if (config.return_alternatives) return std::make_unique<AlternativesSearch>(std::move(request));
   if (!config.force_words_ids.empty()) return std::make_unique<ConstrainedBeamSearch>(std::move(request));
   if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));

@@ -68,7 +68,7 @@ class Search {
   void hurry() { out_of_time_ = true; }
 
   std::size_t rows() const { return rows_.size(); }
-  bool done() const { return rows_.empty(); }
+  virtual bool done() const { return rows_.empty(); }
   std::int64_t steps() const { return steps_; }
   const Request& request() const { return request_; }
 

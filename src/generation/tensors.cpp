@@ -1,12 +1,15 @@
 #include "generation/tensors.h"
 
-#include "models/model.h"
+#include "generation/rereading_decoder.h"
+#include "models/forward.h"
 #include "models/padded.h"
 
 #include <algorithm>
 
 namespace attend {
 namespace {
+
+using Tensors = std::map<std::string, Tensor>;
 
 std::vector<std::int64_t> numbers(const Tensor& t) {
   const Tensor row = t.to(at::kLong).contiguous();
@@ -20,24 +23,45 @@ Tensor guess_mask(const Tensor& ids, const GenerationConfig& config) {
   return known ? ids.ne(*config.pad_token_id) : at::ones_like(ids, at::kBool);
 }
 
-}  // namespace
+// What a decoder behind an encoder has written already: [B, n]. As in the original, the start token comes in
+// front unless some row begins with it.
+Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& config) {
+  const Tensor start = at::full({rows, 1}, config.start(), at::kLong);
+  if (!given.defined()) return start;
+  check_matrix(given, "decoder_input_ids");
+  if (given.size(0) != rows)
+    fail("decoder_input_ids: expected {} rows, as input_ids has, found {}", rows, given.size(0));
+  const Tensor ids = given.to(at::kLong);
+  const bool begins = ids.size(1) > 0 && ids.select(1, 0).eq(config.start()).any().item<bool>();
+  return begins ? ids : at::cat({start, ids}, 1);
+}
 
-std::map<std::string, Tensor> run_generate(const Model& model, const std::map<std::string, Tensor>& inputs,
-                                           const GenerationConfig& config, const GenerateOptions& options) {
+// Padded prompts, and what they are prompts of.
+struct Given {
+  Tensor ids, mask;  // [B, L]
+  Tensor before;     // [B, n]: what stands in front of every text: the prompt, or what has been written
+  bool has_encoder;
+
+  Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
+  std::vector<Prompt> prompts() const;
+};
+
+Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
+    : has_encoder(model.network()->is_encoder_decoder()) {
+  const std::string names =
+      has_encoder ? "input_ids, attention_mask and decoder_input_ids" : "input_ids and attention_mask";
   for (const auto& [name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask")
-      fail("{}: not an input of generate; these are input_ids and attention_mask", name);
+    if (name != "input_ids" && name != "attention_mask" && !(has_encoder && name == "decoder_input_ids"))
+      fail("{}: not an input of generate; these are {}", name, names);
   const auto find = [&](const char* name) {
     const auto found = inputs.find(name);
     return found == inputs.end() ? Tensor() : found->second;
   };
-  const Tensor ids = find("input_ids");
+  ids = find("input_ids");
   check_matrix(ids, "input_ids");
-  Tensor mask = find("attention_mask");
+  mask = find("attention_mask");
   if (!mask.defined()) mask = guess_mask(ids, config);
   const Padded padded(ids, mask, "input_ids");
-
-  const bool has_encoder = model.network()->is_encoder_decoder();
   if (const Transformer network = model.network(); network->decoder) {  // else generate() complains
     check_ids(padded, (has_encoder ? network->encoder : network->decoder)->spec(), "input_ids");
     const std::int64_t vocabulary = network->decoder->spec().embeddings.vocabulary;
@@ -48,22 +72,70 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
     fail(
         "attention_mask: a decoder continues the last column, so prompts must be padded in front, not "
         "behind");
-  std::vector<Prompt> prompts;
+  before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
+}
+
+std::vector<Prompt> Given::prompts() const {
+  std::vector<Prompt> all;
+  const Padded padded(ids, mask, "input_ids");
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
     Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
-    if (has_encoder) prompt.positions = numbers(columns);
-    prompts.push_back(std::move(prompt));
+    if (has_encoder) {
+      prompt.positions = numbers(columns);
+      prompt.written = numbers(before[b]);
+    }
+    all.push_back(std::move(prompt));
   }
-  const std::vector<GeneratedSequence> texts = generate(model, prompts, config, options);
+  return all;
+}
 
-  // What stands in front of every text: its prompt with its padding, or the start token.
-  const std::int64_t repeats = config.num_return_sequences;
-  Tensor before = ids.to(at::kLong).repeat_interleave(repeats, 0);
-  if (has_encoder)
-    before = at::full({before.size(0), 1},
-                      *(config.decoder_start_token_id ? config.decoder_start_token_id : config.bos_token_id),
-                      at::kLong);
+// The states of the steps: those of a pass over the whole texts but for their last tokens, which no step has
+// read. They are the same, for a token sees nothing behind it.
+void put_states(Tensors& outputs, const Model& model, const Given& given,
+                const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
+  if (rereads(model.network()))
+    fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
+         model.architecture());
+  const std::int64_t repeats = std::ssize(texts) / given.ids.size(0);
+  const auto repeated = [&](const Tensor& t) { return t.repeat_interleave(repeats, 0); };
+  const Tensor sequences = outputs["sequences"];
+  const Tensor read = sequences.narrow(1, 0, sequences.size(1) - 1);
+  const Tensor source_mask = given.mask.ne(0);
+  const std::int64_t before = std::min(given.before.size(1), read.size(1));
+  Tensor real = at::zeros(read.sizes(), at::kBool);
+  real.narrow(1, 0, before).fill_(true);
+  if (!given.has_encoder) real.narrow(1, 0, before).copy_(repeated(source_mask).narrow(1, 0, before));
+  for (std::int64_t i = 0; i < std::ssize(texts); ++i)
+    if (const std::int64_t more = std::ssize(texts[i].ids) - 1; more > 0)
+      real[i].narrow(0, before, more).fill_(true);
+  Tensors inputs;
+  if (given.has_encoder) {
+    inputs = {{"input_ids", repeated(given.ids)},
+              {"attention_mask", repeated(source_mask)},
+              {"decoder_input_ids", read},
+              {"decoder_attention_mask", real}};
+  } else {
+    inputs = {{"input_ids", read}, {"attention_mask", real}};
+    if (const auto& positions = model.network()->decoder->spec().embeddings.positions;
+        !std::holds_alternative<std::monostate>(positions))
+      inputs["position_ids"] = (real.to(at::kLong).cumsum(1) - 1).clamp_min(0);
+  }
+  for (auto& [name, tensor] : run_forward(model, inputs, options)) {
+    const bool is_state = name.find("attentions.") != name.npos || name.find("hidden_states.") != name.npos;
+    if (is_state)  // of the encoder once for each source
+      outputs[name] = name.starts_with("encoder_") ? tensor.slice(0, 0, {}, repeats) : tensor;
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> run_generate(const Model& model, const Tensors& inputs,
+                                           const GenerationConfig& config, const GenerateOptions& options) {
+  const Given given(model, inputs, config);
+  const std::vector<GeneratedSequence> texts = generate(model, given.prompts(), config, options);
+
+  const Tensor before = given.before.repeat_interleave(config.num_return_sequences, 0);
   std::size_t longest = 0;
   for (const GeneratedSequence& text : texts) longest = std::max(longest, text.ids.size());
   const Tensor after =
@@ -75,9 +147,12 @@ std::map<std::string, Tensor> run_generate(const Model& model, const std::map<st
     std::ranges::copy(texts[i].log_probabilities, transitions.data_ptr<float>() + i * longest);
     scores.data_ptr<float>()[i] = texts[i].score;
   }
-  std::map<std::string, Tensor> outputs = {{"sequences", at::cat({before, after}, 1)}};
+  Tensors outputs = {{"sequences", at::cat({before, after}, 1)}};
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;
   if (config.output_scores) outputs["transition_scores"] = transitions;
+  if (config.output_attentions || config.output_hidden_states)
+    put_states(outputs, model, given, texts,
+               {.hidden_states = config.output_hidden_states, .attentions = config.output_attentions});
   return outputs;
 }
 

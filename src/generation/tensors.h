@@ -8,11 +8,17 @@
 namespace attend {
 
 // Inputs: input_ids [B, L] and attention_mask [B, L]; without a mask, padding is recognised as the original
-// does. Outputs: sequences [B * num_return_sequences, L'] int64, with the prompt (or the decoder's start
-// token) in front and padding behind the end; of a beam search also sequences_scores [B *
-// num_return_sequences]; with output_scores also transition_scores [B * num_return_sequences, new tokens],
-// the log-probability of each token, and 0 behind the end. Error for an input that is missing, unknown or
-// misshapen.
+// does. For a decoder with an encoder also decoder_input_ids [B, n], what it has written already, with or
+// without the start token. Outputs, with R = B * num_return_sequences:
+// - sequences [R, L'] int64, with the prompt (or what has been written, from the start token on) in front and
+//   padding behind the end;
+// - of a beam search sequences_scores [R];
+// - with output_scores transition_scores [R, new tokens], the log-probability of each token, and 0 behind the
+//   end;
+// - with output_attentions and output_hidden_states those of the whole texts, named and laid out as
+//   run_forward() gives them: attentions.0 [R, heads, L' - 1, L' - 1] and so on, zero where nothing is. The
+//   original has the same numbers in pieces, one for each step. The encoder's have B rows.
+// Error for an input that is missing, unknown or misshapen.
 std::map<std::string, Tensor> run_generate(const Model& model, const std::map<std::string, Tensor>& inputs,
                                            const GenerationConfig& config,
                                            const GenerateOptions& options = {});

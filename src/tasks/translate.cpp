@@ -1,5 +1,6 @@
 #include "tasks/translate.h"
 
+#include "generation/forced_words.h"
 #include "generation/generate.h"
 #include "tasks/text_batches.h"
 
@@ -16,25 +17,44 @@ std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const 
   return sources;
 }
 
-std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
-                                   const std::vector<std::string>& texts, const TranslateOptions& options) {
+std::vector<std::vector<std::string>> translate_several(const Model& model, const TokenizerPair& tokenizers,
+                                                        const std::vector<std::string>& texts,
+                                                        const TranslateOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
+  config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
   if (options.beams) config.num_beams = *options.beams;
   if (options.length_penalty) config.length_penalty = *options.length_penalty;
   if (options.max_length) config.max_length = *options.max_length;
-  const auto sources = encode_sources(model, *tokenizers.source, texts);
-  std::vector<std::string> translations(texts.size());
+  const std::vector<std::int64_t> written = options.prefix.empty()
+                                                ? std::vector<std::int64_t>()
+                                                : forced_prefix(*tokenizers.target, config, options.prefix);
+  std::vector<Prompt> prompts;
+  for (auto& ids : encode_sources(model, *tokenizers.source, texts))
+    prompts.push_back({std::move(ids), {}, {}, written});
+  std::vector<std::vector<std::string>> translations(texts.size());
   std::size_t done = 0;
   GenerateOptions generate_options;
+  generate_options.seed = options.seed;
   generate_options.batch_tokens = options.batch_tokens;
+  generate_options.tokenizer = tokenizers.target.get();
   generate_options.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
-    const std::vector<std::int64_t>& ids = results.front().ids;
-    translations[i] =
-        tokenizers.target->decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
+    for (const GeneratedSequence& result : results) {
+      std::vector<TokenId> ids(written.begin(), written.end());
+      if (result.ids.empty()) ids.clear();  // nothing took this place
+      ids.insert(ids.end(), result.ids.begin(), result.ids.end());
+      translations[i].push_back(tokenizers.target->decode(ids, /*skip_special_tokens=*/true));
+    }
     if (options.on_progress) options.on_progress(++done, texts.size());
   };
-  generate(model, sources, config, generate_options);
+  generate(model, prompts, config, generate_options);
   return translations;
+}
+
+std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
+                                   const std::vector<std::string>& texts, const TranslateOptions& options) {
+  std::vector<std::string> best;
+  for (auto& all : translate_several(model, tokenizers, texts, options)) best.push_back(std::move(all[0]));
+  return best;
 }
 
 struct Translator::State {
@@ -57,6 +77,11 @@ Translator::~Translator() = default;
 std::vector<std::string> Translator::translate(const std::vector<std::string>& texts,
                                                const TranslateOptions& options) {
   return attend::translate(state_->model, state_->tokenizers, texts, options);
+}
+
+std::vector<std::vector<std::string>> Translator::translate_several(const std::vector<std::string>& texts,
+                                                                    const TranslateOptions& options) {
+  return attend::translate_several(state_->model, state_->tokenizers, texts, options);
 }
 
 }  // namespace attend

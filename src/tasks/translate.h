@@ -11,6 +11,10 @@ namespace attend {
 std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts);
 
+// As Translator's functions.
+std::vector<std::vector<std::string>> translate_several(const Model& model, const TokenizerPair& tokenizers,
+                                                        const std::vector<std::string>& texts,
+                                                        const TranslateOptions& options);
 std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 

@@ -27,19 +27,13 @@ struct Asked {
   std::int64_t ends = 0, end_step = 0;
 };
 
-GenerationConfig config_of(const Model& model, const Json& settings) {
-  GenerationConfig config = GenerationConfig::of(model);
-  config.apply(Fields(settings, "settings"), true);
-  return config;
-}
-
 Json settings_of(std::mt19937& random) {
   const auto pick = [&](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
   };
   Json settings = {{"max_new_tokens", pick(1, 18)}};
   if (pick(0, 2) == 0) settings["eos_token_id"] = Json::array({1, pick(2, 40), pick(2, 40)});
-  switch (pick(0, 5)) {
+  switch (pick(0, 6)) {
     case 0:
       settings["repetition_penalty"] = 1.3;
       break;
@@ -55,6 +49,9 @@ Json settings_of(std::mt19937& random) {
       break;
     case 4:
       settings.update({{"num_beams", 3}, {"length_penalty", 0.5}});
+      break;
+    case 5:
+      settings.update({{"return_alternatives", true}, {"num_return_sequences", 3}});
       break;
     default:
       break;

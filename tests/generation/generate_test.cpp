@@ -3,7 +3,6 @@
 
 #include "generation/models.h"
 #include "generation/paged_decoder.h"
-#include "generation/tensors.h"
 #include "temporary_directory.h"
 
 #include <cmath>
@@ -16,12 +15,6 @@ namespace attend {
 namespace {
 
 using Prompts = std::vector<std::vector<std::int64_t>>;
-
-GenerationConfig config_of(const Model& model, const Json& settings) {
-  GenerationConfig config = GenerationConfig::of(model);
-  config.apply(Fields(settings, "settings"), true);
-  return config;
-}
 
 struct Case {
   const char* model;
@@ -85,12 +78,20 @@ constexpr const char* kForcedWords =
                                     "num_return_sequences": 2, "eos_token_id": [0, 1, 26, 28]})";
 constexpr const char* kContrastive =
     R"({"max_new_tokens": 17, "penalty_alpha": 0.6, "top_k": 4, "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kAlternatives =
+    R"({"max_new_tokens": 17, "return_alternatives": true, "num_return_sequences": 4, "repetition_penalty": 1.2,
+                                    "eos_token_id": [0, 1, 26, 28]})";
+constexpr const char* kAlternativeBeams =
+    R"({"max_new_tokens": 17, "return_alternatives": true, "num_return_sequences": 3, "num_beams": 2,
+                                    "eos_token_id": [0, 1, 26, 28]})";
 constexpr const char* kMirostat =
     R"({"max_new_tokens": 17, "do_sample": true, "mirostat": 2, "num_return_sequences": 2})";
 INSTANTIATE_TEST_SUITE_P(
     Generate, Alone,
     testing::Values(Case{"gpt2-generation", kForcedWords}, Case{"marian-generation", kForcedWords},
                     Case{"gpt2-generation", kContrastive}, Case{"marian-generation", kContrastive},
+                    Case{"gpt2-generation", kAlternatives}, Case{"marian-generation", kAlternatives},
+                    Case{"gpt2-generation", kAlternativeBeams}, Case{"marian-generation", kAlternativeBeams},
                     Case{"gpt2-generation", kMirostat}, Case{"marian-generation", kMirostat},
                     Case{"gpt2-generation", kGreedy}, Case{"gpt2-generation", kBeams},
                     Case{"gpt2-generation", kPenalties}, Case{"gpt2-generation", kSample},
@@ -279,97 +280,18 @@ TEST(Generate, RefusesScoresThatAreNoNumbers) {
         contains(error_of([&] { generate(model, make_prompts(3), config_of(model, settings)); }), "NaN"));
 }
 
-TEST(GenerateTensors, RefusesWhatItCannotRead) {
-  const Model model = load_model("gpt2-generation");
-  const GenerationConfig config = GenerationConfig::of(model);
-  const Tensor ids = at::full({2, 3}, 5, at::kLong);
-  const auto error = [&](std::map<std::string, Tensor> inputs) {
-    return error_of([&] { run_generate(model, inputs, config); });
-  };
-  EXPECT_TRUE(contains(error({}), "input_ids"));
-  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"labels", ids}}), "labels"));
-  EXPECT_TRUE(contains(error({{"input_ids", ids.to(at::kFloat)}}), "integers"));
-  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", torch::tensor({{1, 1, 0}, {1, 1, 1}})}}),
-                       "in front"));
-  EXPECT_TRUE(
-      contains(error({{"input_ids", ids}, {"attention_mask", at::zeros({2, 3}, at::kLong)}}), "mask"));
-}
-
-// The decoder by itself.
-
-std::vector<Decoder::Sequence> add(Decoder& decoder, const std::vector<Prompt>& prompts) {
-  std::vector<const Prompt*> pointers;
-  for (const Prompt& prompt : prompts) pointers.push_back(&prompt);
-  return decoder.add(pointers);
-}
-
-Tensor step(Decoder& decoder,
-            const std::vector<std::pair<Decoder::Sequence, std::vector<std::int64_t>>>& feeds) {
-  const c10::InferenceMode inference;
-  std::vector<Decoder::Feed> all;
-  for (const auto& [sequence, tokens] : feeds) all.push_back({sequence, tokens});
-  return decoder.step(all);
-}
-
-TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
-  const Model model = load_model("gpt2-generation");
-  PagedDecoder decoder(model.network());
-  const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
-  const auto a = add(decoder, {{begin, {}, {}}})[0];
-  step(decoder, {{a, begin}});
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
-  const auto b = decoder.fork(a);
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
-  const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
-  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
-
-  PagedDecoder other(model.network());
-  for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
-    std::vector<std::int64_t> whole = begin;
-    whole.push_back(last);
-    const auto c = add(other, {{whole, {}, {}}})[0];
-    EXPECT_TRUE(at::allclose(step(other, {{c, whole}})[0], scores[row], 1e-4, 1e-5)) << row;
-    other.release(c);
-  }
-  decoder.release(a);
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
-  decoder.release(b);
-  EXPECT_EQ(decoder.cache().pages_in_use(), 0);
-  EXPECT_EQ(other.cache().pages_in_use(), 0);
-}
-
-TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
-  const Model model = load_model("marian-generation");
-  const c10::InferenceMode inference;
-  PagedDecoder decoder(model.network());
-  const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
-  const auto first = add(decoder, {sources[0], sources[1]});
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);
-  const auto branch = decoder.fork(first[1]);
-  decoder.release(first[0]);
-  decoder.release(first[1]);
-  const auto last = add(decoder, {sources[2]})[0];
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second has a reader still
-  const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
-
-  PagedDecoder alone(model.network());
-  const auto sequences = add(alone, {sources[1], sources[2]});
-  const Tensor wanted = step(alone, {{sequences[1], {40}}, {sequences[0], {40}}});
-  EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));
-}
-
 // What a search leaves behind when it is over.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,
-                                 kForcedWords, kContrastive, kMirostat}) {
+                                 kForcedWords, kContrastive, kMirostat, kAlternatives, kAlternativeBeams}) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
       PagedDecoder decoder(model.network());
       const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
       const std::vector<std::int64_t> start = {40};
-      const auto sequences = add(decoder, prompts);
+      const auto sequences = add_prompts(decoder, prompts);
       std::vector<std::unique_ptr<Search>> searches;
       for (std::size_t i = 0; i < prompts.size(); ++i) {
         const auto& first = decoder.has_encoder() ? start : prompts[i].ids;

@@ -1,6 +1,8 @@
-// The two small random models of tests/data/models that generate.
+// The two small random models of tests/data/models that generate, and what tests ask of them.
 #pragma once
 
+#include "generation/config.h"
+#include "generation/decoder.h"
 #include "models/model.h"
 
 #include <filesystem>
@@ -15,6 +17,12 @@ inline Model load_model(const std::string& name) {
   return Model::load(ModelDirectory(model_path(name)), Purpose::inference);
 }
 
+inline GenerationConfig config_of(const Model& model, const Json& settings) {
+  GenerationConfig config = GenerationConfig::of(model);
+  config.apply(Fields(settings, "settings"), true);
+  return config;
+}
+
 // Of different lengths, with ids of either model's vocabulary that neither end nor pad.
 inline std::vector<std::vector<std::int64_t>> make_prompts(std::size_t count) {
   std::vector<std::vector<std::int64_t>> prompts;
@@ -24,6 +32,12 @@ inline std::vector<std::vector<std::int64_t>> make_prompts(std::size_t count) {
       prompts.back().push_back(static_cast<std::int64_t>(2 + (7 * i + 3 * j * j) % 37));
   }
   return prompts;
+}
+
+inline std::vector<Decoder::Sequence> add_prompts(Decoder& decoder, const std::vector<Prompt>& prompts) {
+  std::vector<const Prompt*> pointers;
+  for (const Prompt& prompt : prompts) pointers.push_back(&prompt);
+  return decoder.add(pointers);
 }
 
 }  // namespace attend

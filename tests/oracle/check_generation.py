@@ -78,6 +78,8 @@ def make_generator(family: str, seed: int, directory: Path, size: Size | None = 
 
 def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
     """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
+    if settings.get("return_alternatives"):
+        return original_alternatives(model, inputs, settings)
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
     settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
@@ -93,7 +95,87 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     if with_transitions:
         ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
         outputs["transition_scores"] = transition_scores(model, made, ends)
+    if settings.get("output_attentions") or settings.get("output_hidden_states"):
+        outputs |= whole_states(model, inputs, made, settings)
     return outputs
+
+
+def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
+    """The likeliest first tokens, and what the original makes of the prompts with each of them."""
+    settings = {name: value for name, value in settings.items() if name != "return_alternatives"}
+    count, new = settings.pop("num_return_sequences"), settings.pop("max_new_tokens")
+    paired, beams = model.config.is_encoder_decoder, settings.get("num_beams", 1)
+    prompt = "decoder_input_ids" if paired else "input_ids"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = model.generate(
+            **inputs, **settings, max_new_tokens=2, return_dict_in_generate=True, output_scores=True
+        )
+    tokens = first.scores[0][::beams].topk(count).indices.flatten()  # [rows * count]
+    longer = {name: tensor.repeat_interleave(count, 0) for name, tensor in inputs.items()}
+    before = first.sequences[:, : -len(first.scores)].repeat_interleave(count, 0)  # a forced end comes later
+    longer[prompt] = torch.cat([before, tokens[:, None]], 1)
+    if not paired and "attention_mask" in longer:
+        longer["attention_mask"] = torch.nn.functional.pad(longer["attention_mask"], (0, 1), value=1)
+    outputs = original_generate(model, longer, settings | {"max_new_tokens": new - 1})
+    ended = torch.isin(tokens, torch.tensor(settings.get("eos_token_id", model.generation_config.eos_token_id) or []))
+    sequences = outputs["sequences"]
+    padding = sequences.new_tensor(padding_of(model, settings))
+    sequences[:, longer[prompt].shape[1] :][ended] = padding
+    behind = [trailing(row, padding) for row in sequences[:, longer[prompt].shape[1] :][~ended]]
+    outputs["sequences"] = sequences[:, : sequences.shape[1] - min(behind, default=0)]
+    if "sequences_scores" in outputs:
+        outputs["sequences_scores"] = outputs["sequences_scores"].masked_fill(ended, 0.0)
+    return outputs
+
+
+def padding_of(model: Any, settings: Settings) -> int:
+    """What stands behind the end of a text."""
+    ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+    first_end = ends[0] if isinstance(ends, list) else ends
+    pad = settings.get("pad_token_id", model.generation_config.pad_token_id)
+    return first_end if pad is None or (pad == 0 and settings.get("num_beams", 1) > 1) else pad
+
+
+def trailing(row: torch.Tensor, token: torch.Tensor) -> int:
+    """How often it stands at the end."""
+    others = (row != token).nonzero()
+    return len(row) - 1 - int(others[-1]) if len(others) else len(row)
+
+
+def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> Tensors:
+    """The states of all steps put together: zero for padding, and behind the end of a text."""
+    paired = model.config.is_encoder_decoder
+    before = made.sequences.shape[1] - len(made.scores)
+    ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+    real = torch.ones_like(made.sequences, dtype=torch.bool)
+    if not paired and "attention_mask" in inputs:
+        real[:, :before] = inputs["attention_mask"].bool()
+    ended = torch.isin(made.sequences[:, before:], torch.tensor([] if ends is None else ends))
+    real[:, before:] = ended.cumsum(1) == 0
+    real = real[:, :-1]  # the last token is read by no step
+    sources = inputs["attention_mask"].bool() if paired and "attention_mask" in inputs else None
+    outputs: Tensors = {}
+    own = "decoder_" if paired else ""
+    for kind in ("hidden_states", "attentions"):
+        steps = getattr(made, own + kind)
+        for layer in range(len(steps[0])):
+            pieces = [step[layer] for step in steps]
+            if kind == "attentions":
+                width = real.shape[1]
+                pieces = [torch.nn.functional.pad(piece, (0, width - piece.shape[-1])) for piece in pieces]
+            whole = torch.cat(pieces, -2)
+            rows = real if kind == "hidden_states" else real[:, None]
+            outputs[f"{own}{kind}.{layer}"] = whole.masked_fill(~rows[..., None], 0.0)
+    for layer in range(len(made.cross_attentions[0]) if paired else 0):
+        whole = torch.cat([step[layer] for step in made.cross_attentions], -2)
+        outputs[f"cross_attentions.{layer}"] = whole.masked_fill(~real[:, None, :, None], 0.0)
+    for kind in ("hidden_states", "attentions") if paired else ():
+        for layer, state in enumerate(getattr(made, f"encoder_{kind}")):
+            rows = sources if sources is not None else torch.ones(inputs["input_ids"].shape, dtype=torch.bool)
+            rows = rows if kind == "hidden_states" else rows[:, None]
+            outputs[f"encoder_{kind}.{layer}"] = state.masked_fill(~rows[..., None], 0.0)
+    return {name: state.contiguous() for name, state in outputs.items()}
 
 
 def own_loop_of(settings: Settings) -> Any:
@@ -153,6 +235,16 @@ def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 
     inputs = {"input_ids": ids.masked_fill(mask == 0, config.pad_token_id or 0), "attention_mask": mask}
     known = config.model_type != "transfo-xl"  # which does not know masks
     return inputs if rows > 1 and known else {"input_ids": ids}  # one row alone: no mask
+
+
+def written_before(config: PretrainedConfig, seed: int, rows: int) -> torch.Tensor:
+    """One to three tokens for each row, with the start token in front or without it."""
+    generator = torch.Generator().manual_seed(seed)
+    length = int(torch.randint(1, 4, (), generator=generator))
+    start = config.decoder_start_token_id
+    ids = torch.randint(2, config.vocab_size - 1, (rows, length), generator=generator)
+    ids = ids.masked_fill(ids == start, 3 if start != 3 else 4)
+    return torch.cat([torch.full((rows, 1), start), ids], 1) if seed % 2 else ids
 
 
 def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Settings]:
@@ -230,7 +322,11 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         settings |= {"num_return_sequences": pick.randint(1, groups * size)}
         yield length | several | settings
         yield length | several | settings | pick.choice(processors)
+    for beams in (1, 1, pick.choice(BEAMS)):
+        settings = {"return_alternatives": True, "num_return_sequences": pick.randint(2, 7), "num_beams": beams}
+        yield length | several | settings | pick.choice([{}, {"repetition_penalty": 1.3}])
     if config.model_type not in REREAD:
+        yield length | several | {"output_attentions": True, "output_hidden_states": True}
         for alpha, k in ((0.6, 4), (0.3, 2), (0.9, 7)):
             yield length | several | {"penalty_alpha": alpha, "top_k": k}
         yield length | {"penalty_alpha": 0.6, "top_k": 5, "output_scores": True} | pick.choice(processors)
@@ -260,8 +356,11 @@ def constrained_settings(
 def stable_case(float32: Original, float64: Original, settings: Settings, seed: int) -> tuple[Tensors, Tensors]:
     """Prompts, and what the original makes of them, where rounding does not decide."""
     rows = 1 + seed % 4
+    config = float32.model.config
     for attempt in range(MORE_PROMPTS):
-        inputs = make_prompts(float32.model.config, 1000 * attempt + seed, rows)
+        inputs = make_prompts(config, 1000 * attempt + seed, rows)
+        if config.is_encoder_decoder and seed % 3 == 0:
+            inputs["decoder_input_ids"] = written_before(config, 1000 * attempt + seed, rows)
         wanted = original_generate(float32.model, inputs, settings)
         if torch.equal(wanted["sequences"], original_generate(float64.model, inputs, settings)["sequences"]):
             return inputs, wanted
@@ -304,7 +403,9 @@ def check_family(attend: Runner, family: str, seeds: range, beams: int) -> Table
 
 def describe(original: Original, inputs: Tensors, wanted: Tensors, got: Tensors, settings: Settings) -> list[Any]:
     """Cells that show that the case is worth its while: how many rows ended, how many different tokens."""
-    prompt = 1 if original.model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
+    prompt = inputs["input_ids"].shape[1]
+    if original.model.config.is_encoder_decoder:
+        prompt = 1 + (inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 0)
     new = wanted["sequences"][:, prompt:]
     eos = settings.get("eos_token_id", original.model.generation_config.eos_token_id)
     ended = torch.isin(new[:, :-1], torch.tensor([] if eos is None else eos)).any(1).sum().item()

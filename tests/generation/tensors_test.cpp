@@ -1,0 +1,81 @@
+// generate() with tensors in and tensors out.
+#include "generation/tensors.h"
+
+#include "generation/models.h"
+#include "models/forward.h"
+#include "temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+using Tensors = std::map<std::string, Tensor>;
+
+TEST(GenerateTensors, RefusesWhatItCannotRead) {
+  const Model model = load_model("gpt2-generation");
+  const GenerationConfig config = GenerationConfig::of(model);
+  const Tensor ids = at::full({2, 3}, 5, at::kLong);
+  const auto error = [&](std::map<std::string, Tensor> inputs) {
+    return error_of([&] { run_generate(model, inputs, config); });
+  };
+  EXPECT_TRUE(contains(error({}), "input_ids"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"labels", ids}}), "labels"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids.to(at::kFloat)}}), "integers"));
+  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", torch::tensor({{1, 1, 0}, {1, 1, 1}})}}),
+                       "in front"));
+  EXPECT_TRUE(
+      contains(error({{"input_ids", ids}, {"attention_mask", at::zeros({2, 3}, at::kLong)}}), "mask"));
+}
+
+// A text goes on from what it has said itself as if it had been given that.
+TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
+  const Model model = load_model("marian-generation");
+  const Tensor ids = torch::tensor({{5, 9, 3, 0}, {7, 2, 11, 0}});
+  for (const Json& settings : {Json{{"num_beams", 1}}, Json{{"num_beams", 1}, {"repetition_penalty", 1.3}}}) {
+    GenerationConfig config = config_of(model, settings);
+    config.eos_token_id = {};
+    config.max_length = 12;
+    const Tensor whole = run_generate(model, {{"input_ids", ids}}, config)["sequences"];  // [2, 12]
+    for (const std::int64_t written : {1, 2, 5}) {
+      const Tensor from_start = whole.narrow(1, 0, written), behind_start = whole.narrow(1, 1, written);
+      for (const Tensor& begin : {from_start, behind_start})
+        EXPECT_TRUE(at::equal(
+            run_generate(model, {{"input_ids", ids}, {"decoder_input_ids", begin}}, config)["sequences"],
+            whole));
+    }
+  }
+  const Tensors one_row = {{"input_ids", ids}, {"decoder_input_ids", at::full({1, 2}, 5, at::kLong)}};
+  EXPECT_TRUE(contains(error_of([&] { run_generate(model, one_row, GenerationConfig::of(model)); }),
+                       "decoder_input_ids: expected 2 rows"));
+  const Tensors unknown = {{"input_ids", ids}, {"decoder_input_ids", at::full({2, 2}, 4100, at::kLong)}};
+  EXPECT_TRUE(contains(error_of([&] { run_generate(model, unknown, GenerationConfig::of(model)); }), "4100"));
+  const Model gpt2 = load_model("gpt2-generation");
+  EXPECT_TRUE(contains(error_of([&] { run_generate(gpt2, one_row, GenerationConfig::of(gpt2)); }),
+                       "decoder_input_ids: not an input"));
+}
+
+// The next token's scores come from the state at its place, so the states belong to the texts.
+TEST(GenerateTensors, StatesAreThoseOfTheSteps) {
+  const Model model = load_model("gpt2-generation");
+  const Tensor ids = torch::tensor({{0, 0, 3}, {7, 2, 11}}), mask = torch::tensor({{0, 0, 1}, {1, 1, 1}});
+  const GenerationConfig config =
+      config_of(model, {{"output_attentions", true}, {"output_hidden_states", true}, {"max_new_tokens", 6}});
+  const Tensors made = run_generate(model, {{"input_ids", ids}, {"attention_mask", mask}}, config);
+  const Tensor read = made.at("sequences").slice(1, 0, -1);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const std::int64_t padding = b == 0 ? 2 : 0, length = read.size(1) - padding;
+    const Tensors alone = run_forward(model, {{"input_ids", read[b].narrow(0, padding, length).unsqueeze(0)}},
+                                      {.hidden_states = true, .attentions = true});
+    for (const auto& [name, tensor] : alone) {
+      if (name == "logits") continue;
+      Tensor ours = made.at(name)[b].slice(-2, padding);
+      if (name.starts_with("attentions")) ours = ours.slice(-1, padding);
+      EXPECT_TRUE(at::allclose(ours, tensor[0], 1e-5, 1e-6)) << name;
+    }
+  }
+  EXPECT_EQ(made.at("attentions.0").sizes(), (std::vector<std::int64_t>{2, 3, 8, 8}));
+}
+
+}  // namespace
+}  // namespace attend
