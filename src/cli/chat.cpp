@@ -81,6 +81,7 @@ class Chat {
       if (typed_) write("\n");
       return {};
     }
+    take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
     if (!line.empty() && line.back() == '\r') line.pop_back();
     return line;
   }
@@ -129,7 +130,6 @@ class Chat {
   }
 
   void ask(const std::string& question) {
-    take_interrupt();  // one from before the question
     conversation_.answer(question, [](const std::string& more) {
       write(more);
       return !take_interrupt();
