@@ -10,6 +10,8 @@
 #include <iostream>
 #include <numeric>
 
+#include <fmt/ranges.h>
+
 namespace attend::cli {
 namespace {
 

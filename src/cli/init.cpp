@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include <fmt/ranges.h>
+
 namespace attend::cli {
 namespace {
 

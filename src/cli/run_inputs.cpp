@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace attend::cli {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <utf8proc.h>
 
 namespace attend {
