@@ -27,6 +27,7 @@ class Terminal:
     def __init__(self, *options):
         self.process, self.end = pty.fork()
         if self.process == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the test itself runs in the background
             os.execv(attend, [attend, "chat", "model", *TEMPLATE, *options])
         self.seen = b""
 
