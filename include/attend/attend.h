@@ -53,7 +53,7 @@ struct TranslateOptions : RunOptions {
   std::optional<std::int64_t> beams;  // absent: as the model's generation_config.json says
   std::optional<double> length_penalty;
   std::optional<std::int64_t> max_length;  // tokens of a translation
-  // A JSON object with any other fields of a generation_config.json.
+  // A JSON object with fields as in generation_config.json; what is said above counts more.
   std::string settings = "{}";
   std::string prefix;      // what every translation begins with
   std::uint64_t seed = 0;  // of sampling, if the settings ask for it

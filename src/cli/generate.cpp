@@ -47,7 +47,8 @@ void add_options(CLI::App& app, Options& options) {
          "With --beams: a word or phrase that must come, or several with | between them, of which one "
          "must; may be given several times")
       ->allow_extra_args(false);
-  app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
+  CLI::Option* prefix =
+      app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
@@ -81,6 +82,7 @@ void add_options(CLI::App& app, Options& options) {
   add_state_flag(app, options, "--hidden-states", "output_hidden_states", "result")->needs(outputs);
   inputs->needs(outputs);
   outputs->needs(inputs);
+  inputs->excludes(prefix);  // tensors have decoder_input_ids
 }
 
 GenerationConfig make_config(const Model& model, const Options& options) {
@@ -109,11 +111,13 @@ class Texts {
         continues_(!model.network()->is_encoder_decoder()) {
     if (continues_ && !prefix_.empty())
       fail("--prefix: {} goes on with its prompt; write the words there", model.architecture());
+    const std::vector<std::int64_t> written =
+        prefix_.empty() ? std::vector<std::int64_t>() : forced_prefix(*tokenizers_.target, config, prefix_);
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};
       if (prompt.ids.empty() && continues_ && config.bos_token_id) prompt.ids = {*config.bos_token_id};
-      if (!prefix_.empty()) prompt.written = forced_prefix(*tokenizers_.target, config, prefix_);
+      prompt.written = written;
       prompts_.push_back(std::move(prompt));
     }
   }

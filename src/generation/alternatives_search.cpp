@@ -64,24 +64,24 @@ void AlternativesSearch::begin(Decoder& decoder) {
     text.push_back(token);
     return text;
   };
-  const bool is_streamed = request_.on_token && config().num_beams == 1;
   const auto is_over = [&](const Branch& branch) {
     return ends(branch.token.id, steps_ + 1, [&] { return text_with(branch.token.id); });
   };
   const bool is_only = branches_.size() == 1 && config().num_return_sequences > 1;
   if (is_only && !is_over(branches_[0])) {
     only_.push_back(branches_[0].token);
-    if (is_streamed)
-      for (std::int64_t i = 0; i < config().num_return_sequences; ++i)
-        request_.on_token(static_cast<std::size_t>(i), only_.back().id);
     request_.tokens.push_back(only_.back().id);
     branches_.clear();
     rows_[0].token = only_.back().id;
     return;
   }
+  const bool is_streamed = request_.on_token && config().num_beams == 1;
   const Decoder::Sequence read = rows_[0].sequence;
   for (std::size_t i = 0; i < branches_.size(); ++i) {
-    if (is_streamed) request_.on_token(i, branches_[i].token.id);
+    if (is_streamed) {  // only now is it known how many texts there are
+      for (const Token& token : only_) request_.on_token(i, token.id);
+      request_.on_token(i, branches_[i].token.id);
+    }
     if (!is_over(branches_[i]))
       branches_[i].search = continue_with(branches_[i].token.id, i, decoder.fork(read));
   }

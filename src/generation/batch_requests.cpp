@@ -41,7 +41,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   decoder_->check(prompt);
   if (assistant_) assistant_->check(prompt);
   if (!prompt.written.empty() && !decoder_->has_encoder())
-    fail("a decoder goes on with its prompt: expected nothing written beside it");
+    fail("a decoder without an encoder goes on with its prompt: what its text begins with belongs there");
   const GenerationConfig& config = job->config();
   const std::vector<std::int64_t>& start = job->request.settings->start;
   job->source = prompt.row.empty() ? prompt.ids : prompt.row;

@@ -109,15 +109,6 @@ bool ForcedWords::is_whole(const Begun& begun) const {
   return words_[begun.word][begun.phrase].size() == begun.length;
 }
 
-std::vector<std::int64_t> forced_prefix(const Tokenizer& tokenizer, const GenerationConfig& config,
-                                        std::string_view text) {
-  std::vector<std::int64_t> written = {config.start()};
-  if (config.forced_bos_token_id) written.push_back(*config.forced_bos_token_id);
-  const auto ids = tokenizer.encode(text, {.special_tokens = false, .with_details = false}).ids;
-  written.insert(written.end(), ids.begin(), ids.end());
-  return written;
-}
-
 ForcedWord forced_word(const Tokenizer& tokenizer, std::string_view text) {
   const auto ids = [&](const std::string& part) {
     return tokenizer.encode(part, {.special_tokens = false, .with_details = false}).ids;

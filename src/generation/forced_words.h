@@ -56,10 +56,6 @@ class ForcedWords {
   std::vector<std::int64_t> longest_of_;  // by word
 };
 
-// What a decoder with an encoder has written (Prompt::written) when its text begins with these words.
-std::vector<std::int64_t> forced_prefix(const Tokenizer& tokenizer, const GenerationConfig& config,
-                                        std::string_view text);
-
 // The tokens of a word or phrase as it stands behind a space, or of several with | between them. Error for
 // an empty one.
 ForcedWord forced_word(const Tokenizer& tokenizer, std::string_view text);

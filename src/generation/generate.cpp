@@ -41,4 +41,13 @@ std::vector<GeneratedSequence> generate(const Model& model,
   return generate(model, all, config, options);
 }
 
+std::vector<std::int64_t> forced_prefix(const Tokenizer& tokenizer, const GenerationConfig& config,
+                                        std::string_view text) {
+  std::vector<std::int64_t> written = {config.start()};
+  if (config.forced_bos_token_id) written.push_back(*config.forced_bos_token_id);
+  const auto ids = tokenizer.encode(text, {.special_tokens = false, .with_details = false}).ids;
+  written.insert(written.end(), ids.begin(), ids.end());
+  return written;
+}
+
 }  // namespace attend

@@ -30,4 +30,8 @@ std::vector<GeneratedSequence> generate(const Model& model,
                                         const std::vector<std::vector<std::int64_t>>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options = {});
 
+// What a decoder with an encoder has written (Prompt::written) when its text begins with these words.
+std::vector<std::int64_t> forced_prefix(const Tokenizer& tokenizer, const GenerationConfig& config,
+                                        std::string_view text);
+
 }  // namespace attend

@@ -1,6 +1,5 @@
 #include "tasks/translate.h"
 
-#include "generation/forced_words.h"
 #include "generation/generate.h"
 #include "tasks/text_batches.h"
 

@@ -104,16 +104,26 @@ TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
   EXPECT_EQ(texts[2].score, -1e9f);
 }
 
+// Those of texts that there are, also behind a token that was forced.
 TEST(Alternatives, StreamEveryToken) {
-  const Model model = load_model("gpt2-generation");
-  std::map<std::size_t, std::vector<std::int64_t>> streamed;
-  const auto texts = generate(
-      model, make_prompts(1),
-      config_of(model, {{"return_alternatives", true}, {"num_return_sequences", 3}, {"max_new_tokens", 7}}),
-      {.on_token = [&](std::size_t, std::size_t text,
-                       std::int64_t token) { streamed[text].push_back(token); },
-       .on_result = {}});
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(streamed[i], texts[i].ids);
+  const Model model = load_model("marian-generation");
+  std::vector<std::int64_t> bad;
+  for (std::int64_t id = 3; id < model.network()->decoder->spec().embeddings.vocabulary; ++id)
+    bad.push_back(id);
+  for (const Json& settings : {Json{{"forced_bos_token_id", 12}}, Json{{"num_return_sequences", 2}},
+                               Json{{"forced_bos_token_id", 12}, {"begin_suppress_tokens", bad}}}) {
+    GenerationConfig config = config_of(model, settings);
+    config.return_alternatives = true;
+    config.num_return_sequences = 3 + 4 * static_cast<std::int64_t>(settings.size() - 1);
+    config.max_new_tokens = 7;
+    std::map<std::size_t, std::vector<std::int64_t>> streamed;
+    const auto texts = generate(model, make_prompts(1), config,
+                                {.on_token = [&](std::size_t, std::size_t text,
+                                                 std::int64_t token) { streamed[text].push_back(token); },
+                                 .on_result = {}});
+    for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(streamed[i], texts[i].ids) << settings << i;
+    EXPECT_EQ(texts.back().ids.empty(), settings.size() == 2) << settings;
+  }
 }
 
 TEST(Alternatives, RefuseWhatContradictsThem) {

@@ -20,7 +20,8 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
-from check_generation import differences, original_generate
+from check_generation import differences
+from original_generate import original_generate
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
 from forward import IGNORED, Original, make_inputs
 from models import make_model

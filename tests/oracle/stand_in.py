@@ -20,7 +20,7 @@ class StandIn:
         return outputs if states else {n: t for n, t in outputs.items() if "hidden_states" not in n and "att" not in n}
 
     def generate(self, model: Path, inputs: Tensors, settings: dict[str, Any]) -> Tensors:
-        from check_generation import original_generate
+        from original_generate import original_generate
 
         return original_generate(Original.load(model).model, inputs, settings)
 

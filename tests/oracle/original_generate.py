@@ -1,0 +1,137 @@
+"""What the original's generate() makes of prompts, and what it says about it, in the shapes of attend's outputs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+
+from common import Tensors
+from constrained_beam_search import constrained_beam_search
+from contrastive_search import contrastive_search
+from group_beam_search import group_beam_search
+
+Settings = dict[str, Any]
+
+
+def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
+    """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
+    if settings.get("return_alternatives"):
+        return original_alternatives(model, inputs, settings)
+    settings = dict(settings)
+    with_transitions = settings.pop("output_scores", False)
+    settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
+    own_loop = {"custom_generate": own_loop_of(settings)} if own_loop_of(settings) else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
+        made = model.generate(
+            **inputs, **settings, **own_loop, return_dict_in_generate=True, output_scores=True, use_cache=True
+        )
+    outputs = {"sequences": made.sequences}
+    if getattr(made, "sequences_scores", None) is not None:
+        outputs["sequences_scores"] = made.sequences_scores
+    if with_transitions:
+        ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+        outputs["transition_scores"] = transition_scores(model, made, ends)
+    if settings.get("output_attentions") or settings.get("output_hidden_states"):
+        outputs |= whole_states(model, inputs, made, settings)
+    return outputs
+
+
+def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
+    """The likeliest first tokens, and what the original makes of the prompts with each of them."""
+    settings = {name: value for name, value in settings.items() if name != "return_alternatives"}
+    count, new = settings.pop("num_return_sequences"), settings.pop("max_new_tokens")
+    paired, beams = model.config.is_encoder_decoder, settings.get("num_beams", 1)
+    prompt = "decoder_input_ids" if paired else "input_ids"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = model.generate(
+            **inputs, **settings, max_new_tokens=2, return_dict_in_generate=True, output_scores=True
+        )
+    tokens = first.scores[0][::beams].topk(count).indices.flatten()  # [rows * count]
+    longer = {name: tensor.repeat_interleave(count, 0) for name, tensor in inputs.items()}
+    before = first.sequences[:, : -len(first.scores)].repeat_interleave(count, 0)  # a forced end comes later
+    longer[prompt] = torch.cat([before, tokens[:, None]], 1)
+    if not paired and "attention_mask" in longer:
+        longer["attention_mask"] = torch.nn.functional.pad(longer["attention_mask"], (0, 1), value=1)
+    outputs = original_generate(model, longer, settings | {"max_new_tokens": new - 1})
+    ended = torch.isin(tokens, torch.tensor(settings.get("eos_token_id", model.generation_config.eos_token_id) or []))
+    sequences = outputs["sequences"]
+    padding = sequences.new_tensor(padding_of(model, settings))
+    sequences[:, longer[prompt].shape[1] :][ended] = padding
+    behind = [trailing(row, padding) for row in sequences[:, longer[prompt].shape[1] :][~ended]]
+    outputs["sequences"] = sequences[:, : sequences.shape[1] - min(behind, default=0)]
+    if "sequences_scores" in outputs:
+        outputs["sequences_scores"] = outputs["sequences_scores"].masked_fill(ended, 0.0)
+    return outputs
+
+
+def padding_of(model: Any, settings: Settings) -> int:
+    """What stands behind the end of a text."""
+    ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+    first_end = ends[0] if isinstance(ends, list) else ends
+    pad = settings.get("pad_token_id", model.generation_config.pad_token_id)
+    return first_end if pad is None or (pad == 0 and settings.get("num_beams", 1) > 1) else pad
+
+
+def trailing(row: torch.Tensor, token: torch.Tensor) -> int:
+    """How often it stands at the end."""
+    others = (row != token).nonzero()
+    return len(row) - 1 - int(others[-1]) if len(others) else len(row)
+
+
+def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> Tensors:
+    """The states of all steps put together: zero for padding, and behind the end of a text."""
+    paired = model.config.is_encoder_decoder
+    before = made.sequences.shape[1] - len(made.scores)
+    ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+    real = torch.ones_like(made.sequences, dtype=torch.bool)
+    if not paired and "attention_mask" in inputs:
+        real[:, :before] = inputs["attention_mask"].bool()
+    ended = torch.isin(made.sequences[:, before:], torch.tensor([] if ends is None else ends))
+    real[:, before:] = ended.cumsum(1) == 0
+    real = real[:, :-1]  # the last token is read by no step
+    sources = inputs["attention_mask"].bool() if paired and "attention_mask" in inputs else None
+    outputs: Tensors = {}
+    own = "decoder_" if paired else ""
+    for kind in ("hidden_states", "attentions"):
+        steps = getattr(made, own + kind)
+        for layer in range(len(steps[0])):
+            pieces = [step[layer] for step in steps]
+            if kind == "attentions":
+                width = real.shape[1]
+                pieces = [torch.nn.functional.pad(piece, (0, width - piece.shape[-1])) for piece in pieces]
+            whole = torch.cat(pieces, -2)
+            rows = real if kind == "hidden_states" else real[:, None]
+            outputs[f"{own}{kind}.{layer}"] = whole.masked_fill(~rows[..., None], 0.0)
+    for layer in range(len(made.cross_attentions[0]) if paired else 0):
+        whole = torch.cat([step[layer] for step in made.cross_attentions], -2)
+        outputs[f"cross_attentions.{layer}"] = whole.masked_fill(~real[:, None, :, None], 0.0)
+    for kind in ("hidden_states", "attentions") if paired else ():
+        for layer, state in enumerate(getattr(made, f"encoder_{kind}")):
+            rows = sources if sources is not None else torch.ones(inputs["input_ids"].shape, dtype=torch.bool)
+            rows = rows if kind == "hidden_states" else rows[:, None]
+            outputs[f"encoder_{kind}.{layer}"] = state.masked_fill(~rows[..., None], 0.0)
+    return {name: state.contiguous() for name, state in outputs.items()}
+
+
+def own_loop_of(settings: Settings) -> Any:
+    """For a search whose loop the original keeps elsewhere."""
+    if settings.get("num_beam_groups", 1) > 1:
+        return group_beam_search
+    if settings.get("force_words_ids"):
+        return constrained_beam_search
+    if settings.get("penalty_alpha"):
+        return contrastive_search
+    return None
+
+
+def transition_scores(model: Any, made: Any, ends: int | list[int] | None) -> torch.Tensor:
+    """The log-probability of every new token; 0 behind a text's end."""
+    beams = getattr(made, "beam_indices", None)
+    scores = model.compute_transition_scores(made.sequences, made.scores, beams, normalize_logits=beams is None)
+    ended = torch.isin(made.sequences[:, -scores.shape[1] :], torch.tensor([] if ends is None else ends))
+    behind = ended.cumsum(1) - ended.long() > 0
+    return scores.masked_fill(behind, 0.0).float().contiguous()
