@@ -97,6 +97,34 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
   }
 }
 
+namespace {
+
+struct RowSums {
+  float log_sum_exp, sum;
+};
+
+RowSums sums_of(const float* row, std::int64_t V) {
+  const std::int64_t whole = V / W * W;
+  Vector top = splat(-INFINITY);
+  for (std::int64_t i = 0; i < whole; i += W) top = max(load(row + i), top);
+  float highest = largest(top);
+  for (std::int64_t i = whole; i < V; ++i) highest = row[i] > highest ? row[i] : highest;
+  Vector exponentials{}, plain{};
+  for (std::int64_t i = 0; i < whole; i += W) {
+    const Vector x = load(row + i);
+    exponentials += exp(x - highest);
+    plain += x;
+  }
+  float total = sum(exponentials), logits_sum = sum(plain);
+  for (std::int64_t i = whole; i < V; ++i) {
+    total += std::exp(row[i] - highest);
+    logits_sum += row[i];
+  }
+  return {highest + std::log(total), logits_sum};
+}
+
+}  // namespace
+
 void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin, std::int64_t row_end) {
   const std::int64_t V = c.vocabulary, whole = V / W * W;
   for (std::int64_t t = row_begin; t < row_end; ++t) {
@@ -106,22 +134,7 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
       std::memset(row, 0, static_cast<std::size_t>(V) * 4);
       continue;
     }
-    Vector top = splat(-INFINITY);
-    for (std::int64_t i = 0; i < whole; i += W) top = max(load(row + i), top);
-    float highest = largest(top);
-    for (std::int64_t i = whole; i < V; ++i) highest = row[i] > highest ? row[i] : highest;
-    Vector exponentials{}, plain{};
-    for (std::int64_t i = 0; i < whole; i += W) {
-      const Vector x = load(row + i);
-      exponentials += exp(x - highest);
-      plain += x;
-    }
-    float total = sum(exponentials), logits_sum = sum(plain);
-    for (std::int64_t i = whole; i < V; ++i) {
-      total += std::exp(row[i] - highest);
-      logits_sum += row[i];
-    }
-    const float log_sum_exp = highest + std::log(total);
+    const auto [log_sum_exp, logits_sum] = sums_of(row, V);
     const float uniform = c.smoothing / static_cast<float>(V);
     const std::int64_t label = c.labels[t];
     c.loss[t] = (1 - c.smoothing) * (log_sum_exp - row[label]) +
@@ -134,6 +147,44 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
       row[i] = (std::exp(row[i] - log_sum_exp) - uniform) * c.gradient_scale;
     row[label] -= (1 - c.smoothing) * c.gradient_scale;
   }
+}
+
+float disagreement(const Disagreement& d) {
+  const std::int64_t V = d.vocabulary, whole = V / W * W;
+  const float first_total = sums_of(d.first, V).log_sum_exp, second_total = sums_of(d.second, V).log_sum_exp;
+  // With r = log p - log q: KL(p || q) = sum of p r, KL(q || p) = - sum of q r.
+  Vector first_sum{}, second_sum{};
+  for (std::int64_t i = 0; i < whole; i += W) {
+    const Vector log_p = load(d.first + i) - first_total, log_q = load(d.second + i) - second_total;
+    const Vector p = exp(log_p), q = exp(log_q);
+    store(d.first_gradient + i, p);
+    store(d.second_gradient + i, q);
+    first_sum += p * (log_p - log_q);
+    second_sum -= q * (log_p - log_q);
+  }
+  float first_kl = sum(first_sum), second_kl = sum(second_sum);
+  for (std::int64_t i = whole; i < V; ++i) {
+    const float log_p = d.first[i] - first_total, log_q = d.second[i] - second_total;
+    d.first_gradient[i] = std::exp(log_p);
+    d.second_gradient[i] = std::exp(log_q);
+    first_kl += d.first_gradient[i] * (log_p - log_q);
+    second_kl -= d.second_gradient[i] * (log_p - log_q);
+  }
+  // By the first logits: p (r - KL(p || q)) + p - q; by the second: the same with p and q exchanged.
+  const float offset = second_total - first_total;
+  for (std::int64_t i = 0; i < whole; i += W) {
+    const Vector p = load(d.first_gradient + i), q = load(d.second_gradient + i);
+    const Vector r = load(d.first + i) - load(d.second + i) + offset;
+    store(d.first_gradient + i, (p * (r - first_kl) + p - q) * d.weight);
+    store(d.second_gradient + i, (q * (-second_kl - r) + q - p) * d.weight);
+  }
+  for (std::int64_t i = whole; i < V; ++i) {
+    const float p = d.first_gradient[i], q = d.second_gradient[i];
+    const float r = d.first[i] - d.second[i] + offset;
+    d.first_gradient[i] = (p * (r - first_kl) + p - q) * d.weight;
+    d.second_gradient[i] = (q * (-second_kl - r) + q - p) * d.weight;
+  }
+  return first_kl + second_kl;
 }
 
 std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold) {

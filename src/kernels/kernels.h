@@ -112,6 +112,14 @@ struct CrossEntropy {
   float* loss;           // [rows], unscaled; 0 where the label is negative
 };
 
+// Two predictions for the same place: logits [vocabulary] each, and the gradients of the disagreement.
+struct Disagreement {
+  const float *first, *second;
+  std::int64_t vocabulary;
+  float weight;                             // what the gradients are multiplied by
+  float *first_gradient, *second_gradient;  // [vocabulary]
+};
+
 struct Kernels {
   const char* name;
 
@@ -157,6 +165,8 @@ struct Kernels {
 
   // Turns each row of logits into the gradient of its loss, in place.
   void (*cross_entropy)(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
+  // KL(p || q) + KL(q || p) of p = softmax(first) and q = softmax(second), and its gradients.
+  float (*disagreement)(const Disagreement&);
 
   // The first i of [begin, end) where x[i] + offset is above `threshold` or not a number; end if there is
   // none.

@@ -24,6 +24,7 @@ const Kernels table = {
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
     .cross_entropy = cross_entropy,
+    .disagreement = disagreement,
     .find_above = find_above,
     .adam = adam,
 };

@@ -86,11 +86,11 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
   if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
     const Tensor scores = net->language_model_head(hidden);
     r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
-    r.loss = cross_entropy(scores, labels, 0).mean();
+    r.loss = cross_entropy(scores, labels, {}).mean();
     return;
   }
   r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden));
-  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, 0).mean();
+  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, {}).mean();
 }
 
 bool counts_padding(const Tensors& inputs) {

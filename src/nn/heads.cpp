@@ -31,9 +31,9 @@ Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {
   return linear(transform(hidden), weight_, bias_, &packed_);
 }
 
-LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, double smoothing) {
-  if (clusters_) return cross_entropy(clusters_(hidden), labels, smoothing);
-  return linear_cross_entropy(transform(hidden), weight_, bias_, labels, smoothing, packed_);
+LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) {
+  if (clusters_) return cross_entropy(clusters_(hidden), labels, options);
+  return linear_cross_entropy(transform(hidden), weight_, bias_, labels, options, packed_);
 }
 
 PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation)

@@ -16,7 +16,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Embeddings& embeddings);
   Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]; with clusters log-probabilities
   // The loss without ever holding all scores.
-  LossSum loss(const Tensor& hidden, const Tensor& labels, double smoothing);
+  LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options);
   void pack() {
     if (weight_.defined()) packed_.prepare(weight_);
   }

@@ -5,39 +5,80 @@
 namespace attend {
 namespace {
 
+// Rows [0, rows) of one reading's scores, or of two readings' whose predictions are to agree as well. Turns
+// the scores into the gradients of the losses, which go to `losses` [readings, rows].
+struct RowLosses {
+  const LossOptions& options;
+  std::int64_t V;
+  std::array<const std::int64_t*, 2> labels;
+  std::array<float*, 2> scores, losses;
+
+  void operator()(std::int64_t first, std::int64_t last) const {
+    if (options.r_drop == 0) return cross_entropies(0, first, last);
+    const auto weight = static_cast<float>(options.r_drop / 2);
+    const auto columns = static_cast<std::size_t>(V);
+    std::vector<float> gradients(2 * columns);  // of the disagreement
+    for (std::int64_t t = first; t < last; ++t) {
+      const std::array<float*, 2> rows{scores[0] + t * V, scores[1] + t * V};
+      const bool counts = labels[0][t] >= 0;
+      const float kl = !counts
+                           ? 0
+                           : kernels::kernels().disagreement(
+                                 {rows[0], rows[1], V, weight, gradients.data(), gradients.data() + columns});
+      for (std::size_t reading : {0, 1}) {
+        cross_entropies(reading, t, t + 1);
+        if (!counts) continue;
+        const float* gradient = gradients.data() + reading * columns;
+        for (std::int64_t i = 0; i < V; ++i) rows[reading][i] += gradient[i];
+      }
+      losses[0][t] += weight * kl;
+    }
+  }
+
+ private:
+  void cross_entropies(std::size_t reading, std::int64_t first, std::int64_t last) const {
+    const kernels::CrossEntropy c{labels[reading], V, static_cast<float>(options.label_smoothing), 1.0f,
+                                  losses[reading]};
+    kernels::kernels().cross_entropy(c, scores[reading], first, last);
+  }
+};
+
 struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   // The gradients are computed here, where the scores are at hand; backward only scales them.
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
-                        const std::optional<Tensor>& maybe_bias, const Tensor& labels, double smoothing,
-                        PackedWeight* packed, bool with_gradients) {
+                        const std::optional<Tensor>& maybe_bias, const Tensor& labels,
+                        const LossOptions& options, PackedWeight* packed, bool with_gradients) {
     const Tensor bias = maybe_bias.value_or(Tensor());
-    const std::int64_t T = hidden.size(0), V = weight.size(0);
+    const std::int64_t V = weight.size(0), readings = options.r_drop > 0 ? 2 : 1;
+    const std::int64_t T = hidden.size(0) / readings;  // of one reading
     Tensor dhidden, dweight, dbias;
     if (with_gradients) {
       dhidden = at::empty_like(hidden);
       dweight = T > 0 ? at::empty_like(weight) : at::zeros_like(weight);
       if (bias.defined()) dbias = at::zeros_like(bias);
     }
-    const Tensor losses = at::empty({T}, hidden.options());
+    const Tensor losses = at::empty({readings, T}, hidden.options());
     const std::int64_t block = std::clamp<std::int64_t>((std::int64_t{16} << 20) / V, 64, 1024);
     for (std::int64_t begin = 0; begin < T; begin += block) {
       const std::int64_t rows = std::min(block, T - begin);
-      const Tensor x = hidden.narrow(0, begin, rows);
-      Tensor scores;  // [rows, V]
-      {
+      std::array<Tensor, 2> x, scores;  // [rows, d], [rows, V]
+      RowLosses row_losses{options, V, {}, {}, {}};
+      for (std::int64_t r = 0; r < readings; ++r) {
+        x[r] = hidden.narrow(0, r * T + begin, rows);
         at::NoGradGuard no_grad;
-        scores = linear(x, weight, bias, with_gradients ? nullptr : packed);
+        scores[r] = linear(x[r], weight, bias, with_gradients ? nullptr : packed);
+        row_losses.labels[r] = labels.const_data_ptr<std::int64_t>() + r * T + begin;
+        row_losses.scores[r] = scores[r].data_ptr<float>();
+        row_losses.losses[r] = losses[r].data_ptr<float>() + begin;
       }
-      const kernels::CrossEntropy c{labels.const_data_ptr<std::int64_t>() + begin, V,
-                                    static_cast<float>(smoothing), 1.0f, losses.data_ptr<float>() + begin};
-      parallel_ranges(rows, 4 * V, [&](std::int64_t first, std::int64_t last) {
-        kernels::kernels().cross_entropy(c, scores.data_ptr<float>(), first, last);
-      });
+      parallel_ranges(rows, 4 * readings * V, row_losses);
       if (!with_gradients) continue;
-      // `scores` holds its own gradient now.
-      matrix_product(dhidden.narrow(0, begin, rows), scores, weight, false);
-      matrix_product(dweight, scores.t(), x, begin > 0);
-      if (dbias.defined()) dbias += scores.sum(0);
+      // `scores` hold their own gradients now.
+      for (std::int64_t r = 0; r < readings; ++r) {
+        matrix_product(dhidden.narrow(0, r * T + begin, rows), scores[r], weight, false);
+        matrix_product(dweight, scores[r].t(), x[r], begin > 0 || r > 0);
+        if (dbias.defined()) dbias += scores[r].sum(0);
+      }
     }
     if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
     // In double: the sum of many thousand losses keeps its digits.
@@ -70,27 +111,30 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary) {
 
 }  // namespace
 
-LossSum cross_entropy(const Tensor& scores, const Tensor& labels, double smoothing) {
+LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options) {
   LossSum result;
   result.count = count_labels(labels.cpu().contiguous(), scores.size(1));
-  result.sum = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, smoothing);
+  result.sum =
+      at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, options.label_smoothing);
+  if (options.r_drop == 0) return result;
+  const std::vector<Tensor> readings = at::log_softmax(scores, 1).chunk(2);  // log p, log q: [T / 2, V]
+  // KL(p || q) + KL(q || p) is the sum of (p - q) (log p - log q).
+  const Tensor disagreements = (readings[0].exp() - readings[1].exp()) * (readings[0] - readings[1]);
+  const Tensor counts = labels.chunk(2)[0].ne(kIgnoredLabel);
+  result.sum = result.sum + options.r_drop / 2 * (disagreements.sum(1) * counts).sum();
   return result;
 }
 
 LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
-                             const Tensor& labels, double smoothing, PackedWeight& packed) {
+                             const Tensor& labels, const LossOptions& options, PackedWeight& packed) {
+  if (!on_kernels(hidden)) return cross_entropy(at::linear(hidden, weight, bias), labels, options);
   const Tensor host = labels.cpu().contiguous();
   LossSum result;
   result.count = count_labels(host, weight.size(0));
-  if (on_kernels(hidden)) {
-    const bool with_gradients =
-        at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-    result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, smoothing,
-                                           &packed, with_gradients);
-  } else {
-    result.sum = at::cross_entropy_loss(at::linear(hidden, weight, bias), labels, {}, at::Reduction::Sum,
-                                        kIgnoredLabel, smoothing);
-  }
+  const bool with_gradients =
+      at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
+  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, options,
+                                         &packed, with_gradients);
   return result;
 }
 

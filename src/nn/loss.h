@@ -7,6 +7,14 @@ namespace attend {
 
 constexpr std::int64_t kIgnoredLabel = -100;
 
+struct LossOptions {
+  // Szegedy et al. 2015 (arXiv:1512.00567): the target is (1 - s) one-hot + s / V.
+  double label_smoothing = 0;
+  // R-Drop (Liang et al. 2021, arXiv:2106.14448): the second half of the rows are the first half again, read
+  // with another dropout, and each pair p, q of predictions adds this times (KL(p || q) + KL(q || p)) / 2.
+  double r_drop = 0;
+};
+
 // Labels equal to kIgnoredLabel do not count.
 struct LossSum {
   Tensor sum;                                                       // scalar, differentiable
@@ -14,13 +22,12 @@ struct LossSum {
   Tensor mean() const { return sum / static_cast<double>(count); }  // NaN without labels, as the original
 };
 
-// Cross-entropy of softmax(scores [T, V]) against labels [T], with label smoothing.
-LossSum cross_entropy(const Tensor& scores, const Tensor& labels, double smoothing);
+// Cross-entropy of softmax(scores [T, V]) against labels [T].
+LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options);
 
-// Cross-entropy of softmax(hidden [T, d] weight [V, d]^T + bias [V]) against labels [T], with label smoothing
-// (Szegedy et al. 2015, arXiv:1512.00567: the target is (1 - s) one-hot + s / V). The scores are made, used
-// and turned into gradients a block of rows at a time, so [T, V] is never held.
+// Cross-entropy of softmax(hidden [T, d] weight [V, d]^T + bias [V]) against labels [T]. The scores are made,
+// used and turned into gradients a block of rows at a time, so [T, V] is never held.
 LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
-                             const Tensor& labels, double smoothing, PackedWeight& packed);
+                             const Tensor& labels, const LossOptions& options, PackedWeight& packed);
 
 }  // namespace attend

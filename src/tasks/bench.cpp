@@ -91,7 +91,7 @@ std::function<void()> train_work(const Model& model, const Sequences& sequences)
     Tensor labels = tokens.ids.flip(0);
     if (!network->decoder)  // masked language modelling scores about 15 % of the tokens
       labels = labels.masked_fill(at::arange(labels.numel()).remainder(7) != 0, kIgnoredLabel);
-    const LossSum loss = network->language_model_head->loss(hidden, labels, 0);
+    const LossSum loss = network->language_model_head->loss(hidden, labels, {});
     loss.sum.backward();
     optimizer->step(1e-4, static_cast<double>(loss.count));
   };

@@ -92,7 +92,7 @@ std::int64_t SequenceToSequence::tokens(std::int64_t example) const {
 }
 
 LossSum SequenceToSequence::loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-                                 double label_smoothing) const {
+                                 const LossOptions& options) const {
   std::vector<TokenIds> sources, inputs;
   std::vector<const TokenIds*> labels;
   for (std::int64_t example : examples) {
@@ -105,7 +105,7 @@ LossSum SequenceToSequence::loss(Transformer& model, std::span<const std::int64_
   const TokenBatch source = TokenBatch::from(sources).to(model->device());
   const Memory memory = model->remember(model->encode(source, pass), source.offsets);
   const Tensor hidden = model->decode(TokenBatch::from(inputs).to(model->device()), pass, &memory);
-  return model->language_model_head->loss(hidden, make_labels(labels).to(hidden.device()), label_smoothing);
+  return model->language_model_head->loss(hidden, make_labels(labels).to(hidden.device()), options);
 }
 
 CausalLanguageModel::CausalLanguageModel(const Tokenizer& tokenizer, const std::vector<std::string>& files,
@@ -128,7 +128,7 @@ std::int64_t CausalLanguageModel::examples() const {
 }
 
 LossSum CausalLanguageModel::loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-                                  double label_smoothing) const {
+                                  const LossOptions& options) const {
   std::vector<TokenIds> inputs, next;
   std::vector<const TokenIds*> labels;
   for (std::int64_t example : examples) {
@@ -138,7 +138,7 @@ LossSum CausalLanguageModel::loss(Transformer& model, std::span<const std::int64
   }
   for (const TokenIds& ids : next) labels.push_back(&ids);
   const Tensor hidden = model->decode(TokenBatch::from(inputs).to(model->device()), pass);
-  return model->language_model_head->loss(hidden, make_labels(labels).to(hidden.device()), label_smoothing);
+  return model->language_model_head->loss(hidden, make_labels(labels).to(hidden.device()), options);
 }
 
 }  // namespace attend

@@ -18,7 +18,7 @@ class Objective {
   // How much of a batch the example takes: batches are filled by tokens.
   virtual std::int64_t tokens(std::int64_t example) const = 0;
   virtual LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-                       double label_smoothing) const = 0;
+                       const LossOptions& options) const = 0;
 };
 
 using TokenIds = std::vector<std::int64_t>;
@@ -38,7 +38,7 @@ class SequenceToSequence : public Objective {
   std::int64_t examples() const override { return static_cast<std::int64_t>(sources_.size()); }
   std::int64_t tokens(std::int64_t example) const override;
   LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               double label_smoothing) const override;
+               const LossOptions& options) const override;
 
  private:
   TokenizerPair tokenizers_;
@@ -59,7 +59,7 @@ class CausalLanguageModel : public Objective {
   std::int64_t examples() const override;
   std::int64_t tokens(std::int64_t) const override { return length_; }
   LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               double label_smoothing) const override;
+               const LossOptions& options) const override;
 
  private:
   TokenIds text_;

@@ -141,7 +141,10 @@ class Run {
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
     Tensor loss;
     for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-      const LossSum sum = objective_.loss(network_, walk.next(), pass, options_.label_smoothing);
+      const Batch& batch = walk.next();
+      Batch readings = batch;
+      if (options_.loss.r_drop > 0) readings.insert(readings.end(), batch.begin(), batch.end());
+      const LossSum sum = objective_.loss(network_, readings, pass, options_.loss);
       sum.sum.backward();
       loss = loss.defined() ? loss + sum.sum.detach() : sum.sum.detach();
       result.labels += sum.count;
@@ -264,7 +267,7 @@ double mean_loss(Model& model, const Objective& objective, std::int64_t batch_to
   double sum = 0;
   std::int64_t count = 0;
   for (const Batch& batch : make_batches(objective, batch_tokens, 0, 0, /*shuffled=*/false)) {
-    const LossSum loss = objective.loss(network, batch, pass, 0);
+    const LossSum loss = objective.loss(network, batch, pass, {});
     sum += loss.sum.item<double>();
     count += loss.count;
   }

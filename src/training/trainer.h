@@ -19,7 +19,7 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;  // batches to a step
   Schedule schedule;
   AdamOptions adam;
-  double label_smoothing = 0;
+  LossOptions loss;
   std::uint64_t seed = 1;
   std::int64_t validate_every = 500;  // steps; a checkpoint is written then too
   std::int64_t patience = 0;          // validations without a better score before the run ends; 0: never

@@ -363,6 +363,34 @@ TEST_P(KernelsTest, CrossEntropyWithLabelSmoothing) {
   }
 }
 
+TEST_P(KernelsTest, DisagreementOfTwoPredictions) {
+  for (const std::int64_t V : {1, 101, 128}) {
+    const auto first = random_numbers(V, 1, 3), second = random_numbers(V, 1, 4);
+    std::vector<float> first_gradient(V), second_gradient(V);
+    const float found = kernels_->disagreement(
+        {first.data(), second.data(), V, 2.0f, first_gradient.data(), second_gradient.data()});
+    const auto log_softmax = [V](const std::vector<float>& x) {
+      double total = 0;
+      for (const float value : x) total += std::exp(double{value});
+      std::vector<double> logs(V);
+      for (std::int64_t i = 0; i < V; ++i) logs[i] = x[i] - std::log(total);
+      return logs;
+    };
+    const std::vector<double> p = log_softmax(first), q = log_softmax(second);
+    double p_q = 0, q_p = 0;
+    for (std::int64_t i = 0; i < V; ++i) {
+      p_q += std::exp(p[i]) * (p[i] - q[i]);
+      q_p += std::exp(q[i]) * (q[i] - p[i]);
+    }
+    EXPECT_NEAR(found, p_q + q_p, 1e-5);
+    for (std::int64_t i = 0; i < V; ++i) {
+      const double one = std::exp(p[i]), other = std::exp(q[i]);
+      EXPECT_NEAR(first_gradient[i], 2 * (one * (p[i] - q[i] - p_q) + one - other), 1e-5);
+      EXPECT_NEAR(second_gradient[i], 2 * (other * (q[i] - p[i] - q_p) + other - one), 1e-5);
+    }
+  }
+}
+
 TEST_P(KernelsTest, AdamTakesTheStepOfThePaper) {
   std::vector<float> weight{1, -2}, mean{0.1f, 0}, variance{0.2f, 0};
   const std::vector<float> gradient{0.5f, -1};

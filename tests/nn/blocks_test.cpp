@@ -77,7 +77,8 @@ Tensor loss_of(Transformer& network) {
       at::arange(source.ids.numel(), at::kLong) % 3;  // as segments only: there is no table of types
   const Memory memory = network->remember(network->encode(source, pass), source.offsets);
   const Tensor hidden = network->decode(target, pass, &memory);
-  return network->language_model_head->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), 0.1)
+  return network->language_model_head
+      ->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), {.label_smoothing = 0.1})
       .mean();
 }
 
@@ -103,6 +104,39 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
       EXPECT_LT((found - wanted).abs().max().item<double>(), 2e-5 * (1 + wanted.abs().max().item<double>()))
           << item.key();
     }
+  }
+}
+
+// R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
+TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
+  torch::manual_seed(3);
+  const Tensor labels = torch::tensor({4, -100, 16, 4, -100, 16}, at::kLong);
+  const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape).requires_grad_(); };
+  const Tensor hidden = leaf({6, 5}), weight = leaf({17, 5}), bias = leaf({17});
+  const auto gradients_of = [&](const Tensor& loss) {
+    return torch::autograd::grad({loss}, {hidden, weight, bias});
+  };
+  const LossOptions options{.label_smoothing = 0.1, .r_drop = 5};
+  PackedWeight packed;
+  const LossSum fast = linear_cross_entropy(hidden, weight, bias, labels, options, packed);
+  EXPECT_EQ(fast.count, 4);
+  const LossSum plain = cross_entropy(at::linear(hidden, weight, bias), labels, options);
+
+  const Tensor scores = at::linear(hidden, weight, bias), logs = at::log_softmax(scores, 1);
+  const Tensor p = logs.narrow(0, 0, 3), q = logs.narrow(0, 3, 3), counts = labels.narrow(0, 0, 3) >= 0;
+  const auto divergence = [&](const Tensor& from, const Tensor& to) {
+    return (at::kl_div(to, from, at::Reduction::None, /*log_target=*/true).sum(1) * counts).sum();
+  };
+  const Tensor expected = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, -100, 0.1) +
+                          5 * (divergence(p, q) + divergence(q, p)) / 2;
+  const auto wanted = gradients_of(expected);
+  for (const LossSum& found : {fast, plain}) {
+    EXPECT_NEAR(found.sum.item<double>(), expected.item<double>(), 1e-5 * expected.item<double>());
+    const auto gradients = gradients_of(found.sum);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_LT((gradients[i] - wanted[i]).abs().max().item<double>(),
+                1e-5 * wanted[i].abs().max().item<double>())
+          << i;
   }
 }
 

@@ -22,7 +22,7 @@ class Counting : public Objective {
   std::int64_t examples() const override { return 90; }
   std::int64_t tokens(std::int64_t example) const override { return 2 + example % 7; }
   LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               double smoothing) const override {
+               const LossOptions& options) const override {
     std::vector<std::vector<std::int64_t>> inputs;
     std::vector<std::int64_t> labels;
     for (std::int64_t example : examples) {
@@ -33,7 +33,7 @@ class Counting : public Objective {
       }
     }
     const Tensor hidden = model->decode(TokenBatch::from(inputs), pass);
-    return model->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), smoothing);
+    return model->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), options);
   }
 };
 
@@ -58,7 +58,7 @@ class TrainerTest : public testing::Test {
     o.schedule = {ScheduleKind::inverse_sqrt, 0.01, 0, 5, steps};
     o.validate_every = 10;
     o.average = 2;
-    o.label_smoothing = 0.1;
+    o.loss.label_smoothing = 0.1;
     o.adam.clip = 1;
     return o;
   }
@@ -104,6 +104,14 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
                        root_ / "parts" / "checkpoints" / "step-40");
 }
 
+TEST_F(TrainerTest, LearnsToCountFromTwoReadings) {
+  TrainingOptions o = options("run", 120);
+  o.loss.r_drop = 5;
+  run(o);
+  Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
+  EXPECT_LT(mean_loss(trained, Counting(), 100), 0.3);
+}
+
 TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
   run(options("run", 10));
   const fs::path tokenizer = root_ / "other" / "tokenizer.json";
@@ -137,13 +145,12 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
 class Copying : public Counting {
  public:
   LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               double smoothing) const override {
+               const LossOptions& options) const override {
     std::vector<std::vector<std::int64_t>> texts;
     for (std::int64_t example : examples) texts.push_back({9, example % 9, 3});
     const TokenBatch batch = TokenBatch::from(texts);
     const Memory memory = model->remember(model->encode(batch, pass), batch.offsets);
-    return model->language_model_head->loss(model->decode(batch, pass, &memory), batch.ids.roll(-1),
-                                            smoothing);
+    return model->language_model_head->loss(model->decode(batch, pass, &memory), batch.ids.roll(-1), options);
   }
 };
 
