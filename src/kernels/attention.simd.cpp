@@ -2,8 +2,8 @@
 //
 // A task is one head of one sequence. Its keys and values are packed once (keys transposed, rows padded to
 // whole vectors); then blocks of queries go through two small matrix products with the softmax between them,
-// so that the scores of a block stay in the cache. The backward pass recomputes the scores from the saved
-// log-sum-exp (Dao et al. 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
+// so that the scores of a block stay in the cache. The backward pass computes the scores again (Dao et al.
+// 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
 //
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
 #include "kernels/attention.h"
@@ -95,29 +95,31 @@ void pack_transposed(float* transposed, const Head& head, At at) {
     for (std::int64_t j = head.Lk; j < head.Lkp; ++j) transposed[d * head.Lkp + j] = 0;
 }
 
-// Softmax of scores[first..seen), zero from 0 to there and from there to `end`. Returns the log of the sum of
-// exponentials.
-float softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end) {
+// The highest of scores[0..seen), those before `first` being set to minus infinity.
+float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   for (std::int64_t j = 0; j < first; ++j) scores[j] = -INFINITY;
   Vector top = splat(-INFINITY);
   std::int64_t j = 0;
   for (; j + W <= seen; j += W) top = max(load(scores + j), top);
   float highest = largest(top);
   for (; j < seen; ++j) highest = scores[j] > highest ? scores[j] : highest;
+  return highest;
+}
 
+// Softmax of scores[first..seen), zero from 0 to there and from there to `end`.
+void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end) {
+  const float highest = highest_score(scores, first, seen);
   const IntVector lane = lane_numbers();
   Vector total{};
-  for (j = 0; j < end; j += W) {
+  for (std::int64_t j = 0; j < end; j += W) {
     Vector e = exp(load(scores + j) - highest);
     if (j + W > seen)
       e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(seen) ? e : Vector{};
     total += e;
     store(scores + j, e);
   }
-  const float all = sum(total);
-  const Vector inverse = splat(1 / all);
-  for (j = 0; j < end; j += W) store(scores + j, load(scores + j) * inverse);
-  return highest + std::log(all);
+  const Vector inverse = splat(1 / sum(total));
+  for (std::int64_t j = 0; j < end; j += W) store(scores + j, load(scores + j) * inverse);
 }
 
 void save_probabilities(const Attention& a, const Head& head, const float* scores, std::int64_t i) {
@@ -141,8 +143,7 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
   if (a.distance.count > 0) head.distances(a, 0).add(a.distance, scores, first, head.Lk);
   const std::int64_t least = first / W * W;  // nothing before it is touched
-  const float log_sum_exp = softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
-  if (a.log_sum_exp) a.log_sum_exp[head.first_query * a.heads + head.head] = log_sum_exp;
+  softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
   float* out = head.out(a, 0);
@@ -183,9 +184,8 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
       if (a.distance.count > 0)
         head.distances(a, begin + r)
             .add(a.distance, row, head.first_seen(a, begin + r), head.seen(a, begin + r));
-      const float log_sum_exp = softmax_row(row + least, head.first_seen(a, begin + r) - least,
-                                            head.seen(a, begin + r) - least, columns - least);
-      if (a.log_sum_exp) a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head] = log_sum_exp;
+      softmax_row(row + least, head.first_seen(a, begin + r) - least, head.seen(a, begin + r) - least,
+                  columns - least);
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
       if (a.dropout > 0) {
         const std::uint64_t index = head.dropout_index(a, begin + r);
@@ -230,20 +230,21 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, weights + least, Lkp);
     gemm<false>(rows, columns - least, D, out_gradient, Dp, 1, values + least, Lkp, gradients + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
-      const float log_sum_exp = a.log_sum_exp[(head.first_query + begin + r) * a.heads + head.head];
       const auto first = static_cast<std::int32_t>(head.first_seen(a, begin + r)),
                  seen = static_cast<std::int32_t>(head.seen(a, begin + r));
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
       if (a.distance.count > 0) head.distances(a, begin + r).add(a.distance, weight, first, seen);
-      // delta = sum_j P_j dP_j / sum_j P_j, from the very numbers it is subtracted from: then the gradients
-      // of a row sum to zero as they should. (The output times its gradient would be the same in exact
-      // arithmetic.)
+      // The softmax again, P = p / sum_j p_j. From a score near the highest little is subtracted, and little
+      // is lost by rounding; the logarithm of the sum, farther away, would cost a bit or two of every P.
+      const float highest = highest_score(weight + least, first - least, seen - least);
+      // delta = sum_j P_j dP_j, from the very numbers it is subtracted from: then the gradients of a row sum
+      // to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
       Vector deltas{}, totals{};
       for (std::int64_t j = least; j < columns; j += W) {
         const IntVector key = lane + static_cast<std::int32_t>(j);
-        const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - log_sum_exp) : Vector{};
+        const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - highest) : Vector{};
         Vector dp = load(gradient + j);
         if (a.dropout > 0) {
           const Vector kept = mask(index + j);
@@ -257,8 +258,6 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
         store(gradient + j, dp);
         if (a.dropout > 0) store(plain + j, p);
       }
-      // The probabilities must sum to one as they did in the forward pass: the rounding of log_sum_exp is the
-      // same for a whole row, and does not cancel where a gradient sums over rows.
       const float inverse = 1 / sum(totals), delta = sum(deltas) * inverse;
       const float* p = a.dropout > 0 ? plain : weight;
       for (std::int64_t j = least; j < columns; j += W) {
@@ -301,10 +300,8 @@ void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end,
       forward_head(a, head, scratch);
       continue;
     }
-    for (std::int64_t i = 0; i < head.Lq; ++i) {  // nothing to attend to
+    for (std::int64_t i = 0; i < head.Lq; ++i)  // nothing to attend to
       std::memset(head.out(a, i), 0, head.D * 4);
-      if (a.log_sum_exp) a.log_sum_exp[(head.first_query + i) * a.heads + head.head] = 0;
-    }
   }
 }
 

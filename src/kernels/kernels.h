@@ -57,7 +57,6 @@ struct Attention {
   std::uint64_t seed = 0;   // of the dropped weights; the same in forward and backward
   float* out = nullptr;     // [Tq, heads * head_size], rows out_stride apart
   std::int64_t out_stride = 0;
-  float* log_sum_exp = nullptr;           // [Tq, heads], for the backward pass; may be null
   float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
 };
 
@@ -142,7 +141,6 @@ struct Kernels {
   // thread.
   std::int64_t (*attention_scratch)(const Attention&);
   void (*attention_forward)(const Attention&, std::int64_t task_begin, std::int64_t task_end, float* scratch);
-  // Needs out and log_sum_exp as forward left them.
   void (*attention_backward)(const Attention&, const AttentionGradient&, std::int64_t task_begin,
                              std::int64_t task_end, float* scratch);
 

@@ -110,17 +110,13 @@ struct Views {
 };
 
 Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
-                      const AttentionCall& call, Tensor* log_sum_exp) {
+                      const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Tensor out = at::empty({layout.queries.total(), w}, first.options());
   kernels::Attention a = describe(layout, call);
   Views(first, key_value, w).point(a);
   a.out = out.data_ptr<float>();
   a.out_stride = w;
-  if (log_sum_exp) {
-    *log_sum_exp = at::empty({layout.queries.total(), call.spec.heads}, first.options());
-    a.log_sum_exp = log_sum_exp->data_ptr<float>();
-  }
   const std::vector<float*> weights = make_weights(layout, call);
   a.probabilities = call.weights ? weights.data() : nullptr;
   run_forward(a, layout);
@@ -141,33 +137,28 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
                         const std::optional<Tensor>&, const std::shared_ptr<const Layout>& layout,
                         const AttentionCall& call) {
     const Tensor key_value = maybe_key_value.value_or(Tensor());
-    Tensor log_sum_exp;
-    Tensor out = forward_kernel(first, key_value, *layout, call, &log_sum_exp);
-    ctx->save_for_backward({first, key_value, out, log_sum_exp});
+    ctx->save_for_backward({first, key_value});
     auto saved = c10::make_intrusive<Saved>();
     saved->layout = *layout;
     saved->call = call;
     ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(saved));
-    return out;
+    return forward_kernel(first, key_value, *layout, call);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
-    const Tensor &first = saved[0], &key_value = saved[1], &out = saved[2], &log_sum_exp = saved[3];
+    const Tensor &first = saved[0], &key_value = saved[1];
     const auto capsule = ctx->saved_data["call"].toCapsule();
     const Saved& s = static_cast<const Saved&>(*capsule);
     const Tensor dout = gradients[0].contiguous();
-    const std::int64_t w = out.size(1);
+    const std::int64_t w = dout.size(1);
     // Where every row belongs to one sequence, the kernel writes every element.
     const Tensor dfirst = s.layout.all_keys ? at::empty_like(first) : at::zeros_like(first);
     const Tensor dkey_value = key_value.defined() ? at::empty_like(key_value) : Tensor();
 
     kernels::Attention a = describe(s.layout, s.call);
     Views(first, key_value, w).point(a);
-    a.out = out.data_ptr<float>();
-    a.out_stride = w;
-    a.log_sum_exp = log_sum_exp.data_ptr<float>();
     const Views d(dfirst, dkey_value, w);
     kernels::AttentionGradient g;
     g.out_gradient = dout.const_data_ptr<float>();
@@ -298,7 +289,7 @@ Tensor torch_attention(const Views& views, const Layout& layout, const Attention
 Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
   if (!on_kernels(first))
     return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
-  if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call, nullptr);
+  if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
   const DistanceTensors& d = call.distance;
   return AttentionFunction::apply(first, if_defined(key_value), if_defined(d.of_query), if_defined(d.of_key),
                                   if_defined(d.of_head), if_defined(d.of_segment),
