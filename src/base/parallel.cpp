@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t most_threads = 1024;
 std::atomic<std::size_t> asked_threads = 0;
+std::atomic<void (*)(std::size_t)> follower_of_count = nullptr;
 thread_local bool inside_parallel_for = false;  // a nested call runs on its caller alone
 
 }  // namespace
@@ -22,6 +23,12 @@ thread_local bool inside_parallel_for = false;  // a nested call runs on its cal
 void set_thread_count(std::size_t count) {
   if (count > most_threads) fail("threads: expected at most {}, found {}", most_threads, count);
   asked_threads = count;
+  if (const auto follower = follower_of_count.load()) follower(count);
+}
+
+void follow_thread_count(void (*follower)(std::size_t)) {
+  follower_of_count = follower;
+  if (asked_threads > 0) follower(asked_threads);
 }
 
 std::size_t thread_count() {

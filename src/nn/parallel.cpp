@@ -2,6 +2,8 @@
 // run-time library is the one libtorch brings (cmake/FindLibtorch.cmake), never a second one.
 #include "nn/parallel.h"
 
+#include "base/parallel.h"
+
 #include <ATen/Parallel.h>
 
 #ifndef _OPENMP
@@ -9,6 +11,16 @@
 #endif
 
 namespace attend {
+namespace {
+
+void use_threads(std::size_t count) {
+  static const int usual = at::get_num_threads();
+  at::set_num_threads(count > 0 ? static_cast<int>(count) : usual);
+}
+
+[[maybe_unused]] const bool following = (follow_thread_count(use_threads), true);
+
+}  // namespace
 
 void parallel_ranges(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t)>& body) {

@@ -1,5 +1,7 @@
 // The fast path (float32, our kernels) against torch's operations in double precision, which every block
 // falls back to; and the cache against no cache.
+#include "base/parallel.h"
+#include "nn/parallel.h"
 #include "nn/transformer.h"
 
 #include <gtest/gtest.h>
@@ -138,6 +140,16 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
                 1e-5 * wanted[i].abs().max().item<double>())
           << i;
   }
+}
+
+TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
+  const int usual = parallel_threads();
+  for (const std::size_t count : {1, 3}) {
+    set_thread_count(count);
+    EXPECT_EQ(parallel_threads(), static_cast<int>(count));
+  }
+  set_thread_count(0);
+  EXPECT_EQ(parallel_threads(), usual);
 }
 
 TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
