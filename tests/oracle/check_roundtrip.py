@@ -21,10 +21,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from check_generation import differences
-from original_generate import original_generate
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
 from forward import IGNORED, Original, make_inputs
-from models import make_model
+from models import CASES, make_model
+from original_generate import original_generate
 from stand_in import Spoiled, StandIn
 
 TEXTS = [
@@ -113,11 +113,11 @@ PAIR_SIZES = " ".join(
     f"{stack}_{name}" for stack in ("encoder", "decoder") for name in ("layers=2", "attention_heads=3", "ffn_dim=50")
 )
 FRESH = {  # family: fields that make its usual preset small
-    **{family: BERT_SIZES for family in ("bert", "roberta", "xlm-roberta")},
+    **{family: BERT_SIZES for family in ("bert", "roberta", "xlm-roberta", "deberta", "deberta-v2")},
     **{family: f"{BERT_SIZES} embedding_size=30" for family in ("electra", "albert")},
     "distilbert": "vocab_size=101 dim=36 n_layers=2 n_heads=3 hidden_dim=50",
-    "gpt2": GPT_SIZES,
-    "openai-gpt": GPT_SIZES,
+    "big_bird": f"{BERT_SIZES} block_size=4 num_random_blocks=1",
+    **{family: GPT_SIZES for family in ("gpt2", "openai-gpt", "attend-gpt3")},
     "ctrl": f"{GPT_SIZES} dff=50",
     "gptj": f"{GPT_SIZES} rotary_dim=4",
     "gpt_neo": 'vocab_size=101 hidden_size=36 num_layers=2 num_heads=3 attention_types=[[["global","local"],1]]',
@@ -125,12 +125,16 @@ FRESH = {  # family: fields that make its usual preset small
     "marian": f"vocab_size=101 d_model=36 pad_token_id=100 decoder_start_token_id=100 eos_token_id=0 {PAIR_SIZES}",
     "vit": "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4",
     "xlm": "vocab_size=101 emb_dim=36 n_layers=2 n_heads=3 n_langs=3",
+    "xlnet": "vocab_size=101 d_model=36 n_layer=2 n_head=3 d_inner=50",
+    "transfo-xl": "vocab_size=101 cutoffs=[20,60] d_model=36 d_embed=36 n_layer=2 n_head=3 d_head=12 d_inner=50 mem_len=0 same_length=false",
+    "t5": "vocab_size=101 d_model=36 d_kv=12 d_ff=50 num_layers=2 num_decoder_layers=2 num_heads=3",
 }
 
 
 def check_fresh(attend: Attend) -> Table:
     """What a fresh model of every family computes in transformers, which must miss and ignore nothing."""
     table = Table([("family", 12), ("tensors", 7), ("value", 8)])
+    assert FRESH.keys() == {case.family for case in CASES.values()}, "a family is missing"
     for family, fields in FRESH.items():
         with TemporaryDirectory() as folder:
             directory = Path(folder) / family
@@ -138,7 +142,7 @@ def check_fresh(attend: Attend) -> Table:
             try:
                 attend.run("init", family, directory, "--seed", "3", *settings)
                 original = Original.load(directory)  # refuses missing and unexpected tensors
-                layout = "plain" if family == "vit" else "right"
+                layout = "plain" if family in ("vit", "transfo-xl") else "right"  # they know no masks
                 inputs = make_inputs(original.model.config, layout, 0)
                 findings = compare(original.run(inputs, gradients=True), attend.forward(directory, inputs, gradients=True),
                                    Original.load(directory, torch.float64).run(inputs, gradients=True))  # fmt: skip
