@@ -25,7 +25,7 @@ import torch
 from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
-from forward import InputMaker, Original
+from forward import InputMaker, Original, double_of
 from models import SIZES, Size, make_model
 from original_generate import Settings, original_generate
 from stand_in import Spoiled, StandIn
@@ -86,11 +86,6 @@ def load_generator(directory: Path, dtype: torch.dtype) -> Original:
 
     original.model.prepare_inputs_for_generation = cast
     return original
-
-
-def double_of(family: str) -> torch.dtype:
-    """Transformer-XL's original masks in float32 only."""
-    return torch.float32 if family == "transfo-xl" else torch.float64
 
 
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:

@@ -19,7 +19,7 @@ import torch
 from transformers import AutoConfig
 
 from common import Attend, AttendFailed, Finding, Runner, Table, Tensors, compare, relative_error
-from forward import LAYOUTS, InputMaker, Original, has_loss, is_paired, layouts_of, make_inputs
+from forward import LAYOUTS, InputMaker, Original, double_of, has_loss, is_paired, layouts_of, make_inputs
 from models import CASES, make_model
 from stand_in import Exact, Spoiled, StandIn
 
@@ -44,9 +44,7 @@ def check_forward(attend: Runner, names: list[str], seeds: range) -> Table:
             with TemporaryDirectory() as folder:
                 directory = Path(folder)
                 make_model(name, seed, directory)
-                # Transformer-XL's original masks in float32 only.
-                double = torch.float32 if CASES[name].family == "transfo-xl" else torch.float64
-                original, exact = Original.load(directory), Original.load(directory, double)
+                original, exact = Original.load(directory), Original.load(directory, double_of(CASES[name].family))
                 for layout in layouts_of(CASES[name].family, CASES[name].head, is_causal(name)):
                     inputs = make_inputs(original.model.config, layout, seed)
                     gradients = has_loss(inputs)

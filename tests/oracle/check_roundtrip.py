@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from check_generation import differences
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
-from forward import IGNORED, Original, make_inputs
+from forward import IGNORED, Original, double_of, make_inputs
 from models import CASES, make_model
 from original_generate import original_generate
 from stand_in import Spoiled, StandIn
@@ -145,7 +145,7 @@ def check_fresh(attend: Attend) -> Table:
                 layout = "plain" if family in ("vit", "transfo-xl") else "right"  # they know no masks
                 inputs = make_inputs(original.model.config, layout, 0)
                 findings = compare(original.run(inputs, gradients=True), attend.forward(directory, inputs, gradients=True),
-                                   Original.load(directory, torch.float64).run(inputs, gradients=True))  # fmt: skip
+                                   Original.load(directory, double_of(family)).run(inputs, gradients=True))  # fmt: skip
             except (AttendFailed, RuntimeError) as error:
                 table.row([family, "-", "-"], True, [str(error)])
                 continue

@@ -257,6 +257,11 @@ def make_inputs(config: PretrainedConfig, layout: str, seed: int) -> Tensors:
     return InputMaker(config, torch.Generator().manual_seed(seed), layout).make()
 
 
+def double_of(family: str) -> torch.dtype:
+    """Transformer-XL's original masks in float32 only."""
+    return torch.float32 if family == "transfo-xl" else torch.float64
+
+
 @dataclass(frozen=True)
 class Original:
     """A model of transformers, with the names that its tensors have in the checkpoint."""

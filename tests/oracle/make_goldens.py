@@ -24,9 +24,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
-from check_generation import all_settings, differences, double_of, load_generator, make_generator, stable_case
+from check_generation import all_settings, differences, load_generator, make_generator, stable_case
 from common import Tensors, compare
-from forward import Original, expect, make_inputs
+from forward import Original, double_of, expect, make_inputs
 from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
