@@ -13,6 +13,8 @@ from transformers import LogitsProcessorList
 from transformers.generation.beam_constraints import Constraint, DisjunctiveConstraint, PhrasalConstraint
 from transformers.generation.beam_search import ConstrainedBeamSearchScorer
 
+from group_beam_search import reorder
+
 
 def constraint(word: list[Any]) -> Constraint:
     return DisjunctiveConstraint(word) if isinstance(word[0], list) else PhrasalConstraint(word)
@@ -51,7 +53,7 @@ def constrained_beam_search(
         )
         scores, chosen, order = (step[f"next_beam_{what}"] for what in ("scores", "tokens", "indices"))
         input_ids = torch.cat([input_ids[order], chosen[:, None]], 1)
-        state["past_key_values"].reorder_cache(order)
+        reorder(model, state, order)
         if scorer.is_done or stopping_criteria(input_ids, None).all():
             break
     made = scorer.finalize(

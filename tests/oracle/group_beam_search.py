@@ -21,6 +21,15 @@ def with_diversity(processors: LogitsProcessorList, config: Any) -> LogitsProces
     return LogitsProcessorList([*biases, penalty, *(p for p in processors if p not in biases)])
 
 
+def reorder(model: Any, state: dict[str, Any], order: torch.Tensor) -> None:
+    """What the model remembers of the texts, where it remembers anything, follows them."""
+    past = state.get("past_key_values")
+    if isinstance(past, tuple):  # XLNet's memories
+        state["past_key_values"] = model._reorder_cache(past, order)
+    elif past is not None:
+        past.reorder_cache(order)
+
+
 def group_beam_search(
     model: Any,
     input_ids: torch.Tensor,  # [batch * beams, length]
@@ -63,7 +72,7 @@ def group_beam_search(
             scores[mine], chosen[mine] = step["next_beam_scores"], step["next_beam_tokens"]
             order[mine] = mine[step["next_beam_indices"]]
         input_ids = torch.cat([input_ids[order], chosen[:, None]], 1)
-        state["past_key_values"].reorder_cache(order)
+        reorder(model, state, order)
         if scorer.is_done or stopping_criteria(input_ids, None).all():
             break
     made = scorer.finalize(

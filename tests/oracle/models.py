@@ -287,6 +287,9 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             fields |= dict(block_size=1, num_random_blocks=1)
         if case.family in ("electra", "albert"):
             fields["embedding_size"] = size.width - 2
+            fields["num_hidden_layers"] = max(  # fewer do not run in the original
+                size.layers, case.settings.get("num_hidden_groups", 1), case.settings.get("inner_group_num", 1)
+            )
         settings = {name: size.width if value is None else value for name, value in settings.items()}
         return BERT_LIKE[case.family](**(fields | settings))
     if case.family in GPT_LIKE and case.family not in ("gpt2", "attend-gpt3"):

@@ -98,6 +98,8 @@ def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> 
     own = "decoder_" if paired else ""
     for kind in ("hidden_states", "attentions"):
         steps = getattr(made, own + kind)
+        if steps[-1][-1].shape[-2] == real.shape[1]:  # without a cache every step reads the whole text
+            steps = steps[-1:]
         for layer in range(len(steps[0])):
             pieces = [step[layer] for step in steps]
             if kind == "attentions":
