@@ -24,7 +24,7 @@ def with_diversity(processors: LogitsProcessorList, config: Any) -> LogitsProces
 def reorder(model: Any, state: dict[str, Any], order: torch.Tensor) -> None:
     """What the model remembers of the texts, where it remembers anything, follows them."""
     past = state.get("past_key_values")
-    if isinstance(past, tuple):  # XLNet's memories
+    if isinstance(past, (list, tuple)):  # memories
         state["past_key_values"] = model._reorder_cache(past, order)
     elif past is not None:
         past.reorder_cache(order)
