@@ -2,22 +2,24 @@
 
 #include "base/error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace attend::tokenizers {
 
 void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const {
   // Keys of the words ahead, for the cache to bring their entries near.
-  constexpr std::size_t ahead = 8;
+  constexpr std::size_t ahead = 16;
+  const bool by_chance = depends_on_chance(scratch);
   std::array<WordCache::Key, ahead> keys;
   const auto look_ahead = [&](std::size_t index) {
-    if (index >= pieces.pieces.size()) return;
+    if (by_chance || index >= pieces.pieces.size()) return;
     const std::string_view word = pieces.view(pieces.pieces[index]);
     if (!WordCache::is_short(word)) return;
     keys[index % ahead] = WordCache::key(word);
     scratch.cache.prefetch(keys[index % ahead]);
   };
-  for (std::size_t index = 0; index < ahead; ++index) look_ahead(index);
+  for (std::size_t index = 0; index < std::min(ahead, pieces.pieces.size()); ++index) look_ahead(index);
   for (std::uint32_t index = 0; index < pieces.pieces.size(); look_ahead(index++ + ahead)) {
     const Piece& piece = pieces.pieces[index];
     const std::string_view word = pieces.view(piece);
@@ -37,19 +39,20 @@ void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens
       if (tokens.with_places)
         for (const TokenPart& part : parts) add_place(part);
     };
-    if (depends_on_chance(scratch)) {
+    if (by_chance) {
       scratch.parts.clear();
       tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
       add_parts(scratch.parts);
     } else if (WordCache::is_short(word)) {
       const WordCache::Key& key = keys[index % ahead];
       if (const WordCache::Entry* entry = scratch.cache.find(key)) {
-        if (entry->count == 1)
-          tokens.ids.push_back(entry->ids[0]);
-        else
-          tokens.ids.insert(tokens.ids.end(), entry->ids.begin(), entry->ids.begin() + entry->count);
-        if (tokens.with_places)
-          for (std::size_t i = 0; i < entry->count; ++i) add_place(entry->part(i));
+        if (!tokens.with_places) {
+          scratch.cache.append(*entry, tokens.ids);
+          continue;
+        }
+        scratch.parts.clear();
+        scratch.cache.append(*entry, scratch.parts);
+        add_parts(scratch.parts);
         continue;
       }
       scratch.parts.clear();
