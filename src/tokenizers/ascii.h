@@ -35,4 +35,10 @@ inline unsigned count_visible(std::uint64_t bytes) {
   return bytes_before(bytes | ~at_least(bytes, '!') | at_least(bytes, 0x7F));
 }
 
+// How many are letters.
+inline unsigned count_letters(std::uint64_t bytes) {
+  const std::uint64_t lower = bytes | 0x2020202020202020;
+  return bytes_before(bytes | ~at_least(lower, 'a') | at_least(lower, '{'));
+}
+
 }  // namespace attend::tokenizers::ascii

@@ -3,13 +3,12 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/huge_pages.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,9 +59,10 @@ class WordCache {
   }
   // The table is larger than the nearest caches: who knows the next words asks for them ahead of time.
   void prefetch(const Key& key) {
-    if (entries_ == nullptr)
-      entries_.reset(static_cast<Entry*>(std::calloc(std::size_t{2} << set_bits, sizeof(Entry))));
-    if (entries_ == nullptr) throw std::bad_alloc();
+    if (entries_ == nullptr) {
+      memory_ = HugePages<Entry>(std::size_t{2} << set_bits);
+      entries_ = memory_.get();
+    }
     __builtin_prefetch(&entries_[2 * key.set]);
   }
   // After prefetch(key). Null: not there. `key` is that of a short word, and not of the empty one.
@@ -131,7 +131,7 @@ class WordCache {
     return std::span(more_).subspan(static_cast<std::size_t>(entry.ids[0]), entry.count);
   }
   void clear_short_words() {
-    std::fill_n(entries_.get(), std::size_t{2} << set_bits, Entry{});
+    std::fill_n(entries_, std::size_t{2} << set_bits, Entry{});
     more_.clear();
   }
 
@@ -143,14 +143,12 @@ class WordCache {
     return result;
   }();
 
-  struct Free {
-    void operator()(Entry* entries) const { std::free(entries); }
-  };
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  std::unique_ptr<Entry[], Free> entries_;  // all zero at first: the key of the empty word
+  HugePages<Entry> memory_;
+  Entry* entries_ = nullptr;  // in memory_; all zero at first: the key of the empty word
   std::vector<TokenPart> more_;
   std::unordered_map<std::string, std::vector<TokenPart>, Hash, std::equal_to<>> long_words_;
 };
