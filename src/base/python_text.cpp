@@ -7,7 +7,11 @@
 namespace attend {
 namespace {
 
+// Unicode's Cased: letters with a case, and what only looks like them (in a circle, a square, as a number).
 bool is_cased(char32_t c) {
+  if (c == 0xaa || c == 0xba || (c >= 0x2160 && c <= 0x217f) || (c >= 0x24b6 && c <= 0x24e9) ||
+      (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169) || (c >= 0x1f170 && c <= 0x1f189))
+    return true;
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
   return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
          category == UTF8PROC_CATEGORY_LT;
@@ -27,24 +31,6 @@ bool is_case_ignorable(char32_t c) {
                  U"'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a")
                  .find(c) != std::u32string_view::npos;
   }
-}
-
-std::u32string decode(std::string_view text) {
-  std::u32string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode_utf8(text, at);
-    result.push_back(c.value);
-    at += c.size;
-  }
-  return result;
-}
-
-// Capital sigma at `at` ends a word: a cased letter before it and none behind, whatever is ignorable aside.
-bool is_final_sigma(const std::u32string& text, std::size_t at) {
-  std::size_t before = at, after = at + 1;
-  while (before > 0 && is_case_ignorable(text[before - 1])) --before;
-  while (after < text.size() && is_case_ignorable(text[after])) ++after;
-  return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
 }
 
 }  // namespace
@@ -92,8 +78,15 @@ std::string_view strip_end(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(words.back().data() + words.back().size() - text.data()));
 }
 
+bool is_final_sigma(std::u32string_view text, std::size_t at) {
+  std::size_t before = at, after = at + 1;
+  while (before > 0 && is_case_ignorable(text[before - 1])) --before;
+  while (after < text.size() && is_case_ignorable(text[after])) ++after;
+  return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
+}
+
 std::string lowercase(std::string_view text) {
-  const std::u32string given = decode(text);
+  const std::u32string given = decode_utf8(text);
   std::string result;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] == U'\u0130') {

@@ -20,6 +20,10 @@ std::vector<std::string_view> split_words(std::string_view text);
 // str.rstrip().
 std::string_view strip_end(std::string_view text);
 
+// Whether the capital sigma text[at] ends a word, where str.lower() makes another letter of it: a cased
+// letter is before it and none behind, whatever is ignorable aside.
+bool is_final_sigma(std::u32string_view text, std::size_t at);
+
 // str.lower(), with its two cases that are not letter by letter: capital sigma at a word's end, dotted I.
 std::string lowercase(std::string_view text);
 

@@ -42,6 +42,16 @@ std::size_t skip_ascii(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    result.push_back(c.value);
+    at += c.size;
+  }
+  return result;
+}
+
 void append_utf8(std::string& text, char32_t code_point) {
   const auto tail = [&](unsigned shift) { return static_cast<char>(0x80 | (code_point >> shift & 0x3F)); };
   if (code_point < 0x80) {

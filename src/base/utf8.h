@@ -26,6 +26,9 @@ inline CodePoint decode_utf8(std::string_view text, std::size_t at) {
   return {(lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4};
 }
 
+// The code points of valid UTF-8.
+std::u32string decode_utf8(std::string_view text);
+
 // `code_point` must be at most U+10FFFF and no surrogate.
 void append_utf8(std::string& text, char32_t code_point);
 

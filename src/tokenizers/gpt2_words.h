@@ -2,6 +2,7 @@
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 #pragma once
 
+#include "tokenizers/ascii.h"
 #include "tokenizers/unicode.h"
 
 #include <array>
@@ -61,6 +62,11 @@ void split_gpt2_words(std::string_view text, Emit emit) {
   const char* const data = text.data();
   const std::size_t size = text.size();
   const auto end_of_run = [&](std::size_t at, gpt2::Kind kind) {
+    while (kind == gpt2::letter && at < size) {
+      const unsigned letters = ascii::count_letters(ascii::eight_bytes(text, at));
+      at += letters;
+      if (letters < 8) break;
+    }
     while (at < size) {
       const gpt2::Character next = gpt2::character(data + at);
       if (next.kind != kind) break;

@@ -2,68 +2,65 @@
 
 #include "base/error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace attend::tokenizers {
 
 void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const {
-  // Keys of the words ahead, for the cache to bring their entries near.
-  constexpr std::size_t ahead = 8;
-  std::array<WordCache::Key, ahead> keys;
-  const auto look_ahead = [&](std::size_t index) {
-    if (index >= pieces.pieces.size()) return;
-    const std::string_view word = pieces.view(pieces.pieces[index]);
-    if (!WordCache::is_short(word)) return;
-    keys[index % ahead] = WordCache::key(word);
-    scratch.cache.prefetch(keys[index % ahead]);
+  const bool by_chance = depends_on_chance(scratch);
+  const auto add_parts = [&](std::uint32_t index, std::span<const TokenPart> parts) {
+    for (const TokenPart& part : parts) tokens.ids.push_back(part.id);
+    if (!tokens.with_places) return;
+    std::uint32_t at = 0;
+    for (const TokenPart& part : parts) {
+      tokens.places.push_back({index, at, at + part.length, part.literal != 0});
+      if (part.shared == 0) at += part.length;
+    }
   };
-  for (std::size_t index = 0; index < ahead; ++index) look_ahead(index);
-  for (std::uint32_t index = 0; index < pieces.pieces.size(); look_ahead(index++ + ahead)) {
+  const auto tokenize_new = [&](std::uint32_t index, std::string_view word) {
+    scratch.parts.clear();
+    tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
+    add_parts(index, scratch.parts);
+  };
+  const auto add_piece = [&](std::uint32_t index, const WordCache::Key& key) {
     const Piece& piece = pieces.pieces[index];
     const std::string_view word = pieces.view(piece);
     if (piece.token >= 0) {
       tokens.ids.push_back(piece.token);
       if (tokens.with_places)
         tokens.places.push_back({index, 0, static_cast<std::uint32_t>(word.size()), true});
-      continue;
-    }
-    std::uint32_t at = 0;
-    const auto add_place = [&](const TokenPart& part) {
-      tokens.places.push_back({index, at, at + part.length, part.literal != 0});
-      if (part.shared == 0) at += part.length;
-    };
-    const auto add_parts = [&](std::span<const TokenPart> parts) {
-      for (const TokenPart& part : parts) tokens.ids.push_back(part.id);
-      if (tokens.with_places)
-        for (const TokenPart& part : parts) add_place(part);
-    };
-    if (depends_on_chance(scratch)) {
-      scratch.parts.clear();
-      tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
-      add_parts(scratch.parts);
-    } else if (WordCache::is_short(word)) {
-      const WordCache::Key& key = keys[index % ahead];
-      if (const WordCache::Entry* entry = scratch.cache.find(key)) {
-        if (entry->count == 1)
-          tokens.ids.push_back(entry->ids[0]);
-        else
-          tokens.ids.insert(tokens.ids.end(), entry->ids.begin(), entry->ids.begin() + entry->count);
-        if (tokens.with_places)
-          for (std::size_t i = 0; i < entry->count; ++i) add_place(entry->part(i));
-        continue;
+    } else if (by_chance) {
+      tokenize_new(index, word);
+    } else if (!WordCache::is_short(word)) {
+      if (const auto* known = scratch.cache.find_long(word)) {
+        add_parts(index, *known);
+      } else {
+        tokenize_new(index, word);
+        scratch.cache.insert_long(word, scratch.parts);
       }
-      scratch.parts.clear();
-      tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
+    } else if (const WordCache::Entry* entry = scratch.cache.find(key); entry == nullptr) {
+      tokenize_new(index, word);
       scratch.cache.insert(key, scratch.parts);
-      add_parts(scratch.parts);
-    } else if (const auto* known = scratch.cache.find_long(word)) {
-      add_parts(*known);
+    } else if (!tokens.with_places) {
+      scratch.cache.append(*entry, tokens.ids);
     } else {
       scratch.parts.clear();
-      tokenize_word(word, pieces.byte_level, scratch, scratch.parts);
-      scratch.cache.insert_long(word, scratch.parts);
-      add_parts(scratch.parts);
+      scratch.cache.append(*entry, scratch.parts);
+      add_parts(index, scratch.parts);
     }
+  };
+  std::array<WordCache::Key, 32> keys;  // of some words at a time, for the cache to bring their entries near
+  const auto count = static_cast<std::uint32_t>(pieces.pieces.size());
+  for (std::uint32_t begin = 0; begin < count; begin += keys.size()) {
+    const std::uint32_t end = std::min(count, begin + static_cast<std::uint32_t>(keys.size()));
+    for (std::uint32_t i = begin; i < end && !by_chance; ++i) {
+      const std::string_view word = pieces.view(pieces.pieces[i]);
+      if (!WordCache::is_short(word)) continue;
+      keys[i - begin] = WordCache::key(word);
+      scratch.cache.prefetch(keys[i - begin]);
+    }
+    for (std::uint32_t i = begin; i < end; ++i) add_piece(i, keys[i - begin]);
   }
 }
 

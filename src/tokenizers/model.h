@@ -47,7 +47,7 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Appends the tokens of all pieces.
+  // Appends the tokens of all pieces, behind whose text there are WordCache::bytes_behind bytes more.
   void tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const;
   // The model reads byte-level pieces as bytes (Pieces::byte_level).
   virtual bool reads_bytes() const { return false; }

@@ -14,16 +14,6 @@ using Type = SentencePieceFile::Type;
 
 constexpr std::string_view space = space_letter;
 
-bool may_be_cut_out(Type type) {
-  return type == Type::normal || type == Type::user_defined || type == Type::unused;
-}
-
-// Where the word at `at`, with the spaces before it, ends: at the next space behind another character.
-std::size_t end_of_word(std::string_view text, std::size_t at) {
-  while (text.substr(at).starts_with(space)) at += space.size();
-  return std::min(text.find(space, at), text.size());
-}
-
 }  // namespace
 
 SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields,
@@ -32,7 +22,8 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       has_merges_(file.kind == SentencePieceFile::Kind::bpe),
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
-      byte_fallback_(file.byte_fallback) {
+      byte_fallback_(file.byte_fallback),
+      borders_(file.pieces) {
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
   std::vector<Trie::Entry> cut_out;
@@ -58,7 +49,6 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       scores_by_id_[static_cast<std::size_t>(ids.ids[i])] = info_[i].score;
   }
   ids_ = std::move(ids.ids);
-  words_apart_ = keeps_words_apart(file);
 }
 
 TokenId SentencePieceBase::find_piece(std::string_view text) const {
@@ -66,90 +56,97 @@ TokenId SentencePieceBase::find_piece(std::string_view text) const {
   return piece >= 0 && may_be_cut_out(info(piece).type) ? piece : no_piece;
 }
 
-// Whether no piece reaches from one word into the next, and each word but the first begins with a piece, so
-// that the words of a text are tokenized independently. The space of "x y" belongs to the second word.
-bool SentencePieceBase::keeps_words_apart(const SentencePieceFile& file) const {
-  const TokenId letter = find_piece(space);
-  if (letter == no_piece || info(letter).type == Type::unused) return false;
-  return std::none_of(file.pieces.begin(), file.pieces.end(), [](const SentencePieceFile::Piece& piece) {
-    return may_be_cut_out(piece.type) && end_of_word(piece.text, 0) < piece.text.size();
-  });
-}
-
 void SentencePieceBase::tokenize_word(std::string_view text, bool, ModelScratch& scratch,
                                       std::vector<TokenPart>& parts) const {
-  if (words_apart_) {
-    const std::size_t before = parts.size();
-    if (tokenize_by_words(text, scratch.cache, parts)) return;
-    parts.resize(before);
-  }
-  tokenize_whole(text, parts);
+  if (borders_.any())
+    tokenize_by_words(text, scratch.cache, parts);
+  else
+    add_parts(text, 0, parts);
 }
 
-// False if that might not be exact.
-bool SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cache,
+void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cache,
                                           std::vector<TokenPart>& parts) const {
   struct Word {
     std::string_view text;
     bool is_short;
     WordCache::Key key;
   };
-  std::array<Word, 16> words;  // some at a time, for the cache to bring their entries near
-  std::size_t scores = 0;      // at most that many were added up so far
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t count = 0;
-    for (; count < words.size() && at < text.size(); ++count) {
+  const std::size_t most_scores = most_sure_scores();
+  std::size_t scores = 0;  // at most that many were added up so far
+  // The sum of the scores of text[0, summed), for words whose parts depend on it. All ways to cut the text
+  // meet at the borders, so it is enough to go on from the last such word.
+  float sum = 0;
+  std::size_t summed = 0;
+  const auto add_in_context = [&](std::string_view word) {
+    const auto begin = static_cast<std::size_t>(word.data() - text.data());
+    if (summed < begin) {
+      Workspace workspace;
+      Parts ignored(&workspace);
+      sum = segment(text.substr(summed, begin - summed), sum, ignored).sum;
+    }
+    sum = add_parts(word, sum, parts).sum;
+    summed = begin + word.size();
+  };
+  const auto add_word = [&](const Word& word) {
+    const std::size_t first = parts.size();
+    if (scores + word.text.size() > most_scores) {
+      add_in_context(word.text);
+    } else if (const WordCache::Entry* entry = word.is_short ? cache.find(word.key) : nullptr) {
+      cache.append(*entry, parts);
+    } else if (const auto* known = word.is_short ? nullptr : cache.find_long(word.text)) {
+      parts.insert(parts.end(), known->begin(), known->end());
+    } else if (add_parts(word.text, 0, parts).sure) {
+      const std::span<const TokenPart> found = std::span(parts).subspan(first);
+      if (word.is_short)
+        cache.insert(word.key, found);
+      else
+        cache.insert_long(word.text, found);
+    } else {
+      parts.resize(first);
+      add_in_context(word.text);
+    }
+    if (text.size() <= most_scores) return;  // there cannot be too many
+    for (std::size_t i = first; i < parts.size(); ++i)
+      scores += parts[i].id == unknown_ ? parts[i].length : 1;
+  };
+  std::array<Word, 32> words;  // some at a time, for the cache to bring their entries near
+  WordBorders::Words rest(borders_, text);
+  for (std::size_t count = words.size(); count == words.size();) {
+    for (count = 0; count < words.size(); ++count) {
       Word& word = words[count];
-      const std::size_t end = end_of_word(text, at);
-      word.text = text.substr(at, end - at);
-      at = end;
+      word.text = rest.next();
+      if (word.text.empty()) break;
       // One of the space's three bytes tells words with it from those without.
-      const std::string_view rest = word.text.substr(word.text.starts_with(space) ? space.size() - 1 : 0);
-      word.is_short = WordCache::is_short(rest);
+      std::string_view key = word.text;
+      if (key.starts_with(space)) key.remove_prefix(space.size() - 1);
+      word.is_short = WordCache::is_short(key);
       if (!word.is_short) continue;
-      word.key = WordCache::key(rest);
+      word.key = WordCache::key(key);
       cache.prefetch(word.key);
     }
-    for (const Word& word : std::span(words).first(count)) {
-      const std::size_t first = parts.size();
-      if (const WordCache::Entry* entry = word.is_short ? cache.find(word.key) : nullptr) {
-        for (std::size_t i = 0; i < entry->count; ++i) parts.push_back(entry->part(i));
-      } else if (const auto* known = word.is_short ? nullptr : cache.find_long(word.text)) {
-        parts.insert(parts.end(), known->begin(), known->end());
-      } else {
-        if (!tokenize_whole(word.text, parts)) return false;
-        const std::span<const TokenPart> found = std::span(parts).subspan(first);
-        if (word.is_short)
-          cache.insert(word.key, found);
-        else
-          cache.insert_long(word.text, found);
-      }
-      for (std::size_t i = first; i < parts.size(); ++i)
-        scores += parts[i].id == unknown_ ? parts[i].length : 1;
-    }
-    if (scores > most_sure_scores()) return false;
+    for (const Word& word : std::span(words).first(count)) add_word(word);
   }
-  return true;
 }
 
 // What segment() says.
-bool SentencePieceBase::tokenize_whole(std::string_view word, std::vector<TokenPart>& parts) const {
+SentencePieceBase::Segmentation SentencePieceBase::add_parts(std::string_view text, float sum_before,
+                                                             std::vector<TokenPart>& parts) const {
   Workspace workspace;
   Parts cut(&workspace);
-  const bool sure = segment(word, cut);
+  const Segmentation result = segment(text, sum_before, cut);
   for (Part& part : cut)
-    if (part.piece == no_piece) part.piece = find_piece(word.substr(part.begin, part.end - part.begin));
+    if (part.piece == no_piece) part.piece = find_piece(text.substr(part.begin, part.end - part.begin));
   // Neighbours that are no pieces become one.
   for (std::size_t i = 0; i < cut.size();) {
     std::size_t last = i;
     if (cut[i].piece == no_piece)
       while (last + 1 < cut.size() && cut[last + 1].piece == no_piece) ++last;
-    const std::string_view text = word.substr(cut[i].begin, cut[last].end - cut[i].begin);
-    const TokenId piece = last == i ? cut[i].piece : find_piece(text);
-    if (!split_digit_comma_ || !add_without_comma(text, parts)) add_part(text, piece, parts);
+    const std::string_view content = text.substr(cut[i].begin, cut[last].end - cut[i].begin);
+    const TokenId piece = last == i ? cut[i].piece : find_piece(content);
+    if (!split_digit_comma_ || !add_without_comma(content, parts)) add_part(content, piece, parts);
     i = last + 1;
   }
-  return sure;
+  return result;
 }
 
 void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const {
@@ -176,7 +173,7 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   rest.pop_back();
   Workspace workspace;
   Parts cut(&workspace);
-  segment(rest, cut);
+  segment(rest, 0, cut);
   for (const Part& part : cut) {
     std::string_view piece = std::string_view(rest).substr(part.begin, part.end - part.begin);
     if (!begins && part.begin == 0) piece.remove_prefix(space.size());

@@ -4,6 +4,7 @@
 
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/trie.h"
+#include "tokenizers/word_borders.h"
 
 #include <array>
 #include <memory_resource>
@@ -25,15 +26,18 @@ class SentencePieceBase : public Model {
 
   SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source);
 
-  // The parts of a normalized text, in order, appended to `parts`. False: as a word of a longer text, it
-  // might have others (Unigram's rounding).
   struct Part {
     std::uint32_t begin, end;
     TokenId piece;  // no_piece: it is not known to be one
   };
   using Parts = std::pmr::vector<Part>;
-  virtual bool segment(std::string_view text, Parts& parts) const = 0;
-  // What segment() says about a word holds in texts whose score is the sum of at most that many.
+  // Unigram's sums are rounded, so what a word is cut into may depend on the sum of the scores before it.
+  struct Segmentation {
+    float sum;  // behind the word
+    bool sure;  // the word has the same parts behind whatever sum of at most most_sure_scores()
+  };
+  // The parts of a normalized text, or of a word of it, in order, appended to `parts`.
+  virtual Segmentation segment(std::string_view text, float sum_before, Parts& parts) const = 0;
   virtual std::size_t most_sure_scores() const = 0;
 
   // The pieces that a text may be cut into: normal, user-defined and unused ones. The value is the piece.
@@ -56,9 +60,8 @@ class SentencePieceBase : public Model {
   bool depends_on_chance(const ModelScratch&) const override { return true; }
   void tokenize_word(std::string_view text, bool bytes, ModelScratch& scratch,
                      std::vector<TokenPart>& parts) const override;
-  bool tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
-  bool tokenize_whole(std::string_view text, std::vector<TokenPart>& parts) const;
-  bool keeps_words_apart(const SentencePieceFile& file) const;
+  void tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
+  Segmentation add_parts(std::string_view text, float sum_before, std::vector<TokenPart>& parts) const;
   void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;
   bool add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const;
 
@@ -73,7 +76,7 @@ class SentencePieceBase : public Model {
   bool split_digit_comma_;
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
-  bool words_apart_;
+  WordBorders borders_;
 };
 
 std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,

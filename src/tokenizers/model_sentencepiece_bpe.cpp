@@ -56,7 +56,7 @@ class SentencePieceBpe : public SentencePieceBase {
 
   std::size_t most_sure_scores() const override { return SIZE_MAX; }
 
-  bool segment(std::string_view text, Parts& parts) const override {
+  Segmentation segment(std::string_view text, float, Parts& parts) const override {
     Workspace workspace;
     Symbols symbols = symbols_of(text, &workspace);
     if (symbols.size() <= most_scanned)
@@ -65,7 +65,7 @@ class SentencePieceBpe : public SentencePieceBase {
       merge_long(text, symbols);
     for (const Symbol& symbol : symbols)
       if (symbol.begin < symbol.end) parts.push_back({symbol.begin, symbol.end, symbol.node.value});
-    return true;
+    return {0, true};
   }
 
   void merge_short(std::string_view text, Symbols& symbols) const {

@@ -59,10 +59,10 @@ class SentencePieceUnigram : public SentencePieceBase {
   static constexpr float margin_per_byte = 0.001F;
   std::size_t most_sure_scores() const override { return most_sure_scores_; }
 
-  bool segment(std::string_view text, Parts& parts) const override {
+  Segmentation segment(std::string_view text, float sum_before, Parts& parts) const override {
     Workspace workspace;
     std::pmr::vector<Node> best(text.size() + 1, &workspace);  // best[i]: how best to reach byte i
-    best[0].score = 0;
+    best[0].score = sum_before;
     for (std::size_t at = 0; at < text.size();) {
       const unsigned size = unicode::decode(text.data() + at).size;
       const float here = best[at].score;
@@ -91,7 +91,7 @@ class SentencePieceUnigram : public SentencePieceBase {
       sure = sure && best[end].margin > margin_per_byte * static_cast<float>(text.size());
     }
     std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());
-    return sure;
+    return {best[text.size()].score, sure};
   }
 
   std::vector<float> scores_;  // by piece, see score_of

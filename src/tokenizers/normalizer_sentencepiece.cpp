@@ -3,12 +3,15 @@
 // front of the text. O(n m) for rules of at most m bytes. `tokenizers` does the same nearly, but not quite
 // (normalizer_precompiled.cpp).
 #include "base/error.h"
+#include "tokenizers/ascii.h"
 #include "tokenizers/charsmap.h"
 #include "tokenizers/metaspace.h"
 #include "tokenizers/sentencepiece.h"
 #include "tokenizers/trie.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace attend::tokenizers {
 namespace {
@@ -22,16 +25,16 @@ class SentencePiece : public Normalizer {
         suffix_(file.whitespace_as_suffix) {
     if (!file.charsmap.empty())
       rules_ = Charsmap(file.charsmap, source + ": normalizer_spec.precompiled_charsmap");
-    for (unsigned byte = 1; byte < plain_.size(); ++byte)
-      plain_[byte] = rules_.leaves_ascii(static_cast<char>(byte));
+    space_.copy(visible_space_.data(), visible_space_.size());
+    for (unsigned byte = 1; byte < 0x80; ++byte) plain_[byte] = rules_.leaves_ascii(static_cast<char>(byte));
     std::vector<Trie::Entry> kept;
     for (const SentencePieceFile::Piece& piece : file.pieces) {
       if (piece.type != SentencePieceFile::Type::user_defined || piece.text.empty()) continue;
       kept.push_back({piece.text, 0});
-      if (const auto first = static_cast<unsigned char>(piece.text[0]); first < plain_.size())
-        plain_[first] = false;
+      plain_[static_cast<unsigned char>(piece.text[0])] = false;
     }
     kept_ = Trie(std::move(kept));
+    all_plain_ = std::all_of(&plain_['!'], &plain_['~'] + 1, [](bool plain) { return plain; });
   }
 
   void apply(NormalizedText& text) const override {
@@ -40,8 +43,10 @@ class SentencePiece : public Normalizer {
     const std::string_view old = text.text();
     output.text.reserve(old.size() + old.size() / 2);  // a space becomes three bytes
     std::size_t at = 0;
-    if (remove_spaces_) {
-      for (Step step = next(old, 0); step.size > 0 && step.replacement == " "; step = next(old, at))
+    while (remove_spaces_ && at < old.size() && is_plain_space(old, at)) ++at;
+    // No rule makes a space of two plain characters.
+    if (remove_spaces_ && at < old.size() && count_plain(ascii::eight_bytes(old, at)) < 2) {
+      for (Step step = next(old, at); step.size > 0 && step.replacement == " "; step = next(old, at))
         at += step.size;
     }
     if (at < old.size()) {
@@ -74,12 +79,11 @@ class SentencePiece : public Normalizer {
       if (at < old.size()) source = {old[at].begin, size > 0 ? old[at + size - 1].end : old[at].begin};
       alignment.resize(text.size(), source);
     }
-    // The same for bytes that stay as they are.
-    void copy(std::string_view old, std::size_t at, std::size_t size) {
-      text += old.substr(at, size);
+    // Only says where `count` bytes come from: each becomes `size` bytes.
+    void align(std::size_t at, std::size_t count, std::size_t size = 1) {
       if (!from.aligned()) return;
-      const auto begin = from.alignment().begin() + static_cast<std::ptrdiff_t>(at);
-      alignment.insert(alignment.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
+      for (std::size_t i = 0; i < count; ++i)
+        alignment.insert(alignment.end(), size, from.alignment()[at + i]);
     }
     void drop(std::size_t size) {
       text.resize(text.size() - size);
@@ -99,37 +103,57 @@ class SentencePiece : public Normalizer {
     return {size, text.substr(0, size)};
   }
 
-  // How many bytes from `at` on are characters that no rule can touch. What follows the last of them is ASCII
-  // too, or else it might be a mark that is joined to it.
-  std::size_t plain_run(std::string_view text, std::size_t at) const {
-    const auto is_plain = [this](char c) {
-      const auto byte = static_cast<unsigned char>(c);
-      return byte < plain_.size() && plain_[byte] && c != ' ';
-    };
-    std::size_t end = at;
-    while (end < text.size() && is_plain(text[end])) ++end;
-    if (end > at && end < text.size() && static_cast<unsigned char>(text[end]) >= plain_.size()) --end;
-    return end - at;
+  // Rewrites text from `at` on as long as nothing happens to it but that its spaces become visible, and
+  // returns where that ends: some bytes at a time, which are copied and then counted. What follows plain
+  // ASCII has to be ASCII too, or else it might be a mark that is joined to it.
+  std::size_t rewrite_plain(std::string_view old, std::size_t at, bool& after_space, Output& output) const {
+    std::array<char, 256> text;
+    std::size_t size = 0;
+    while (at < old.size() && size + 16 <= text.size()) {
+      const std::uint64_t bytes = ascii::eight_bytes(old, at);
+      unsigned count = std::min(count_plain(bytes), 7U);
+      const auto next = static_cast<unsigned char>(bytes >> 8 * count);
+      if (next >= 0x80 && count > 0) --count;
+      std::memcpy(&text[size], &bytes, sizeof bytes);
+      output.align(at, count);
+      size += count;
+      at += count;
+      if (count > 0) after_space = false;
+      if (next == ' ' && is_plain_space(old, at)) {
+        if (!after_space) {
+          std::memcpy(&text[size], visible_space_.data(), visible_space_.size());
+          output.align(at, 1, space_.size());
+          size += space_.size();
+        }
+        after_space = remove_spaces_;
+        ++at;
+      } else if (count < 7) {
+        break;
+      }
+    }
+    output.text.append(text.data(), size);
+    return at;
+  }
+
+  // How many of eight bytes, from the first on, are characters of ASCII that no rule begins with, but not
+  // spaces.
+  unsigned count_plain(std::uint64_t bytes) const {
+    if (all_plain_) return ascii::count_visible(bytes);
+    unsigned count = 0;
+    for (; count < 8 && plain_[bytes & 0xFF] && (bytes & 0xFF) != ' '; ++count) bytes >>= 8;
+    return count;
   }
 
   bool is_plain_space(std::string_view text, std::size_t at) const {
     return text[at] == ' ' && plain_[' '] &&
-           (at + 1 == text.size() || static_cast<unsigned char>(text[at + 1]) < plain_.size());
+           (at + 1 == text.size() || static_cast<unsigned char>(text[at + 1]) < 0x80);
   }
 
   void rewrite(std::string_view old, std::size_t at, Output& output) const {
     bool after_space = remove_spaces_;
     while (at < old.size()) {
-      if (const std::size_t run = plain_run(old, at); run > 0) {
-        output.copy(old, at, run);
-        after_space = false;
-        at += run;
-        continue;
-      }
-      if (is_plain_space(old, at)) {
-        if (!after_space) output.add(space_, at, 1);
-        after_space = remove_spaces_;
-        ++at;
+      if (const std::size_t end = rewrite_plain(old, at, after_space, output); end > at) {
+        at = end;
         continue;
       }
       const Step step = next(old, at);
@@ -150,10 +174,12 @@ class SentencePiece : public Normalizer {
   static constexpr std::size_t most_text = std::size_t{1} << 31;
 
   Charsmap rules_;
-  std::array<bool, 0x80> plain_{};  // characters of ASCII that no rule begins with
-  Trie kept_;                       // user-defined symbols, which no rule touches
+  std::array<bool, 256> plain_{};  // characters of ASCII that no rule begins with
+  bool all_plain_;                 // all that are visible
+  Trie kept_;                      // user-defined symbols, which no rule touches
   bool add_prefix_, remove_spaces_;
   std::string_view space_;
+  std::array<char, 4> visible_space_{};  // the same, with zeros
   bool suffix_;
 };
 

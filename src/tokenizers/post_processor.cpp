@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "tokenizers/component.h"
 
+#include <algorithm>
+
 namespace attend::tokenizers {
 namespace {
 
@@ -14,6 +16,10 @@ class Sequence : public PostProcessor {
     std::size_t sum = 0;
     for (const auto& part : parts_) sum += part->added(pair);
     return sum;
+  }
+  bool leaves_text(bool special_tokens, bool details) const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [&](const auto& part) { return part->leaves_text(special_tokens, details); });
   }
   void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
     for (const auto& part : parts_) part->apply(sequences, special_tokens, details);

@@ -16,6 +16,8 @@ class PostProcessor {
   virtual ~PostProcessor() = default;
   // How many tokens are added to one text or to a pair.
   virtual std::size_t added(bool pair) const = 0;
+  // Whether apply() has nothing to do for one text.
+  virtual bool leaves_text(bool special_tokens, bool details) const = 0;
   // Changes the sequences, and may add others; joined, they are the result. `details`: as in EncodeOptions.
   virtual void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const = 0;
 };

@@ -56,6 +56,7 @@ class ByteLevel : public PostProcessor {
     trim_offsets_ = read.flag({"trim_offsets"}, true);
   }
   std::size_t added(bool) const override { return 0; }
+  bool leaves_text(bool, bool details) const override { return !(trim_offsets_ && details); }
   void apply(std::vector<Encoding>& sequences, bool, bool details) const override {
     if (trim_offsets_ && details) trim_all_offsets(sequences, add_prefix_space_);
   }
@@ -97,6 +98,7 @@ class BertProcessing : public PostProcessor {
   BertProcessing(const Json& json, const std::string& source)
       : separator_(NamedToken::read(json, "sep", source)), begin_(NamedToken::read(json, "cls", source)) {}
   std::size_t added(bool pair) const override { return pair ? 3 : 2; }
+  bool leaves_text(bool special_tokens, bool) const override { return !special_tokens; }
   void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
     if (!special_tokens) return;
     for (std::size_t i = 0; i < sequences.size(); ++i)
@@ -116,6 +118,7 @@ class RobertaProcessing : public PostProcessor {
     add_prefix_space_ = read.flag({"add_prefix_space"}, true);
   }
   std::size_t added(bool pair) const override { return pair ? 4 : 2; }
+  bool leaves_text(bool special_tokens, bool details) const override { return !special_tokens && !details; }
   void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
     if (trim_offsets_ && details) trim_all_offsets(sequences, add_prefix_space_);
     for (std::size_t i = 0; i < sequences.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "tokenizers/encoding.h"
 #include "tokenizers/post_processor.h"
 
+#include <algorithm>
 #include <map>
 
 namespace attend::tokenizers {
@@ -47,6 +48,12 @@ class Template : public PostProcessor {
     for (const TemplatePiece& piece : pair ? pair_ : single_)
       if (piece.sequence < 0) sum += piece.special->ids.size();
     return sum;
+  }
+
+  bool leaves_text(bool special_tokens, bool details) const override {
+    const auto count = std::count_if(single_.begin(), single_.end(),
+                                     [](const TemplatePiece& piece) { return piece.sequence == 0; });
+    return count == 1 && !details && (!special_tokens || added(false) == 0);
   }
 
   void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {

@@ -15,6 +15,12 @@ namespace attend::tokenizers {
 std::unique_ptr<Normalizer> make_sentencepiece_normalizer(const SentencePieceFile& file,
                                                           const std::string& source);
 
+// Whether a text may be cut into such pieces; an unused one then falls apart, or is unknown.
+inline bool may_be_cut_out(SentencePieceFile::Type type) {
+  using Type = SentencePieceFile::Type;
+  return type == Type::normal || type == Type::user_defined || type == Type::unused;
+}
+
 // Which ids the pieces have.
 struct PieceIds {
   Vocabulary vocabulary;

@@ -121,7 +121,7 @@ Json clean_up(const Family& family, const Fields& config) {
   };
   const bool lower = config.flag({"do_lower_case"}, family.lowercases);
   Json steps = Json::array();
-  // Before NFKD, which makes a capital sigma of U+03F9 and a final one of its small letter, and behind it.
+  // Letter by letter before NFKD, which makes capital letters of others, and then word by word.
   if (lower) steps.push_back({{"type", "Lowercase"}});
   if (family.cleans) {
     if (config.flag({"remove_space"}, true)) {
@@ -256,7 +256,9 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   std::vector<std::unique_ptr<Normalizer>> normalizers;
   for (const Json& step : steps) {
     const std::string type = step.at("type").get<std::string>();
-    normalizers.push_back(type == "StripAccents" ? make_slow_strip_accents() : make_normalizer(step, source));
+    normalizers.push_back(type == "StripAccents"                        ? make_slow_strip_accents()
+                          : type == "Lowercase" && !normalizers.empty() ? make_slow_lowercase()
+                                                                        : make_normalizer(step, source));
   }
   normalizers.push_back(make_sentencepiece_normalizer(file, source));
 

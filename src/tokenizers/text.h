@@ -92,7 +92,7 @@ class Pieces {
 
   void clear(bool keep_alignment);
   std::string_view view(const Piece& piece) const {
-    return std::string_view(text).substr(piece.begin, piece.end - piece.begin);
+    return {text.data() + piece.begin, piece.end - piece.begin};
   }
   void append(const NormalizedText& part, TokenId token = -1);
   // The part [begin, end) of `text` as a piece of its own, cut out of `whole`.

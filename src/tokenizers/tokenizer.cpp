@@ -85,6 +85,7 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
   added.split(text, normalizer.get(), pieces);
   if (pre_tokenizer) pre_tokenizer->apply(pieces);
   if (!model->reads_bytes()) pieces.write_byte_level();
+  pieces.text.append(WordCache::bytes_behind, '\0');  // which the cache of words reads
   Tokens& tokens = scratch.tokens;
   tokens.clear(details);
   model->tokenize(pieces, scratch.model, tokens);
@@ -120,6 +121,12 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
 Encoding Tokenizer::State::encode(std::string_view text, const std::string_view* pair,
                                   const EncodeOptions& options, Scratch& scratch) const {
   const bool details = options.with_details;
+  if (pair == nullptr && !truncation &&
+      (!post_processor || post_processor->leaves_text(options.special_tokens, details))) {
+    Encoding encoding;
+    encode_sequence(text, 0, details, scratch, encoding);
+    return encoding;
+  }
   std::vector<Encoding> sequences(pair != nullptr ? 2 : 1);
   encode_sequence(text, 0, details, scratch, sequences[0]);
   if (pair != nullptr) encode_sequence(*pair, 1, details, scratch, sequences[1]);

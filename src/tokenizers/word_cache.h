@@ -3,12 +3,12 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/huge_pages.h"
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,59 +25,44 @@ struct TokenPart {
   std::uint32_t shared : 1 = 0;   // the next token stands for the same bytes: <0x..> tokens of Unigram
 };
 
-// Two tables: short words with few tokens lie in one cache line each, two to a set, where a newer word takes
-// the place of the older one; the others in a hash table that starts anew when it is full.
+// Two tables: short words lie two to a set, in one cache line, where a newer word takes the place of the
+// older one; the others in a hash table that starts anew when it is full.
 class WordCache {
  public:
   static constexpr std::size_t most_length = 256;  // longer words hardly ever come back
 
+  // A short word and its tokens: most have three at most, which lie here. Others have them elsewhere.
   struct Entry {
-    std::uint64_t key[2];  // the bytes of the word, zero-filled; the last byte is its length
-    std::array<TokenId, 9> ids;
-    std::array<std::uint8_t, 9> lengths;  // as in TokenPart, with `literal` and `shared` as the highest bits
+    std::uint64_t key[2];                 // the bytes of the word, zero-filled; the last byte is its length
+    std::array<TokenId, 3> ids;           // of more tokens: [0] is where they begin in more_
+    std::array<std::uint8_t, 3> lengths;  // as in TokenPart, with `literal` and `shared` as the highest bits
     std::uint8_t count;
-
-    TokenPart part(std::size_t i) const {
-      return {ids[i], lengths[i] & 0x3Fu, lengths[i] >> 6 & 1u, lengths[i] >> 7 & 1u};
-    }
   };
-  static_assert(sizeof(Entry) == 64);
+  static_assert(sizeof(Entry) == 32);
 
   struct Key {
     std::uint64_t low, high;
     std::size_t set;
   };
+  static constexpr std::size_t bytes_behind = 16;
   static bool is_short(std::string_view word) { return word.size() <= 15; }
+  // Of a short word, behind which bytes_behind more must be there to be read (they do not count): two
+  // reads instead of a loop over the bytes.
   static Key key(std::string_view word) {
-    // Two overlapping reads instead of a loop over the bytes.
-    std::uint64_t low = 0, high = 0;
-    const char* at = word.data();
+    std::uint64_t bytes[2];
+    std::memcpy(bytes, word.data(), sizeof bytes);
     const std::size_t size = word.size();
-    if (size >= 8) {
-      std::memcpy(&low, at, 8);
-      if (size > 8) {
-        std::memcpy(&high, at + size - 8, 8);
-        high >>= 8 * (16 - size);
-      }
-    } else if (size >= 4) {
-      std::uint32_t first, last;
-      std::memcpy(&first, at, 4);
-      std::memcpy(&last, at + size - 4, 4);
-      low = first | static_cast<std::uint64_t>(last) << 8 * (size - 4);
-    } else if (size > 0) {
-      low = static_cast<unsigned char>(at[0]) |
-            static_cast<std::uint64_t>(static_cast<unsigned char>(at[size / 2])) << 8 * (size / 2) |
-            static_cast<std::uint64_t>(static_cast<unsigned char>(at[size - 1])) << 8 * (size - 1);
-    }
-    high |= static_cast<std::uint64_t>(size) << 56;
+    const std::uint64_t low = bytes[0] & masks[size + 8];
+    const std::uint64_t high = (bytes[1] & masks[size]) | static_cast<std::uint64_t>(size) << 56;
     const std::uint64_t hash = (low ^ (high * 0x9E3779B97F4A7C15u)) * 0xD6E8FEB86659FD93u;
     return {low, high, static_cast<std::size_t>(hash >> (64 - set_bits))};
   }
   // The table is larger than the nearest caches: who knows the next words asks for them ahead of time.
   void prefetch(const Key& key) {
-    if (entries_ == nullptr)
-      entries_.reset(static_cast<Entry*>(std::calloc(std::size_t{2} << set_bits, sizeof(Entry))));
-    if (entries_ == nullptr) throw std::bad_alloc();
+    if (entries_ == nullptr) {
+      memory_ = HugePages<Entry>(std::size_t{2} << set_bits);
+      entries_ = memory_.get();
+    }
     __builtin_prefetch(&entries_[2 * key.set]);
   }
   // After prefetch(key). Null: not there. `key` is that of a short word, and not of the empty one.
@@ -87,23 +72,45 @@ class WordCache {
     if (set[1].key[0] == key.low && set[1].key[1] == key.high) return &set[1];
     return nullptr;
   }
-  // After find(key). False: the word has too many tokens.
-  bool insert(const Key& key, std::span<const TokenPart> parts) {
-    Entry entry;
-    if (parts.size() > entry.ids.size()) return false;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].length > 0x3F) return false;
-      entry.ids[i] = parts[i].id;
-      entry.lengths[i] =
-          static_cast<std::uint8_t>(parts[i].length | parts[i].literal << 6 | parts[i].shared << 7);
+  // After find(key).
+  void insert(const Key& key, std::span<const TokenPart> parts) {
+    if (parts.size() > most_count) return;
+    Entry entry{{key.low, key.high}, {}, {}, static_cast<std::uint8_t>(parts.size())};
+    if (parts.size() <= entry.ids.size()) {
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        entry.ids[i] = parts[i].id;
+        entry.lengths[i] =
+            static_cast<std::uint8_t>(parts[i].length | parts[i].literal << 6 | parts[i].shared << 7);
+      }
+    } else {
+      if (more_.size() > most_more) clear_short_words();
+      entry.ids[0] = static_cast<TokenId>(more_.size());
+      more_.insert(more_.end(), parts.begin(), parts.end());
     }
-    entry.key[0] = key.low;
-    entry.key[1] = key.high;
-    entry.count = static_cast<std::uint8_t>(parts.size());
     Entry* set = &entries_[2 * key.set];
     set[1] = set[0];
     set[0] = entry;
-    return true;
+  }
+  // Appends the tokens of a short word.
+  void append(const Entry& entry, std::vector<TokenId>& ids) const {
+    if (entry.count == 1)
+      ids.push_back(entry.ids[0]);
+    else if (entry.count <= entry.ids.size())
+      ids.insert(ids.end(), entry.ids.begin(), entry.ids.begin() + entry.count);
+    else
+      for (const TokenPart& part : more(entry)) ids.push_back(part.id);
+  }
+  void append(const Entry& entry, std::vector<TokenPart>& parts) const {
+    const auto part = [&entry](std::size_t i) {
+      const unsigned length = entry.lengths[i];
+      return TokenPart{entry.ids[i], length & 0x3F, length >> 6 & 1, length >> 7};
+    };
+    if (entry.count == 1)
+      parts.push_back(part(0));
+    else if (entry.count > entry.ids.size())
+      parts.insert(parts.end(), more(entry).begin(), more(entry).end());
+    else
+      for (std::size_t i = 0; i < entry.count; ++i) parts.push_back(part(i));
   }
 
   const std::vector<TokenPart>* find_long(std::string_view word) const {
@@ -117,16 +124,32 @@ class WordCache {
   }
 
  private:
-  static constexpr int set_bits = 15;  // 4 MiB
+  static constexpr int set_bits = 16;  // 4 MiB
+  static constexpr std::size_t most_count = 255, most_more = std::size_t{1} << 18;
 
-  struct Free {
-    void operator()(Entry* entries) const { std::free(entries); }
-  };
+  std::span<const TokenPart> more(const Entry& entry) const {
+    return std::span(more_).subspan(static_cast<std::size_t>(entry.ids[0]), entry.count);
+  }
+  void clear_short_words() {
+    std::fill_n(entries_, std::size_t{2} << set_bits, Entry{});
+    more_.clear();
+  }
+
+  // [8 + n] keeps n of 8 bytes, for n from -8 (none of them) to 15 (all).
+  static constexpr std::array<std::uint64_t, 24> masks = [] {
+    std::array<std::uint64_t, 24> result{};
+    for (std::size_t i = 9; i < result.size(); ++i)
+      result[i] = ~std::uint64_t{0} >> (i < 16 ? 8 * (16 - i) : 0);
+    return result;
+  }();
+
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  std::unique_ptr<Entry[], Free> entries_;  // all zero at first: the key of the empty word
+  HugePages<Entry> memory_;
+  Entry* entries_ = nullptr;  // in memory_; all zero at first: the key of the empty word
+  std::vector<TokenPart> more_;
   std::unordered_map<std::string, std::vector<TokenPart>, Hash, std::equal_to<>> long_words_;
 };
 

@@ -33,6 +33,10 @@ SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "N
              "The word ) . ends ( here", "tab\tand line\nend \u200bzero", "hall. the Hall. The hall. ٣ hall.", "a'b c'd' 'e 5's 5't"]
 
 
+# Python makes a final sigma of a capital one at the end of a word; these are capital ones once they are normalized.
+SIGMAS = ["τελοΣ ΤΕΛΟΣ", "α\U0001d6ba αϹ ο\U0001d6ba, \U0001d6ba \U0001d6baα", "α\U0001d6f4. ο'\U0001d72e ⓐ\U0001d768", "\U0001d6d3 ς σ ϲ"]
+
+
 def cases(tokenizer, target=False, more=()):
     for text in TEXTS + MORE + list(more):
         case = {"text": text, "ids": tokenizer(text_target=text).input_ids if target else tokenizer(text).input_ids}
@@ -52,7 +56,8 @@ def main():
         shutil.rmtree(ROOT / name, ignore_errors=True)
         tokenizer = build(name, ROOT / name)
         two_sided = name in TWO_SIDED
-        result = {"cases": list(cases(tokenizer, more=CODES if two_sided else SENTENCES if name in MOSES else ()))}
+        more = CODES if two_sided else SENTENCES if name in MOSES else SIGMAS if name == "albert" else ()
+        result = {"cases": list(cases(tokenizer, more=more))}
         if two_sided:
             result["target_cases"] = list(cases(tokenizer, True, CODES))
         (ROOT / name / "slow.json").write_text(json.dumps(result, separators=(",", ":")) + "\n")
