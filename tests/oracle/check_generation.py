@@ -60,7 +60,7 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "xlnet": (["xlnet", "xlnet-without-memory", "xlnet-short-memory"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "xlm": (["xlm-with-lmhead-model", "xlm-causal"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "transfo-xl": (["transfo-xl", "transfo-xl-same-length", "transfo-xl-one-table"],
-                   {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+                   {"embedding": 0.5, "gain": 1.0, "mixing": True}),
     "m2m_100": (["m2m-100"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
 }
 
