@@ -5,6 +5,7 @@
 #include "nn/transformer.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {
