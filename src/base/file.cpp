@@ -21,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What a file is called until it is whole.
+constexpr std::string_view kTemporary = ".attend-", kTemporaryEnd = ".tmp";
+
 std::string reason(int error) {
   return std::generic_category().message(error);
 }
@@ -135,13 +138,28 @@ void MappedFile::drop_pages() const {
   if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
 
+namespace {
+
+// A file that cannot be removed harms nobody.
+void remove_leftovers(const fs::path& directory) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd)) fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
 DirectoryLock::DirectoryLock(const fs::path& directory)
     : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (descriptor_ < 0) fail("{}: cannot open the directory: {}", directory.string(), reason(errno));
-  // A file system without locks (EOPNOTSUPP and others) must not keep anybody from working.
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(descriptor_);
-  fail("{}: another run is writing here; wait for it or choose another directory", directory.string());
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
+    remove_leftovers(directory);
+  } else if (errno == EWOULDBLOCK) {  // a file system without locks must not keep anybody from working
+    ::close(descriptor_);
+    fail("{}: another run is writing here; wait for it or choose another directory", directory.string());
+  }
 }
 
 DirectoryLock::~DirectoryLock() {
@@ -158,7 +176,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
 
   static std::atomic<unsigned> count = 0;
   do {
-    temporary_ = folder_of(path_) / fmt::format(".attend-{}-{}.tmp", ::getpid(), count++);
+    temporary_ = folder_of(path_) / fmt::format("{}{}-{}{}", kTemporary, ::getpid(), count++, kTemporaryEnd);
     descriptor_ = uninterrupted(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   } while (descriptor_ < 0 && errno == EEXIST);

@@ -60,7 +60,8 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// Keeps a directory for one process: Error if another holds it. Ends with the process however it ends.
+// Keeps a directory for one process: Error if another holds it. Ends with the process however it ends. Files
+// that a killed one was about to write are removed.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::filesystem::path& directory);

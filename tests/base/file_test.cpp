@@ -197,5 +197,17 @@ TEST(AtomicFile, ManyAtOnceDoNotMeet) {
   EXPECT_EQ(directory.count(), 1u);
 }
 
+TEST(DirectoryLock, RemovesWhatAKilledOneWasAboutToWrite) {
+  const TemporaryDirectory directory;
+  const fs::path left = directory.file(".attend-697-0.tmp", "half"),
+                 kept = directory.file("model.tmp", "whole");
+  const DirectoryLock lock(directory.path());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(kept));
+  const fs::path being_written = directory.file(".attend-698-0.tmp", "half");
+  EXPECT_THROW(DirectoryLock(directory.path()), Error);
+  EXPECT_TRUE(fs::exists(being_written)) << "it is the holder's";
+}
+
 }  // namespace
 }  // namespace attend
