@@ -54,6 +54,11 @@ class Terminal:
     def type(self, text):
         os.write(self.end, text)
 
+    def answer_prompt(self, text):
+        """Types no sooner than asked, or what is typed may be seen on either side of the prompt."""
+        self.wait_for(b"> ")
+        self.type(text)
+
     def status(self):
         while self.read(5):
             pass
@@ -62,14 +67,13 @@ class Terminal:
 
 # Ctrl-C in the middle of an answer stops it, and the conversation goes on.
 terminal = Terminal("--max-new-tokens", "1500", "--temperature", "1.5")
-terminal.wait_for(b"> ")
-terminal.type(b"hello\n")
+terminal.answer_prompt(b"hello\n")
 terminal.wait_for(b"hello\r\n")
 while len(terminal.seen) < 20:  # an answer on its way
     if not terminal.read(60):
         fail("no answer")
 terminal.type(b"\x03")
-stopped = terminal.wait_for(b"\r\n\r\n> ")
+terminal.wait_for(b"\r\n\r\n> ")
 terminal.type(b"/save saved.json\n")
 terminal.wait_for(b"wrote saved.json")
 messages = json.load(open("saved.json"))
@@ -78,14 +82,12 @@ if [m["role"] for m in messages] != ["user", "assistant"] or not messages[1]["co
 if len(messages[1]["content"]) > 20000:
     fail("the answer was not stopped")
 # Ctrl-C at the prompt leaves the line; the next question is answered.
-terminal.wait_for(b"> ")
-terminal.type(b"never sent\x03")
+terminal.answer_prompt(b"never sent\x03")
 terminal.wait_for(b"(Ctrl-D ends)")
-terminal.type(b"/undo\n")
-terminal.wait_for(b"> ")
-terminal.type(b"/nonsense\n")
+terminal.answer_prompt(b"/undo\n")
+terminal.answer_prompt(b"/nonsense\n")
 terminal.wait_for(b"there is no command /nonsense")
-terminal.type(b"/prompt the door\n")
+terminal.answer_prompt(b"/prompt the door\n")
 terminal.wait_for(b"/prompt the door\r\n")
 if terminal.wait_for(b"> ") != b"User: the door\r\nBot:\r\n":
     fail("the question that was taken back is still there")
