@@ -70,6 +70,17 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// Files that killed runs had not finished. One that cannot be removed harms nobody.
+void remove_leftovers(const fs::path& directory) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(directory, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code kept;
+    if (name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd)) fs::remove(entry->path(), kept);
+  }
+}
+
 }  // namespace
 
 bool file_exists(const fs::path& path) {
@@ -137,19 +148,6 @@ void MappedFile::drop_pages() const {
   // A failure would only leave memory in use.
   if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
-
-namespace {
-
-// A file that cannot be removed harms nobody.
-void remove_leftovers(const fs::path& directory) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd)) fs::remove(entry.path(), ignored);
-  }
-}
-
-}  // namespace
 
 DirectoryLock::DirectoryLock(const fs::path& directory)
     : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

@@ -57,8 +57,8 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--clip", o.adam.clip, "Largest gradient norm; 0: no clipping");
   app.add_option("--label-smoothing", o.loss.label_smoothing, "Of the loss")->check(CLI::Range(0.0, 0.999));
   app.add_option("--r-drop", o.loss.r_drop,
-                 "Read each batch twice and weigh by this how much the two predictions differ; 5 for "
-                 "translation; a step takes twice as long")
+                 "Read each batch twice, with different dropout, and weigh by this how much the two "
+                 "predictions differ; 5 for translation; a step takes twice as long")
       ->check(not_negative());
   app.add_option("--dropout", a.dropout, "Instead of the model's")->check(CLI::Range(0.0, 0.999));
   app.add_option("--bpe-dropout", a.bpe_dropout,

@@ -96,11 +96,16 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   }
 };
 
-// Those that are not to be ignored; Error for one outside the vocabulary.
-std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary) {
+// Those that are not to be ignored; Error for one outside the vocabulary, or for two readings that are not of
+// the same.
+std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options) {
+  const auto* const values = labels.const_data_ptr<std::int64_t>();
+  const std::int64_t half = labels.numel() / 2;
+  if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
+    fail("R-Drop expects each label twice: those of one reading, then the same of the other");
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < labels.numel(); ++i) {
-    const std::int64_t label = labels.const_data_ptr<std::int64_t>()[i];
+    const std::int64_t label = values[i];
     if (label == kIgnoredLabel) continue;
     if (label < 0 || label >= vocabulary)
       fail("label {} is outside the vocabulary of {} tokens", label, vocabulary);
@@ -113,7 +118,7 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary) {
 
 LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options) {
   LossSum result;
-  result.count = count_labels(labels.cpu().contiguous(), scores.size(1));
+  result.count = count_labels(labels.cpu().contiguous(), scores.size(1), options);
   result.sum =
       at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, options.label_smoothing);
   if (options.r_drop == 0) return result;
@@ -130,7 +135,7 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
   if (!on_kernels(hidden)) return cross_entropy(at::linear(hidden, weight, bias), labels, options);
   const Tensor host = labels.cpu().contiguous();
   LossSum result;
-  result.count = count_labels(host, weight.size(0));
+  result.count = count_labels(host, weight.size(0), options);
   const bool with_gradients =
       at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
   result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, options,

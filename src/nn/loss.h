@@ -12,6 +12,7 @@ struct LossOptions {
   double label_smoothing = 0;
   // R-Drop (Liang et al. 2021, arXiv:2106.14448): the second half of the rows are the first half again, read
   // with another dropout, and each pair p, q of predictions adds this times (KL(p || q) + KL(q || p)) / 2.
+  // Error where the labels of the two halves differ.
   double r_drop = 0;
 };
 

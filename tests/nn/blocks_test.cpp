@@ -141,6 +141,12 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
                 1e-5 * wanted[i].abs().max().item<double>())
           << i;
   }
+
+  const Tensor others = torch::tensor({4, -100, 16, 4, 3, 16}, at::kLong);
+  EXPECT_THROW(linear_cross_entropy(hidden, weight, bias, others, options, packed), Error);
+  EXPECT_THROW(
+      linear_cross_entropy(hidden.narrow(0, 0, 5), weight, bias, labels.narrow(0, 0, 5), options, packed),
+      Error);
 }
 
 TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
