@@ -23,7 +23,9 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
       byte_fallback_(file.byte_fallback),
-      borders_(file.pieces) {
+      borders_(file.pieces),
+      // What BPE's unused pieces fall into may depend on any other word of the text.
+      by_words_(borders_.any() && !(has_merges_ && has_unused(file.pieces))) {
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
   std::vector<Trie::Entry> cut_out;
@@ -51,6 +53,11 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
   ids_ = std::move(ids.ids);
 }
 
+bool SentencePieceBase::has_unused(const std::vector<SentencePieceFile::Piece>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [](const auto& piece) { return piece.type == Type::unused; });
+}
+
 TokenId SentencePieceBase::find_piece(std::string_view text) const {
   const TokenId piece = texts_.find(text);
   return piece >= 0 && may_be_cut_out(info(piece).type) ? piece : no_piece;
@@ -58,7 +65,7 @@ TokenId SentencePieceBase::find_piece(std::string_view text) const {
 
 void SentencePieceBase::tokenize_word(std::string_view text, bool, ModelScratch& scratch,
                                       std::vector<TokenPart>& parts) const {
-  if (borders_.any())
+  if (by_words_)
     tokenize_by_words(text, scratch.cache, parts);
   else
     add_parts(text, 0, parts);
@@ -134,15 +141,14 @@ SentencePieceBase::Segmentation SentencePieceBase::add_parts(std::string_view te
   Workspace workspace;
   Parts cut(&workspace);
   const Segmentation result = segment(text, sum_before, cut);
-  for (Part& part : cut)
-    if (part.piece == no_piece) part.piece = find_piece(text.substr(part.begin, part.end - part.begin));
-  // Neighbours that are no pieces become one.
+  // Neighbours that are no pieces become one, or bytes. An unused piece that stands alone has its id all the
+  // same.
   for (std::size_t i = 0; i < cut.size();) {
     std::size_t last = i;
-    if (cut[i].piece == no_piece)
+    if (cut[i].piece == no_piece && !byte_fallback_)
       while (last + 1 < cut.size() && cut[last + 1].piece == no_piece) ++last;
     const std::string_view content = text.substr(cut[i].begin, cut[last].end - cut[i].begin);
-    const TokenId piece = last == i ? cut[i].piece : find_piece(content);
+    const TokenId piece = cut[i].piece != no_piece || byte_fallback_ ? cut[i].piece : find_piece(content);
     if (!split_digit_comma_ || !add_without_comma(content, parts)) add_part(content, piece, parts);
     i = last + 1;
   }

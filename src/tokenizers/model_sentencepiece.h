@@ -23,6 +23,7 @@ class SentencePieceBase : public Model {
     SentencePieceFile::Type type;
   };
   static constexpr TokenId no_piece = -1;
+  static bool has_unused(const std::vector<SentencePieceFile::Piece>& pieces);
 
   SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source);
 
@@ -45,13 +46,13 @@ class SentencePieceBase : public Model {
   TokenId find_piece(std::string_view text) const;  // no_piece: there is none
   const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
 
+  struct StackMemory {
+    std::array<std::byte, 2048> memory;
+  };
   // For what one word needs for a moment: on the stack, unless the word is long.
-  class Workspace : public std::pmr::monotonic_buffer_resource {
+  class Workspace : StackMemory, public std::pmr::monotonic_buffer_resource {
    public:
-    Workspace() : monotonic_buffer_resource(memory_.data(), memory_.size()) {}
-
-   private:
-    std::array<std::byte, 2048> memory_;
+    Workspace() : monotonic_buffer_resource(memory.data(), memory.size()) {}
   };
 
  private:
@@ -77,6 +78,7 @@ class SentencePieceBase : public Model {
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
   WordBorders borders_;
+  bool by_words_;  // a word is cut alike whatever stands around it
 };
 
 std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,

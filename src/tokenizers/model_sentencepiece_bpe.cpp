@@ -1,11 +1,12 @@
 // Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909) over a whole text, as SentencePiece has it: of
 // all neighbours that are a piece together, those with the highest score are joined, the leftmost first.
 // There are no merges in the file, so any two parts that spell a piece may join. User-defined symbols never
-// join. O(n^2) for short words, which is faster than the O(n log n) queue that long ones and whole texts
-// take.
+// join, and unused pieces fall apart again in the end. O(n^2) for short words, which is faster than the
+// O(n log n) queue that long ones and whole texts take.
 #include "tokenizers/model_sentencepiece.h"
 
 #include <queue>
+#include <unordered_map>
 
 namespace attend::tokenizers {
 namespace {
@@ -21,6 +22,7 @@ class SentencePieceBpe : public SentencePieceBase {
       if (file.pieces[i].type == Type::user_defined)
         frozen.push_back({file.pieces[i].text, static_cast<TokenId>(i)});
     frozen_ = Trie(std::move(frozen));
+    has_unused_ = has_unused(file.pieces);
   }
 
  private:
@@ -54,18 +56,41 @@ class SentencePieceBpe : public SentencePieceBase {
     return trie().step(left.node, text.substr(right.begin, right.end - right.begin));
   }
 
+  // How many bytes of an unused piece, by its text, belong to the first of the two parts it falls into: those
+  // that were last seen side by side in the whole text, whether they were joined or not.
+  using Splits = std::unordered_map<std::string_view, std::uint32_t>;
+
   std::size_t most_sure_scores() const override { return SIZE_MAX; }
 
   Segmentation segment(std::string_view text, float, Parts& parts) const override {
     Workspace workspace;
     Symbols symbols = symbols_of(text, &workspace);
-    if (symbols.size() <= most_scanned)
+    Splits splits;
+    if (symbols.size() <= most_scanned && !has_unused_)
       merge_short(text, symbols);
     else
-      merge_long(text, symbols);
+      merge_long(text, symbols, splits);
     for (const Symbol& symbol : symbols)
-      if (symbol.begin < symbol.end) parts.push_back({symbol.begin, symbol.end, symbol.node.value});
+      if (symbol.begin < symbol.end)
+        add_used(text, {symbol.begin, symbol.end, symbol.node.value}, splits, parts);
     return {0, true};
+  }
+
+  // A part of the text, or what it falls into if it is an unused piece. One that nothing was joined for is
+  // unknown, and so many levels down it stays as it is, as in SentencePiece.
+  void add_used(std::string_view text, const Part& part, const Splits& splits, Parts& parts,
+                int level = 0) const {
+    static constexpr int most_levels = 100;
+    if (part.piece == no_piece || info(part.piece).type != Type::unused || level > most_levels)
+      return parts.push_back(part);
+    const auto split = splits.find(text.substr(part.begin, part.end - part.begin));
+    if (split == splits.end()) return parts.push_back({part.begin, part.end, no_piece});
+    const std::uint32_t middle = part.begin + split->second;
+    const auto add = [&](std::uint32_t begin, std::uint32_t end) {
+      add_used(text, {begin, end, find_piece(text.substr(begin, end - begin))}, splits, parts, level + 1);
+    };
+    add(part.begin, middle);
+    add(middle, part.end);
   }
 
   void merge_short(std::string_view text, Symbols& symbols) const {
@@ -97,7 +122,7 @@ class SentencePieceBpe : public SentencePieceBase {
   }
 
   // Symbols that were joined to the one before them become empty.
-  void merge_long(std::string_view text, Symbols& symbols) const {
+  void merge_long(std::string_view text, Symbols& symbols, Splits& splits) const {
     static constexpr std::uint32_t none = UINT32_MAX;
     struct Link {
       std::uint32_t before, after;
@@ -117,7 +142,10 @@ class SentencePieceBpe : public SentencePieceBase {
       if (left == none || right == none) return;
       const Trie::Node node = join(text, symbols[left], symbols[right]);
       if (node.value == no_piece) return;
-      queue.push({info(node.value).score, left, right, symbols[right].end - symbols[left].begin, node});
+      const std::uint32_t begin = symbols[left].begin, size = symbols[right].end - begin;
+      if (info(node.value).type == Type::unused)
+        splits[text.substr(begin, size)] = symbols[right].begin - begin;
+      queue.push({info(node.value).score, left, right, size, node});
     };
     for (std::uint32_t i = 0; i < count; ++i) {
       links[i] = {i == 0 ? none : i - 1, i + 1 == count ? none : i + 1};
@@ -142,6 +170,7 @@ class SentencePieceBpe : public SentencePieceBase {
   static constexpr std::size_t most_scanned = 48;
 
   Trie frozen_;
+  bool has_unused_;
 };
 
 }  // namespace

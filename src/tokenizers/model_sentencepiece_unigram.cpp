@@ -36,6 +36,7 @@ class SentencePieceUnigram : public SentencePieceBase {
   }
 
  private:
+  static constexpr float greatest_sum = 100000;  // then they begin anew, to keep their digits
   static constexpr float infinity = std::numeric_limits<float>::infinity();
   struct Node {
     float score = -infinity;  // of the best way to get here; at first, there is none
@@ -63,12 +64,18 @@ class SentencePieceUnigram : public SentencePieceBase {
     Workspace workspace;
     std::pmr::vector<Node> best(text.size() + 1, &workspace);  // best[i]: how best to reach byte i
     best[0].score = sum_before;
+    std::size_t furthest = 0;  // that can be reached from before `at`
     for (std::size_t at = 0; at < text.size();) {
       const unsigned size = unicode::decode(text.data() + at).size;
+      if (std::abs(best[at].score) > greatest_sum) {
+        const float offset = best[at].score;
+        for (std::size_t i = at; i <= furthest; ++i) best[i].score -= offset;
+      }
       const float here = best[at].score;
       bool single = false;  // a piece for this one character
       const auto reach = [&](std::size_t length, TokenId piece, float score) {
         Node& node = best[at + length];
+        furthest = std::max(furthest, at + length);
         const float ahead = score - node.score;
         if (score > node.score)
           node = {score, ahead, static_cast<std::uint32_t>(at), piece};

@@ -159,10 +159,11 @@ def check_slow(options, rng, directory, report):
     from slow_tokenizers import NAMES, SENTENCEPIECE, build
     for name in NAMES:
         for rules in ("nmt_nfkc", "nmt_nfkc_cf", "identity") if name in SENTENCEPIECE else (None,):
-            fields = {} if rules is None or name in ("llama", "bpe_symbols") else {"rules": rules}
+            fields = {} if rules is None or name in ("llama", "llama_unused", "bpe_symbols") else {"rules": rules}
             tokenizer = build(name, directory / f"{name}-{rules}", **fields)
-            texts = ["".join(c for c in random_text(rng, rng.choice([5, 20, 80, 400])) if not is_disputed(c))
-                     for _ in range(options.texts)]
+            # The last one is so long that Unigram's sums begin anew.
+            texts = ["".join(c for c in random_text(rng, length) if not is_disputed(c))
+                     for length in [*rng.choices([5, 20, 80, 400], k=options.texts), 60_000]]
             for text, found in zip(texts, attend_encodings(options, directory / f"{name}-{rules}", texts)):
                 report.add(f"{name} {rules}", text, {"ids": found.get("ids"), "error": found.get("error")},
                            {"ids": tokenizer(text).input_ids, "error": None})

@@ -8,6 +8,7 @@ import json
 import sentencepiece
 import transformers
 from sacremoses import MosesTokenizer
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer
 from tokenizers import models as M
 from tokenizers import normalizers as N
@@ -28,6 +29,14 @@ def write(path, value):
     path.write_text(json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n")
 
 
+def set_a_third_aside(path):
+    """Texts may not have these pieces, which are there all the same."""
+    model = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
+    for piece in [piece for piece in model.pieces if piece.type == piece.NORMAL and piece.piece != "▁"][::3]:
+        piece.type = piece.UNUSED
+    path.write_bytes(model.SerializeToString())
+
+
 def pieces(path):
     model = sentencepiece.SentencePieceProcessor(model_file=str(path))
     return [model.id_to_piece(i) for i in range(len(model))]
@@ -40,6 +49,11 @@ def t5(d, **fields):
 
 def t5_bytes(d, **fields):
     t5(d, byte_fallback=True, vocab_size=500, user_defined_symbols=["<sep>", "ing", "▁the"], **fields)
+
+
+def t5_unused(d, **fields):
+    t5(d, **(dict(vocab_size=400) | fields))
+    set_a_third_aside(d / "spiece.model")
 
 
 def xlm_roberta(d, **fields):
@@ -78,6 +92,11 @@ def llama(d, **fields):
 def bpe_symbols(d, **fields):
     llama(d, byte_fallback=False, vocab_size=300, user_defined_symbols=["<sep>", "ing", "▁the", "12"], rules=RULES,
           remove_extra_whitespaces=True, **fields)
+
+
+def llama_unused(d, **fields):
+    llama(d, **fields)
+    set_a_third_aside(d / "tokenizer.model")
 
 
 def m2m_100(d, **fields):
@@ -185,9 +204,9 @@ def transfo_xl_lower(d):
     transfo_xl(d, True)
 
 
-BUILDERS = {f.__name__: f for f in (t5, t5_bytes, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama, bpe_symbols,
-                                    m2m_100, marian, marian_separate, gpt, ctrl, roberta, deberta, gpt2, xlm, xlm_cased, transfo_xl,
-                                    transfo_xl_lower)}
+BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
+                                    llama_unused, bpe_symbols, m2m_100, marian, marian_separate, gpt, ctrl, roberta,
+                                    deberta, gpt2, xlm, xlm_cased, transfo_xl, transfo_xl_lower)}
 NAMES = list(BUILDERS)
 TWO_SIDED = ["m2m_100", "marian", "marian_separate"]
 MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower"]
