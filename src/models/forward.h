@@ -16,8 +16,10 @@ bool takes_types(const Model& model);
 
 // Inputs are named as the arguments of the model's forward: input_ids [B, L], attention_mask [B, L] (without
 // it every position is real), token_type_ids, position_ids, labels; decoder_input_ids and
-// decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput;
-// positions that are not real are zero. Error for an input that is missing, unknown or misshapen.
+// decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput,
+// numbered where there is one for each layer (attentions.0); positions that are not real are zero. XLNet's
+// second stream has its weights in query_attentions.0 [B, heads, targets, keys] and so on. Error for an input
+// that is missing, unknown or misshapen.
 std::map<std::string, Tensor> run_forward(const Model& model, const std::map<std::string, Tensor>& inputs,
                                           const ForwardOptions& options);
 

@@ -99,8 +99,9 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
   const Streams streams(given, inputs, read_past(inputs, given.sequences(), stack));
   const Tensor rows = run(net, streams.batch, pass);
   const Padded columns = given.whole();
-  for (std::vector<Tensor>& layer : states.self_attentions) layer = streams.real_weights(layer, given);
-  if (streams.targets() > 0) {  // a pair of states for each layer
+  if (streams.targets() > 0) {  // a pair of states and weights for each layer
+    for (std::size_t i = 0; i < states.self_attentions.size(); ++i)
+      r.out[fmt::format("query_attentions.{}", i)] = streams.target_weights(states.self_attentions[i], given);
     put_hidden(r, states.hidden, 2, 1, [&](const Tensor& x) {
       return streams.predicted(x).unflatten(0, {given.sequences(), streams.targets()});
     });
@@ -108,6 +109,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
     for (const Tensor& x : states.hidden) content.push_back(streams.content(x));
     put_hidden(r, content, 2, 0, [&](const Tensor& x) { return given.pad(given.unpad(columns.pad(x))); });
   }
+  for (std::vector<Tensor>& layer : states.self_attentions) layer = streams.real_weights(layer, given);
   for (Tensor& x : states.hidden) x = given.unpad(columns.pad(streams.content(x)));
   if (streams.targets() > 0) {
     const Padded targets(at::zeros({given.sequences(), streams.targets()}, at::kLong), {}, "target_mapping");

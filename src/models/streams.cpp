@@ -91,6 +91,12 @@ std::vector<Tensor> Streams::real_weights(const std::vector<Tensor>& weights, co
   return real;
 }
 
+Tensor Streams::target_weights(const std::vector<Tensor>& weights, const Padded& given) const {
+  const Tensor past = at::ones({sequences_, past_}, at::kBool);
+  const Tensor keys = at::cat({past, given.padding().logical_not()}, 1);  // [B, M + L]
+  return at::stack(weights).narrow(2, columns_, targets_) * keys.unsqueeze(1).unsqueeze(1);
+}
+
 std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, const StackSpec& stack) {
   std::vector<Tensor> past;
   if (!find(inputs, "mems.0").defined()) return past;

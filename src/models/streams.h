@@ -22,6 +22,8 @@ class Streams {
   Tensor predicted(const Tensor& rows) const { return part(rows, columns_, targets_); }
   // The weights of a layer [heads, L + P, M + L] without targets and padding.
   std::vector<Tensor> real_weights(const std::vector<Tensor>& weights, const Padded& given) const;
+  // Those of the targets, [B, heads, P, M + L], zero where a key is padding.
+  Tensor target_weights(const std::vector<Tensor>& weights, const Padded& given) const;
 
  private:
   Tensor part(const Tensor& rows, std::int64_t first, std::int64_t count) const;

@@ -307,9 +307,11 @@ class Original:
         outputs: Tensors = {}
         for name, value in made.items():
             if isinstance(value, (tuple, list)):
-                # Of two streams' attentions only the first is compared: the other's has rows that mean nothing.
-                items = [item[0] if isinstance(item, tuple) else item for item in value]
-                outputs |= {f"{name}.{i}": item for i, item in enumerate(items)}
+                for i, item in enumerate(value):
+                    if isinstance(item, tuple):  # of two streams; the rows of no target mean nothing
+                        item, second = item
+                        outputs[f"query_{name}.{i}"] = given["target_mapping"].unsqueeze(1) @ second
+                    outputs[f"{name}.{i}"] = item
             elif isinstance(value, torch.Tensor):
                 outputs[name] = value
         outputs = {name: zero_padding(name, value.detach(), inputs, paired) for name, value in outputs.items()}
@@ -343,7 +345,7 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
             value = value.clone()
             value[-last:] *= source.T[-last:, :, None]
     elif field.endswith("attentions"):  # [batch, heads, queries, keys]
-        if rows is not None:
+        if rows is not None and not field.startswith("query_"):  # of targets, of which none is padding
             value = value * rows[:, None, :, None]
         if columns is not None:
             value = value * columns[:, None, None, :]
