@@ -20,12 +20,14 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
                                      const std::string& source)
     : Model(std::move(ids.vocabulary), std::move(fields)),
       has_merges_(file.kind == SentencePieceFile::Kind::bpe),
+      has_unused_(std::any_of(file.pieces.begin(), file.pieces.end(),
+                              [](const auto& piece) { return piece.type == Type::unused; })),
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
       byte_fallback_(file.byte_fallback),
       borders_(file.pieces),
       // What BPE's unused pieces fall into may depend on any other word of the text.
-      by_words_(borders_.any() && !(has_merges_ && has_unused(file.pieces))) {
+      by_words_(borders_.any() && !(has_merges_ && has_unused_)) {
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
   std::vector<Trie::Entry> cut_out;
@@ -51,11 +53,6 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       scores_by_id_[static_cast<std::size_t>(ids.ids[i])] = info_[i].score;
   }
   ids_ = std::move(ids.ids);
-}
-
-bool SentencePieceBase::has_unused(const std::vector<SentencePieceFile::Piece>& pieces) {
-  return std::any_of(pieces.begin(), pieces.end(),
-                     [](const auto& piece) { return piece.type == Type::unused; });
 }
 
 TokenId SentencePieceBase::find_piece(std::string_view text) const {

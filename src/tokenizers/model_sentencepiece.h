@@ -23,7 +23,6 @@ class SentencePieceBase : public Model {
     SentencePieceFile::Type type;
   };
   static constexpr TokenId no_piece = -1;
-  static bool has_unused(const std::vector<SentencePieceFile::Piece>& pieces);
 
   SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source);
 
@@ -44,6 +43,7 @@ class SentencePieceBase : public Model {
   // The pieces that a text may be cut into: normal, user-defined and unused ones. The value is the piece.
   const Trie& trie() const { return trie_; }
   TokenId find_piece(std::string_view text) const;  // no_piece: there is none
+  bool has_unused() const { return has_unused_; }
   const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
 
   struct StackMemory {
@@ -72,7 +72,7 @@ class SentencePieceBase : public Model {
   std::vector<TokenId> ids_;  // by piece
   std::vector<double> scores_by_id_;
   std::vector<std::pair<TokenId, TokenId>> merges_;  // for tables(); of BPE
-  bool has_merges_;
+  bool has_merges_, has_unused_;
   TokenId unknown_;
   bool split_digit_comma_;
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece

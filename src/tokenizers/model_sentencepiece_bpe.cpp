@@ -22,7 +22,6 @@ class SentencePieceBpe : public SentencePieceBase {
       if (file.pieces[i].type == Type::user_defined)
         frozen.push_back({file.pieces[i].text, static_cast<TokenId>(i)});
     frozen_ = Trie(std::move(frozen));
-    has_unused_ = has_unused(file.pieces);
   }
 
  private:
@@ -66,7 +65,7 @@ class SentencePieceBpe : public SentencePieceBase {
     Workspace workspace;
     Symbols symbols = symbols_of(text, &workspace);
     Splits splits;
-    if (symbols.size() <= most_scanned && !has_unused_)
+    if (symbols.size() <= most_scanned && !has_unused())
       merge_short(text, symbols);
     else
       merge_long(text, symbols, splits);
@@ -170,7 +169,6 @@ class SentencePieceBpe : public SentencePieceBase {
   static constexpr std::size_t most_scanned = 48;
 
   Trie frozen_;
-  bool has_unused_;
 };
 
 }  // namespace

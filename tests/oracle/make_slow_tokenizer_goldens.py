@@ -13,7 +13,7 @@ import sys
 from transformers import MarianTokenizer
 
 from make_tokenizer_goldens import PAIRS, TEXTS
-from slow_tokenizers import MOSES, NAMES, TWO_SIDED, build
+from slow_tokenizers import MOSES, NAMES, SENTENCEPIECE, TWO_SIDED, build
 
 ROOT = pathlib.Path(__file__).parents[1] / "data/slow_tokenizers"
 MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <extra_id_0> b<extra_id_99>", "<s> x </s> y",
@@ -37,6 +37,10 @@ SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "N
 SIGMAS = ["τελοΣ ΤΕΛΟΣ", "α\U0001d6ba αϹ ο\U0001d6ba, \U0001d6ba \U0001d6baα", "α\U0001d6f4. ο'\U0001d72e ⓐ\U0001d768", "\U0001d6d3 ς σ ϲ"]
 
 
+# Behind so many unknown characters Unigram's sums have begun anew.
+FAR = {"text": " ----- the waiting boats aaaaaaaaaa ........!!!!! lamplighter", "behind": "#", "times": 100_000}
+
+
 def cases(tokenizer, target=False, more=()):
     for text in TEXTS + MORE + list(more):
         case = {"text": text, "ids": tokenizer(text_target=text).input_ids if target else tokenizer(text).input_ids}
@@ -58,6 +62,9 @@ def main():
         two_sided = name in TWO_SIDED
         more = CODES if two_sided else SENTENCES if name in MOSES else SIGMAS if name == "albert" else ()
         result = {"cases": list(cases(tokenizer, more=more))}
+        far = tokenizer(FAR["behind"] * FAR["times"] + FAR["text"]).input_ids if name in SENTENCEPIECE else []
+        if 0 < len(far) < 100:  # with byte fallback it is a token for each
+            result["cases"].append(FAR | {"ids": far})
         if two_sided:
             result["target_cases"] = list(cases(tokenizer, True, CODES))
         (ROOT / name / "slow.json").write_text(json.dumps(result, separators=(",", ":")) + "\n")

@@ -30,7 +30,8 @@ std::vector<std::string> names() {
 void check(const Tokenizer& tokenizer, const Json& cases) {
   ASSERT_GT(cases.size(), 30u);
   for (const Json& test : cases) {
-    const std::string text = test.at("text");
+    std::string text = test.at("text");
+    for (int i = 0; i < test.value("times", 0); ++i) text.insert(0, test.at("behind"));
     const Encoding encoding = test.contains("pair")
                                   ? tokenizer.encode_pair(text, test.at("pair").get<std::string>())
                                   : tokenizer.encode(text);
