@@ -30,8 +30,9 @@ std::vector<std::string> names() {
 void check(const Tokenizer& tokenizer, const Json& cases) {
   ASSERT_GT(cases.size(), 30u);
   for (const Json& test : cases) {
-    std::string text = test.at("text");
-    for (int i = 0; i < test.value("times", 0); ++i) text.insert(0, test.at("behind"));
+    std::string text;
+    for (int i = 0; i < test.value("times", 0); ++i) text += test.at("behind");
+    text += test.at("text");
     const Encoding encoding = test.contains("pair")
                                   ? tokenizer.encode_pair(text, test.at("pair").get<std::string>())
                                   : tokenizer.encode(text);
