@@ -37,7 +37,7 @@ inline void store(float* p, Vector v) {
   std::memcpy(p, &v, sizeof v);
 }
 inline Vector splat(float x) {
-  return Vector{} + x;
+  return x - Vector{};  // a broadcast; 0 + x would be an addition, for -0 is not its own sum with 0
 }
 
 // The first `count` lanes; the others are 0 and are not touched in memory.
