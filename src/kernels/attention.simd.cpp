@@ -15,7 +15,7 @@
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
-constexpr std::int64_t kBlock = 32;  // queries at a time
+constexpr std::int64_t kBlock = 32 / kTileRows * kTileRows;  // queries at a time
 
 std::int64_t round_up(std::int64_t n) {
   return (n + W - 1) / W * W;

@@ -9,7 +9,7 @@ namespace attend::kernels::ATTEND_ISA {
 // C [rows, columns] (+)= A [rows, depth] * B [depth, columns].
 // A(i, k) = a[i * a_row + k * a_column], so A may be a transpose. B and C have rows of whole vectors:
 // columns counts floats and is a multiple of W.
-constexpr int kTileRows = W == 16 ? 8 : (W == 8 ? 5 : 4);
+constexpr int kTileRows = W == 16 ? 8 : (W == 8 ? 6 : 4);
 
 template <int R, int V, bool accumulate>
 inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, std::int64_t a_column,
@@ -46,6 +46,18 @@ inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, 
   if (j < columns) gemm_tile<R, 1, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
 }
 
+// The last `rows` rows, R at most.
+template <int R, bool accumulate>
+inline void gemm_last_rows(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
+                           std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row,
+                           float* c, std::int64_t c_row) {
+  if constexpr (R > 0) {
+    if (rows < R)
+      return gemm_last_rows<R - 1, accumulate>(rows, columns, depth, a, a_row, a_column, b, b_row, c, c_row);
+    gemm_rows<R, accumulate>(columns, depth, a, a_row, a_column, b, b_row, c, c_row);
+  }
+}
+
 template <bool accumulate>
 inline void gemm(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
                  std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row, float* c,
@@ -54,26 +66,8 @@ inline void gemm(std::int64_t rows, std::int64_t columns, std::int64_t depth, co
   for (; i + kTileRows <= rows; i += kTileRows)
     gemm_rows<kTileRows, accumulate>(columns, depth, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row,
                                      c_row);
-  const float* rest = a + i * a_row;
-  float* out = c + i * c_row;
-  switch (rows - i) {
-    case 1:
-      return gemm_rows<1, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 2:
-      return gemm_rows<2, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 3:
-      return gemm_rows<3, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 4:
-      return gemm_rows<4, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 5:
-      return gemm_rows<5, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 6:
-      return gemm_rows<6, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    case 7:
-      return gemm_rows<7, accumulate>(columns, depth, rest, a_row, a_column, b, b_row, out, c_row);
-    default:
-      return;
-  }
+  gemm_last_rows<kTileRows - 1, accumulate>(rows - i, columns, depth, a + i * a_row, a_row, a_column, b,
+                                            b_row, c + i * c_row, c_row);
 }
 
 }  // namespace attend::kernels::ATTEND_ISA

@@ -26,76 +26,79 @@ std::int64_t panels(std::int64_t columns) {
   return (columns + kPanel - 1) / kPanel;
 }
 
-// kRows or fewer rows of A times one panel of B over `depth`; sum [R][kVectors] starts as `sum` says.
-template <int R>
-inline void multiply(Vector (&sum)[R][kVectors], std::int64_t depth, const float* a, std::int64_t a_row,
+// R rows of A times the first V vectors of a panel of B over `depth`; sum starts as `sum` says.
+template <int R, int V>
+inline void multiply(Vector (&sum)[R][V], std::int64_t depth, const float* a, std::int64_t a_row,
                      std::int64_t a_column, const float* b) {
   for (std::int64_t k = 0; k < depth; ++k) {
-    const Vector b0 = load(b + k * kPanel), b1 = load(b + k * kPanel + W), b2 = load(b + k * kPanel + 2 * W);
+    Vector right[V];
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) right[v] = load(b + k * kPanel + v * W);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const Vector left = splat(a[r * a_row + k * a_column]);
-      sum[r][0] += left * b0;
-      sum[r][1] += left * b1;
-      sum[r][2] += left * b2;
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) sum[r][v] += left * right[v];
     }
   }
 }
 
-template <int R>
+// A tile of C: R rows from i, V vectors of a panel, of which the last may have fewer columns.
+template <int R, int V>
 void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64_t k, std::int64_t depth,
           const float* b) {
-  const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
+  const std::int64_t j = panel * kPanel, width = m.columns - j;
+  const auto lanes = [width](int v) { return v + 1 < V || width >= V * W ? W : width - v * W; };
   const bool first = k == 0, last = k + depth == m.depth;
-  Vector sum[R][kVectors];
+  Vector sum[R][V];
   for (int r = 0; r < R; ++r)
-    for (int v = 0; v < kVectors; ++v) {
-      const std::int64_t lanes = width - v * W;
-      sum[r][v] = (first && !m.accumulate) || lanes <= 0
-                      ? Vector{}
-                      : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes < W ? lanes : W);
-    }
-  multiply<R>(sum, depth, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, b);
-  for (int v = 0; v < kVectors; ++v) {
-    std::int64_t lanes = width - v * W;
-    if (lanes <= 0) break;
-    if (lanes > W) lanes = W;
+    for (int v = 0; v < V; ++v)
+      sum[r][v] =
+          first && !m.accumulate ? Vector{} : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes(v));
+  multiply<R, V>(sum, depth, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, b);
+  for (int v = 0; v < V; ++v) {
     const std::int64_t column = j + v * W;
-    const Vector bias = last && m.bias ? load_part(m.bias + column, lanes) : Vector{};
+    const Vector bias = last && m.bias ? load_part(m.bias + column, lanes(v)) : Vector{};
     for (int r = 0; r < R; ++r) {
       Vector y = sum[r][v];
       if (last) {
         y = activate(m.activation, y + bias);
-        if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + column, lanes);
+        if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + column, lanes(v));
       }
-      store_part(m.c + (i + r) * m.c_row + column, y, lanes);
+      store_part(m.c + (i + r) * m.c_row + column, y, lanes(v));
     }
   }
+}
+
+// The last `rows` rows, R at most.
+template <int R, int V>
+void last_rows(const MatrixProduct& m, std::int64_t rows, std::int64_t i, std::int64_t panel, std::int64_t k,
+               std::int64_t depth, const float* b) {
+  if constexpr (R > 0) {
+    if (rows < R) return last_rows<R - 1, V>(m, rows, i, panel, k, depth, b);
+    tile<R, V>(m, i, panel, k, depth, b);
+  }
+}
+
+template <int V>
+void rows_by_vectors(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
+                     std::int64_t k, std::int64_t depth, const float* b) {
+  std::int64_t i = begin;
+  for (; i + kRows <= end; i += kRows) tile<kRows, V>(m, i, panel, k, depth, b);
+  last_rows<kRows - 1, V>(m, end - i, i, panel, k, depth, b);
 }
 
 // b: the panel's block from k to k + depth, packed.
 void rows_by_panel(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
                    std::int64_t k, std::int64_t depth, const float* b) {
-  std::int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) tile<kRows>(m, i, panel, k, depth, b);
-  switch (end - i) {
-    case 1:
-      return tile<1>(m, i, panel, k, depth, b);
-    case 2:
-      return tile<2>(m, i, panel, k, depth, b);
-    case 3:
-      return tile<3>(m, i, panel, k, depth, b);
-    case 4:
-      return tile<4>(m, i, panel, k, depth, b);
-    case 5:
-      return tile<5>(m, i, panel, k, depth, b);
-    case 6:
-      return tile<6>(m, i, panel, k, depth, b);
-    case 7:
-      return tile<7>(m, i, panel, k, depth, b);
-    default:
-      return;
-  }
+  static_assert(kVectors == 3);
+  const std::int64_t width = m.columns - panel * kPanel;
+  if (width > 2 * W)
+    rows_by_vectors<3>(m, begin, end, panel, k, depth, b);
+  else if (width > W)
+    rows_by_vectors<2>(m, begin, end, panel, k, depth, b);
+  else
+    rows_by_vectors<1>(m, begin, end, panel, k, depth, b);
 }
 
 // B [depth, width] of one panel into [depth][kPanel], zeros behind `width`.

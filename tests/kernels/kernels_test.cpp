@@ -1,33 +1,10 @@
-// Every instruction set this machine has, against the plain definitions in double precision.
-#include "kernels/kernels.h"
+#include "kernels/kernels_test.h"
 
 #include <cmath>
-#include <random>
 #include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 namespace attend::kernels {
 namespace {
-
-std::vector<float> random_numbers(std::size_t count, unsigned seed, float size = 1) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(0, size);
-  std::vector<float> numbers(count);
-  for (float& x : numbers) x = normal(generator);
-  return numbers;
-}
-
-// The largest difference relative to the largest value.
-double difference(const std::vector<float>& found, const std::vector<double>& expected) {
-  double most = 0, largest = 1;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    most = std::max(most, std::isnan(found[i]) ? INFINITY : std::abs(found[i] - expected[i]));
-    largest = std::max(largest, std::abs(expected[i]));
-  }
-  return most / largest;
-}
 
 double activated(Activation activation, double x) {
   switch (activation) {
@@ -50,24 +27,15 @@ double activated(Activation activation, double x) {
 constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
                                        Activation::gelu_tanh, Activation::silu, Activation::tanh};
 
-class KernelsTest : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    kernels_ = find_kernels(GetParam());
-    if (kernels_ == nullptr) GTEST_SKIP() << "this machine has no " << GetParam();
-  }
-  const Kernels* kernels_ = nullptr;
-};
-
 TEST_P(KernelsTest, IsTheSetItsNameSays) {
   EXPECT_EQ(std::string(kernels_->name), GetParam());
 }
 
 // rows x depth times depth x columns, with everything that can follow, at sizes around every tile's edge.
 TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
-  for (const std::int64_t rows : {1, 3, 8, 9, 70})
-    for (const std::int64_t depth : {1, 13, 512, 530})
-      for (const std::int64_t columns : {1, 16, 47, 48, 101}) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 70})
+    for (const std::int64_t depth : {13, 512, 530})
+      for (const std::int64_t columns : {1, 16, 31, 47, 48, 80, 101}) {
         const auto a = random_numbers(rows * depth, 1), b = random_numbers(depth * columns, 2);
         const auto bias = random_numbers(columns, 3), residual = random_numbers(rows * columns, 4);
         for (bool transposed : {false, true}) {
@@ -153,130 +121,6 @@ TEST_P(KernelsTest, FindsTheFirstAbove) {
         EXPECT_EQ(kernels_->find_above(x.data(), 0, size, 0.25f, 0.5f), place);
         EXPECT_EQ(kernels_->find_above(x.data(), std::min(size, place + 1), size, 0.25f, 0.5f), size);
       }
-}
-
-// Attention over four sequences, two of them of a single query and the last longer than any window and block,
-// with gradients by finite differences of the definition's own loss sum(out * direction).
-struct AttentionCase {
-  std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
-  std::int64_t heads = 2, size = 12, window = 0;
-  bool causal = true;
-  std::vector<double> q, k, v;
-  double scale = 0.3;
-
-  std::int64_t width() const { return heads * size; }
-  std::vector<double> out(std::vector<double>* weights = nullptr) const {
-    std::vector<double> result(query_offsets.back() * width());
-    for (std::size_t b = 0; b < key_length.size(); ++b)
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const std::int64_t Lq = query_offsets[b + 1] - query_offsets[b], Lk = key_length[b];
-        for (std::int64_t i = 0; i < Lq; ++i) {
-          std::vector<double> p(Lk, 0);
-          double total = 0;
-          for (std::int64_t j = 0; j < Lk; ++j) {
-            if (causal && j > i + Lk - Lq) continue;
-            if (window > 0 && j <= i + Lk - Lq - window) continue;
-            double score = 0;
-            for (std::int64_t d = 0; d < size; ++d)
-              score += q[(query_offsets[b] + i) * width() + h * size + d] *
-                       k[(key_begin[b] + j) * width() + h * size + d];
-            total += p[j] = std::exp(score * scale);
-          }
-          for (std::int64_t j = 0; j < Lk; ++j) {
-            p[j] /= total;
-            if (weights && b == 3) weights->push_back(p[j]);
-            for (std::int64_t d = 0; d < size; ++d)
-              result[(query_offsets[b] + i) * width() + h * size + d] +=
-                  p[j] * v[(key_begin[b] + j) * width() + h * size + d];
-          }
-        }
-      }
-    return result;
-  }
-};
-
-TEST_P(KernelsTest, AttentionForwardAndBackward) {
-  struct {
-    bool causal;
-    std::int64_t window;
-  } const patterns[] = {{false, 0}, {true, 0}, {true, 1}, {true, 20}, {true, 77}};
-  for (const auto [causal, window] : patterns) {
-    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window));
-    AttentionCase c;
-    c.causal = causal, c.window = window;
-    const std::int64_t Tq = 107, Tk = 164, w = c.width();
-    const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
-               direction = random_numbers(Tq * w, 4);
-    c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
-
-    std::vector<float> out(Tq * w), weights(c.heads * 100 * 100);
-    std::vector<float> unused(c.heads * 55);
-    float* const probabilities[] = {unused.data(), unused.data(), unused.data(), weights.data()};
-    Attention a;
-    a.sequences = 4, a.heads = c.heads, a.head_size = c.size;
-    a.query = q.data(), a.query_stride = w, a.query_offsets = c.query_offsets.data();
-    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
-    a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
-    a.causal = causal, a.window = window, a.scale = static_cast<float>(c.scale);
-    a.out = out.data(), a.out_stride = w, a.probabilities = probabilities;
-    std::vector<float> scratch(kernels_->attention_scratch(a));
-    kernels_->attention_forward(a, 0, 4 * c.heads, scratch.data());
-    std::vector<double> expected_weights;
-    EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
-    EXPECT_LT(difference(weights, expected_weights), 2e-6);
-
-    std::vector<float> dq(Tq * w), dk(Tk * w), dv(Tk * w);
-    AttentionGradient g;
-    g.out_gradient = direction.data(), g.out_gradient_stride = w;
-    g.query_gradient = dq.data(), g.query_gradient_stride = w;
-    g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = w;
-    kernels_->attention_backward(a, g, 0, 4 * c.heads, scratch.data());
-    const auto loss = [&] {
-      const std::vector<double> y = c.out();
-      double sum = 0;
-      for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * direction[i];
-      return sum;
-    };
-    const auto slope = [&](double& x) {
-      constexpr double h = 1e-5;
-      const double before = x;
-      x = before + h;
-      const double above = loss();
-      x = before - h;
-      const double below = loss();
-      x = before;
-      return (above - below) / (2 * h);
-    };
-    for (std::int64_t at = 5; at < Tq * w; at += 97) EXPECT_NEAR(dq[at], slope(c.q[at]), 2e-5);
-    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dk[at], slope(c.k[at]), 2e-5);
-    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dv[at], slope(c.v[at]), 2e-5);
-  }
-}
-
-TEST_P(KernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
-  constexpr std::int64_t rows = 16, w = 24, length = 37;
-  const auto q = random_numbers(w, 1), k = random_numbers(length * w, 2), v = random_numbers(length * w, 3);
-  std::vector<float> pages(5 * 2 * rows * w), flat(w), paged(w);
-  const std::int32_t table[] = {4, 0, 2};
-  for (std::int64_t j = 0; j < length; ++j)
-    for (std::int64_t d = 0; d < w; ++d) {
-      float* page = pages.data() + table[j / rows] * 2 * rows * w;
-      page[(j % rows) * w + d] = k[j * w + d];
-      page[(rows + j % rows) * w + d] = v[j * w + d];
-    }
-  const std::int64_t offsets[] = {0, 1}, begin[] = {0}, lengths[] = {length};
-  Attention a;
-  a.sequences = 1, a.heads = 2, a.head_size = 12, a.query = q.data(), a.query_stride = w;
-  a.query_offsets = offsets, a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
-  a.keys.key_begin = begin, a.keys.key_length = lengths, a.scale = 0.3f, a.out = flat.data(),
-  a.out_stride = w;
-  std::vector<float> scratch(kernels_->attention_scratch(a));
-  kernels_->attention_forward(a, 0, 2, scratch.data());
-  const std::int32_t* const tables[] = {table};
-  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w;
-  a.out = paged.data();
-  kernels_->attention_forward(a, 0, 2, scratch.data());
-  EXPECT_EQ(flat, paged);
 }
 
 TEST_P(KernelsTest, DropoutKeepsTheShareItShouldAndScalesIt) {
@@ -409,7 +253,7 @@ TEST_P(KernelsTest, AdamTakesTheStepOfThePaper) {
   EXPECT_NEAR(weight[0], 1 * (1 - 0.1 * 0.01) - 0.1 * (m / 0.5) / std::sqrt(v / 0.25), 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::Values("portable", "avx2", "avx512"));
+INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::ValuesIn(instruction_sets));
 
 }  // namespace
 }  // namespace attend::kernels

@@ -1,0 +1,137 @@
+#include "kernels/kernels_test.h"
+
+#include <string>
+
+namespace attend::kernels {
+namespace {
+
+class AttentionKernelsTest : public KernelsTest {};
+
+// Attention over four sequences, two of them of a single query and the last longer than any window and block,
+// with gradients by finite differences of the definition's own loss sum(out * direction).
+struct AttentionCase {
+  std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
+  std::int64_t heads = 2, size = 12, window = 0;
+  bool causal = true;
+  std::vector<double> q, k, v;
+  double scale = 0.3;
+
+  std::int64_t width() const { return heads * size; }
+  std::vector<double> out(std::vector<double>* weights = nullptr) const {
+    std::vector<double> result(query_offsets.back() * width());
+    for (std::size_t b = 0; b < key_length.size(); ++b)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::int64_t Lq = query_offsets[b + 1] - query_offsets[b], Lk = key_length[b];
+        for (std::int64_t i = 0; i < Lq; ++i) {
+          std::vector<double> p(Lk, 0);
+          double total = 0;
+          for (std::int64_t j = 0; j < Lk; ++j) {
+            if (causal && j > i + Lk - Lq) continue;
+            if (window > 0 && j <= i + Lk - Lq - window) continue;
+            double score = 0;
+            for (std::int64_t d = 0; d < size; ++d)
+              score += q[(query_offsets[b] + i) * width() + h * size + d] *
+                       k[(key_begin[b] + j) * width() + h * size + d];
+            total += p[j] = std::exp(score * scale);
+          }
+          for (std::int64_t j = 0; j < Lk; ++j) {
+            p[j] /= total;
+            if (weights && b == 3) weights->push_back(p[j]);
+            for (std::int64_t d = 0; d < size; ++d)
+              result[(query_offsets[b] + i) * width() + h * size + d] +=
+                  p[j] * v[(key_begin[b] + j) * width() + h * size + d];
+          }
+        }
+      }
+    return result;
+  }
+};
+
+TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
+  struct {
+    bool causal;
+    std::int64_t window;
+  } const patterns[] = {{false, 0}, {true, 0}, {true, 1}, {true, 20}, {true, 77}};
+  for (const auto [causal, window] : patterns) {
+    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window));
+    AttentionCase c;
+    c.causal = causal, c.window = window;
+    const std::int64_t Tq = 107, Tk = 164, w = c.width();
+    const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
+               direction = random_numbers(Tq * w, 4);
+    c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
+
+    std::vector<float> out(Tq * w), weights(c.heads * 100 * 100);
+    std::vector<float> unused(c.heads * 55);
+    float* const probabilities[] = {unused.data(), unused.data(), unused.data(), weights.data()};
+    Attention a;
+    a.sequences = 4, a.heads = c.heads, a.head_size = c.size;
+    a.query = q.data(), a.query_stride = w, a.query_offsets = c.query_offsets.data();
+    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
+    a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
+    a.causal = causal, a.window = window, a.scale = static_cast<float>(c.scale);
+    a.out = out.data(), a.out_stride = w, a.probabilities = probabilities;
+    std::vector<float> scratch(kernels_->attention_scratch(a));
+    kernels_->attention_forward(a, 0, 4 * c.heads, scratch.data());
+    std::vector<double> expected_weights;
+    EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
+    EXPECT_LT(difference(weights, expected_weights), 2e-6);
+
+    std::vector<float> dq(Tq * w), dk(Tk * w), dv(Tk * w);
+    AttentionGradient g;
+    g.out_gradient = direction.data(), g.out_gradient_stride = w;
+    g.query_gradient = dq.data(), g.query_gradient_stride = w;
+    g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = w;
+    kernels_->attention_backward(a, g, 0, 4 * c.heads, scratch.data());
+    const auto loss = [&] {
+      const std::vector<double> y = c.out();
+      double sum = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * direction[i];
+      return sum;
+    };
+    const auto slope = [&](double& x) {
+      constexpr double h = 1e-5;
+      const double before = x;
+      x = before + h;
+      const double above = loss();
+      x = before - h;
+      const double below = loss();
+      x = before;
+      return (above - below) / (2 * h);
+    };
+    for (std::int64_t at = 5; at < Tq * w; at += 97) EXPECT_NEAR(dq[at], slope(c.q[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dk[at], slope(c.k[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dv[at], slope(c.v[at]), 2e-5);
+  }
+}
+
+TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
+  constexpr std::int64_t rows = 16, w = 24, length = 37;
+  const auto q = random_numbers(w, 1), k = random_numbers(length * w, 2), v = random_numbers(length * w, 3);
+  std::vector<float> pages(5 * 2 * rows * w), flat(w), paged(w);
+  const std::int32_t table[] = {4, 0, 2};
+  for (std::int64_t j = 0; j < length; ++j)
+    for (std::int64_t d = 0; d < w; ++d) {
+      float* page = pages.data() + table[j / rows] * 2 * rows * w;
+      page[(j % rows) * w + d] = k[j * w + d];
+      page[(rows + j % rows) * w + d] = v[j * w + d];
+    }
+  const std::int64_t offsets[] = {0, 1}, begin[] = {0}, lengths[] = {length};
+  Attention a;
+  a.sequences = 1, a.heads = 2, a.head_size = 12, a.query = q.data(), a.query_stride = w;
+  a.query_offsets = offsets, a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
+  a.keys.key_begin = begin, a.keys.key_length = lengths, a.scale = 0.3f, a.out = flat.data(),
+  a.out_stride = w;
+  std::vector<float> scratch(kernels_->attention_scratch(a));
+  kernels_->attention_forward(a, 0, 2, scratch.data());
+  const std::int32_t* const tables[] = {table};
+  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w;
+  a.out = paged.data();
+  kernels_->attention_forward(a, 0, 2, scratch.data());
+  EXPECT_EQ(flat, paged);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, AttentionKernelsTest, testing::ValuesIn(instruction_sets));
+
+}  // namespace
+}  // namespace attend::kernels
