@@ -1,0 +1,23 @@
+// Attention of one sequence in torch's operations: what attention_function.h calls for double precision, for
+// other devices, and where each query sees keys of its own or padding is seen. Differentiable by autograd.
+#pragma once
+
+#include "nn/attention_function.h"
+
+namespace attend {
+
+// q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows of call.distance's tables at which
+// the sequence begins. `own` says what each query sees.
+Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                       std::int64_t query, std::int64_t key, const OwnKeys& own);
+// The same where queries see what call.spec says.
+Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                       std::int64_t query, std::int64_t key);
+
+// A padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are columns first to first +
+// count - 1; it begins at row `begin`. Only what reads padding needs it. As in the originals padding gets the
+// lowest score there is, so that a row that may see nothing else sees all of it alike.
+Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
+                        std::int64_t count, const AttentionCall& call, std::int64_t begin);
+
+}  // namespace attend
