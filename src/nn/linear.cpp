@@ -19,16 +19,23 @@ Tensor empty_panels(std::int64_t depth, std::int64_t columns) {
   return at::empty({kernels::kernels().packed_size(depth, columns)}, at::kFloat);
 }
 
-// Threads take blocks of rows where there are many, else panels of columns.
+// The largest share of `pieces` that one of the threads gets.
+double largest_share(std::int64_t pieces) {
+  const std::int64_t threads = parallel_threads();
+  return static_cast<double>((pieces + threads - 1) / threads) / static_cast<double>(pieces);
+}
+
+// Threads take blocks of rows where there are many, or where that shares the work better, else panels of
+// columns: then each reads its own part of B.
 void run(const MatrixProduct& m) {
-  constexpr std::int64_t kRowBlock = 64;
+  constexpr std::int64_t kTile = 8;  // rows
   const kernels::Kernels& k = kernels::kernels();
-  const std::int64_t panels = k.panel_count(m.columns), blocks = (m.rows + kRowBlock - 1) / kRowBlock;
-  const bool packed = m.b_row == 0;  // else each row block would pack B again
+  const std::int64_t panels = k.panel_count(m.columns), tiles = (m.rows + kTile - 1) / kTile;
+  const bool packed = m.b_row == 0;  // else each block of rows would pack B again
   // A multiply-add counts as a sixteenth of an element touched.
-  if (packed && (blocks >= 2 * parallel_threads() || blocks >= panels)) {
-    parallel_ranges(blocks, kRowBlock * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
-      k.multiply(m, begin * kRowBlock, std::min(m.rows, end * kRowBlock), 0, panels);
+  if (packed && (tiles >= 16 * parallel_threads() || largest_share(tiles) < 0.9 * largest_share(panels))) {
+    parallel_ranges(tiles, kTile * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
+      k.multiply(m, begin * kTile, std::min(m.rows, end * kTile), 0, panels);
     });
   } else {
     parallel_ranges(panels, m.rows * m.depth * 3,
