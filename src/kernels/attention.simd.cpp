@@ -36,8 +36,15 @@ struct Head {
   const float* query(const Attention& a, std::int64_t i) const {
     return a.query + (first_query + i) * a.query_stride + head * D;
   }
-  const float* key(const Attention& a, std::int64_t j) const { return row(a, a.keys.key, 0, j); }
-  const float* value(const Attention& a, std::int64_t j) const { return row(a, a.keys.value, 1, j); }
+  const float* key(const Attention& a, std::int64_t j) const { return keys_from(a, j).first; }
+  const float* value(const Attention& a, std::int64_t j) const { return values_from(a, j).first; }
+  // From j on, as many as lie one stride apart: to the end of the page.
+  struct Rows {
+    const float* first;
+    std::int64_t stride, count;
+  };
+  Rows keys_from(const Attention& a, std::int64_t j) const { return rows_from(a, a.keys.key, 0, j); }
+  Rows values_from(const Attention& a, std::int64_t j) const { return rows_from(a, a.keys.value, 1, j); }
   float* out(const Attention& a, std::int64_t i) const {
     return a.out + (first_query + i) * a.out_stride + head * D;
   }
@@ -62,11 +69,14 @@ struct Head {
   }
 
  private:
-  const float* row(const Attention& a, const float* rows, std::int64_t half, std::int64_t j) const {
+  Rows rows_from(const Attention& a, const float* rows, std::int64_t half, std::int64_t j) const {
     const KeyValueView& k = a.keys;
-    if (k.pages == nullptr) return rows + (k.key_begin[sequence] + j) * k.stride + head * D;
-    const std::int64_t page = k.page_table[sequence][j / k.page_rows];
-    return k.pages + ((page * 2 + half) * k.page_rows + j % k.page_rows) * k.width + head * D;
+    if (k.pages == nullptr)
+      return {rows + (k.key_begin[sequence] + j) * k.stride + head * D, k.stride, Lk - j};
+    const std::int64_t page = k.page_table[sequence][j / k.page_rows], row = j % k.page_rows,
+                       left = k.page_rows - row;
+    return {k.pages + ((page * 2 + half) * k.page_rows + row) * k.width + head * D, k.width,
+            left < Lk - j ? left : Lk - j};
   }
 };
 
@@ -128,17 +138,40 @@ void save_probabilities(const Attention& a, const Head& head, const float* score
   for (std::int64_t j = 0; j < head.Lk; ++j) to[j] = j >= first && j < seen ? scores[j] : 0;
 }
 
+// out [lanes of V vectors] = sum_j weights[j] value_j, of the values' columns from d on.
+template <int V>
+void add_values(const Attention& a, const Head& head, const float* weights, std::int64_t first,
+                std::int64_t d, float* out) {
+  const std::int64_t last = head.D - d - (V - 1) * W < W ? head.D - d - (V - 1) * W : W;
+  Vector total[V]{};
+  for (std::int64_t j = first; j < head.Lk;) {
+    const Head::Rows rows = head.values_from(a, j);
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      const float* value = rows.first + r * rows.stride + d;
+      const Vector weight = splat(weights[j + r]);
+      for (int v = 0; v + 1 < V; ++v) total[v] += load(value + v * W) * weight;
+      total[V - 1] += load_part(value + (V - 1) * W, last) * weight;
+    }
+    j += rows.count;
+  }
+  for (int v = 0; v < V; ++v) store_part(out + d + v * W, total[v], v + 1 < V ? W : last);
+}
+
 // A single query, as in decoding: bound by reading keys and values, so nothing is packed.
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
   const std::int64_t D = head.D, whole = D / W * W;
   const float* query = head.query(a, 0);
   const std::int64_t first = head.first_seen(a, 0);
-  for (std::int64_t j = first; j < head.Lk; ++j) {
-    const float* key = head.key(a, j);
-    Vector product{};
-    for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
-    if (whole < D) product += load_part(query + whole, D - whole) * load_part(key + whole, D - whole);
-    scores[j] = sum(product) * a.scale;
+  for (std::int64_t j = first; j < head.Lk;) {
+    const Head::Rows rows = head.keys_from(a, j);
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      const float* key = rows.first + r * rows.stride;
+      Vector product{};
+      for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
+      if (whole < D) product += load_part(query + whole, D - whole) * load_part(key + whole, D - whole);
+      scores[j + r] = sum(product) * a.scale;
+    }
+    j += rows.count;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
   if (a.distance.count > 0) head.distances(a, 0).add(a.distance, scores, first, head.Lk);
@@ -147,16 +180,11 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
   float* out = head.out(a, 0);
-  for (std::int64_t d = 0; d < D; d += W) {
-    const std::int64_t lanes = D - d < W ? D - d : W;
-    Vector total{};
-    if (lanes == W)
-      for (std::int64_t j = first; j < head.Lk; ++j) total += load(head.value(a, j) + d) * scores[j];
-    else
-      for (std::int64_t j = first; j < head.Lk; ++j)
-        total += load_part(head.value(a, j) + d, lanes) * scores[j];
-    store_part(out + d, total, lanes);
-  }
+  // Several vectors at a time, so that their sums need not wait for one another.
+  std::int64_t d = 0;
+  for (; D - d > 3 * W; d += 4 * W) add_values<4>(a, head, scores, first, d, out);
+  for (; D - d > W; d += 2 * W) add_values<2>(a, head, scores, first, d, out);
+  if (d < D) add_values<1>(a, head, scores, first, d, out);
 }
 
 void forward_head(const Attention& a, const Head& head, float* scratch) {

@@ -64,21 +64,6 @@ inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
 }
 
-inline float sum(Vector v) {
-  float lanes[W];
-  store(lanes, v);
-  for (int step = W / 2; step > 0; step /= 2)
-    for (int i = 0; i < step; ++i) lanes[i] += lanes[i + step];
-  return lanes[0];
-}
-inline float largest(Vector v) {
-  float lanes[W];
-  store(lanes, v);
-  for (int step = W / 2; step > 0; step /= 2)
-    for (int i = 0; i < step; ++i) lanes[i] = lanes[i] > lanes[i + step] ? lanes[i] : lanes[i + step];
-  return lanes[0];
-}
-
 // Lane i of the result is lane lanes[i] of a and b, counted through both.
 template <int... lanes>
 inline Vector pick(Vector a, Vector b) {
@@ -87,6 +72,23 @@ inline Vector pick(Vector a, Vector b) {
 #else  // GCC before 12
   return __builtin_shuffle(a, b, IntVector{lanes...});
 #endif
+}
+
+// All lanes combined in halves: lane i with lane i + W / 2, then i + W / 4, ...
+template <int half, class Combine, int... lanes>
+inline float combine_lanes(Vector v, Combine combine, std::integer_sequence<int, lanes...> all) {
+  if constexpr (half == 0)
+    return v[0];
+  else
+    return combine_lanes<half / 2>(combine(v, pick<(lanes ^ half)...>(v, v)), combine, all);
+}
+inline float sum(Vector v) {
+  return combine_lanes<W / 2>(
+      v, [](Vector a, Vector b) { return a + b; }, std::make_integer_sequence<int, W>{});
+}
+inline float largest(Vector v) {
+  return combine_lanes<W / 2>(
+      v, [](Vector a, Vector b) { return max(a, b); }, std::make_integer_sequence<int, W>{});
 }
 
 // Row r of the W x W tile at `to` becomes column r of that at `from`: log2(W) rounds, each of which swaps
