@@ -102,7 +102,8 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const L
   const auto* const values = labels.const_data_ptr<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
-    fail("R-Drop expects each label twice: those of one reading, then the same of the other");
+    fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
+         labels.numel());
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < labels.numel(); ++i) {
     const std::int64_t label = values[i];

@@ -105,6 +105,26 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
   }
 }
 
+// Decoding: one, some or many vectors to a head, the last of them full or not.
+TEST_P(AttentionKernelsTest, ASingleQueryOfEveryHeadSize) {
+  for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 48, 64, 100, 128}) {
+    AttentionCase c;
+    c.query_offsets = {0, 1}, c.key_begin = {3}, c.key_length = {37}, c.size = size, c.scale = 0.1;
+    const std::int64_t w = c.width(), rows = 40;
+    const auto q = random_numbers(w, 1), k = random_numbers(rows * w, 2), v = random_numbers(rows * w, 3);
+    c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
+    std::vector<float> out(w);
+    Attention a;
+    a.sequences = 1, a.heads = c.heads, a.head_size = size, a.query = q.data(), a.query_stride = w;
+    a.query_offsets = c.query_offsets.data(), a.keys.key = k.data(), a.keys.value = v.data();
+    a.keys.stride = w, a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
+    a.causal = true, a.scale = static_cast<float>(c.scale), a.out = out.data(), a.out_stride = w;
+    std::vector<float> scratch(kernels_->attention_scratch(a));
+    kernels_->attention_forward(a, 0, c.heads, scratch.data());
+    EXPECT_LT(difference(out, c.out()), 2e-6) << size;
+  }
+}
+
 TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   constexpr std::int64_t rows = 16, w = 24, length = 37;
   const auto q = random_numbers(w, 1), k = random_numbers(length * w, 2), v = random_numbers(length * w, 3);
