@@ -29,10 +29,14 @@ PREDICTING = ("LMHeadModel", "MaskedLM", "CausalLM", "PreTraining", "Conditional
 
 
 def tied_and_untied() -> dict[str, Case]:
-    """All cases, and those that predict tokens once more with the head tied where it was not, or the other way."""
+    """All cases, and those that predict tokens once more with the head tied where it was not, or the other way.
+
+    Not BART's: untied, its three tables are still one in the original, which then misses two of them in what it saved.
+    """
+    left_out = ("ElectraForPreTraining", "TransfoXLLMHeadModel", "BartForConditionalGeneration")
     cases = dict(CASES)
     for name, case in CASES.items():
-        if case.head.endswith(PREDICTING) and case.head not in ("ElectraForPreTraining", "TransfoXLLMHeadModel"):
+        if case.head.endswith(PREDICTING) and case.head not in left_out:
             tied = make_config(case, SMALL).tie_word_embeddings
             settings = case.settings | {"tie_word_embeddings": not tied}
             cases[f"{name}, {'untied' if tied else 'tied'}"] = replace(case, settings=settings)
