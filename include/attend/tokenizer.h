@@ -82,6 +82,9 @@ class Tokenizer {
   std::size_t vocabulary_size() const;  // with added tokens
   std::optional<TokenId> token_to_id(std::string_view token) const;
   std::optional<std::string> id_to_token(TokenId id) const;  // nothing for an id outside the vocabulary
+  // What each token of the vocabulary adds to a text in whose middle it stands: bytes, which need not be
+  // whole characters. Nothing for special tokens, and for ids that are no token's.
+  std::vector<std::string> token_texts() const;
   // What a token begins with that goes on with a word ("##"); empty where tokens do not show it.
   std::string continuing_subword_prefix() const;
 

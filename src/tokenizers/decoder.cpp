@@ -21,21 +21,19 @@ class ByteLevel : public Decoder {
  public:
   void apply(Texts& tokens) const override {
     std::string bytes;
-    for (const std::string& token : tokens) {
-      const std::size_t before = bytes.size();
-      for (std::size_t at = 0; at < token.size();) {
-        const auto [c, size] = unicode::decode(token.data() + at);
-        const int byte = byte_of_letter(c);
-        if (byte < 0) {  // not a byte-level token: it stands for itself
-          bytes.resize(before);
-          bytes += token;
-          break;
-        }
-        bytes += static_cast<char>(byte);
-        at += size;
-      }
-    }
+    for (const std::string& token : tokens) bytes += in_the_middle(token);
     tokens = {repair_utf8(bytes)};
+  }
+  std::string in_the_middle(std::string token) const override {
+    std::string bytes;
+    for (std::size_t at = 0; at < token.size();) {
+      const auto [c, size] = unicode::decode(token.data() + at);
+      const int byte = byte_of_letter(c);
+      if (byte < 0) return token;  // not a byte-level token: it stands for itself
+      bytes += static_cast<char>(byte);
+      at += size;
+    }
+    return bytes;
   }
 };
 
@@ -47,18 +45,22 @@ class WordPiece : public Decoder {
     clean_up_ = read.flag({"cleanup"}, true);
   }
   void apply(Texts& tokens) const override {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (i > 0) {
-        if (tokens[i].starts_with(prefix_))
-          tokens[i].erase(0, prefix_.size());
-        else
-          tokens[i].insert(0, " ");
-      }
-      if (clean_up_) clean_up(tokens[i], /*contract_do_not=*/true);
-    }
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = i == 0 ? cleaned(std::move(tokens[i])) : in_the_middle(std::move(tokens[i]));
+  }
+  std::string in_the_middle(std::string token) const override {
+    if (token.starts_with(prefix_))
+      token.erase(0, prefix_.size());
+    else
+      token.insert(0, " ");
+    return cleaned(std::move(token));
   }
 
  private:
+  std::string cleaned(std::string token) const {
+    if (clean_up_) clean_up(token, /*contract_do_not=*/true);
+    return token;
+  }
   std::string prefix_;
   bool clean_up_;
 };
@@ -69,6 +71,10 @@ class Bpe : public Decoder {
   void apply(Texts& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i)
       replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+  }
+  std::string in_the_middle(std::string token) const override {
+    replace_all(token, suffix_, " ");
+    return token;
   }
 
  private:
@@ -83,6 +89,10 @@ class Metaspace : public Decoder {
       const bool begins = i == 0 && fields_.prepend != MetaspaceFields::Prepend::never;
       replace_all(tokens[i], fields_.letter, begins ? "" : " ");
     }
+  }
+  std::string in_the_middle(std::string token) const override {
+    replace_all(token, fields_.letter, " ");
+    return token;
   }
 
  private:
@@ -159,6 +169,8 @@ class Strip : public Decoder {
         token.resize(token.size() - content_.size());
     }
   }
+  // What files have it for is the ends of a text that has been fused.
+  std::string in_the_middle(std::string token) const override { return token; }
 
  private:
   std::string content_;
@@ -190,6 +202,10 @@ class ByteFallback : public Decoder {
     flush();
     tokens = std::move(result);
   }
+  std::string in_the_middle(std::string token) const override {
+    const int byte = byte_of(token);
+    return byte >= 0 ? std::string(1, static_cast<char>(byte)) : token;
+  }
 
  private:
   static int byte_of(const std::string& token) {
@@ -208,6 +224,10 @@ class Sequence : public Decoder {
       : parts_(make_components<Decoder>(json, "decoders", source, depth, make_decoder)) {}
   void apply(Texts& tokens) const override {
     for (const auto& part : parts_) part->apply(tokens);
+  }
+  std::string in_the_middle(std::string token) const override {
+    for (const auto& part : parts_) token = part->in_the_middle(std::move(token));
+    return token;
   }
 
  private:

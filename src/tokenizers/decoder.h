@@ -14,6 +14,13 @@ class Decoder {
   virtual ~Decoder() = default;
   // Changes the tokens; joined, they are the text.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
+  // What a token adds to a text in whose middle it stands: bytes, which need not be whole characters. Where
+  // nothing else is said, a token is changed as if it were alone.
+  virtual std::string in_the_middle(std::string token) const {
+    std::vector<std::string> tokens = {std::move(token)};
+    apply(tokens);
+    return tokens.empty() ? "" : std::move(tokens[0]);
+  }
 };
 
 // `source` names the file and the field in errors; `depth` counts the Sequences around it.

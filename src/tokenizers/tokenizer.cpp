@@ -240,6 +240,16 @@ std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
   return std::string(state_->model->vocabulary().token(id));
 }
 
+std::vector<std::string> Tokenizer::token_texts() const {
+  std::vector<std::string> texts(vocabulary_size());
+  for (std::size_t id = 0; id < texts.size(); ++id) {
+    std::optional<std::string> token = id_to_token(static_cast<TokenId>(id));
+    if (!token || state_->added.is_special(*token)) continue;
+    texts[id] = state_->decoder ? state_->decoder->in_the_middle(std::move(*token)) : " " + *token;
+  }
+  return texts;
+}
+
 std::string Tokenizer::continuing_subword_prefix() const {
   const Fields fields(state_->model->fields(), "model");
   const bool word_piece = fields.text({"type"}, "") == "WordPiece";

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "formats/json.h"
 
 #include <cstdlib>
@@ -106,6 +107,40 @@ TEST_P(Golden, WritesWhatItReads) {
   EXPECT_EQ(tokenizer.to_json(), read_file(copy));
   std::filesystem::remove(copy);
   check(tokenizer, read_json(root / GetParam() / "cases.json"));
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+// Put together, the texts of tokens are what the decoder makes of them, but for spaces that it leaves out at
+// an end.
+TEST_P(Golden, TextsOfTokensAreWhatIsDecoded) {
+  // These decoders take repeated tokens for one, and lose every space of the first token.
+  if (GetParam() == "ctc" || GetParam() == "metaspace_whole") return;
+  Tokenizer tokenizer = Tokenizer::from_file(root / GetParam());
+  tokenizer.truncation().reset();
+  tokenizer.padding().reset();
+  const std::vector<std::string> texts = tokenizer.token_texts();
+  ASSERT_EQ(texts.size(), tokenizer.vocabulary_size());
+  std::size_t compared = 0;
+  for (const Json& test : read_json(root / GetParam() / "cases.json")) {
+    if (test.contains("pair") || test.contains("error")) continue;
+    const std::vector<TokenId> ids =
+        tokenizer.encode(test.at("text").get<std::string>(), {.special_tokens = false}).ids;
+    std::string text;
+    bool is_plain = true;
+    for (const TokenId id : ids) {
+      text += texts[static_cast<std::size_t>(id)];
+      is_plain &= !texts[static_cast<std::size_t>(id)].empty();  // special tokens are shown, but are no text
+    }
+    if (!is_plain || find_invalid_utf8(text)) continue;
+    const std::string decoded = tokenizer.decode(ids);
+    EXPECT_EQ(trimmed(text), trimmed(decoded)) << test.at("text");
+    ++compared;
+  }
+  EXPECT_GT(compared, 3u);
 }
 
 TEST_P(Golden, SeveralThreadsAndBatchesGiveTheSame) {
