@@ -157,6 +157,7 @@ std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<
   std::size_t done = 0;
   GenerateOptions generation;
   generation.seed = options.seed;
+  generation.tokenizer = state.tokenizers.target.get();
   generation.batch_tokens = options.batch_tokens;
   generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> sequences) {
     for (const GeneratedSequence& sequence : sequences) {
