@@ -4,7 +4,7 @@
 # folder where scripts/setup unpacks the pinned wheel. PyTorch's own CMake package is not used: a
 # CUDA-built libtorch makes it demand a CUDA toolkit (pytorch #73427).
 set(ATTEND_TORCH "$ENV{ATTEND_TORCH}" CACHE PATH "A libtorch: the folder that holds include/ and lib/")
-include(${PROJECT_SOURCE_DIR}/cmake/TorchCache.cmake)
+include(${PROJECT_SOURCE_DIR}/cmake/Cache.cmake)
 
 find_path(Libtorch_INCLUDE_DIR torch/csrc/api/include/torch/torch.h
   HINTS ${ATTEND_TORCH} ${ATTEND_TORCH_CACHE} PATH_SUFFIXES include NO_DEFAULT_PATH)

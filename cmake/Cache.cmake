@@ -1,4 +1,4 @@
-# Where scripts/setup unpacks the pinned libtorch: ATTEND_CACHE, or the user's cache folder.
+# Where scripts/setup unpacks what it downloads: ATTEND_CACHE, or the user's cache folder.
 if(DEFINED ENV{ATTEND_CACHE})
   set(ATTEND_CACHE $ENV{ATTEND_CACHE})
 elseif(DEFINED ENV{XDG_CACHE_HOME})
@@ -7,3 +7,4 @@ else()
   set(ATTEND_CACHE $ENV{HOME}/.cache/attend)
 endif()
 set(ATTEND_TORCH_CACHE ${ATTEND_CACHE}/libtorch-2.13.0-cpu)
+set(ATTEND_XGRAMMAR_CACHE ${ATTEND_CACHE}/xgrammar-0.2.3)
