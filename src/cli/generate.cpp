@@ -208,7 +208,8 @@ int generate(int argc, char** argv) {
   check_generates(model);
   GenerationConfig config = make_config(model, options);
   std::optional<TokenizerPair> tokenizers;
-  if (options.inputs.empty() || !config.stop_strings.empty() || !options.forced_words.empty()) {
+  if (options.inputs.empty() || !config.stop_strings.empty() || config.form ||
+      !options.forced_words.empty()) {
     tokenizers = TokenizerPair::from_file(options.model);
     options.generation.tokenizer = tokenizers->target.get();
   }

@@ -1,5 +1,7 @@
 #include "cli/generation_options.h"
 
+#include "base/file.h"
+
 namespace attend::cli {
 namespace {
 
@@ -82,6 +84,13 @@ void add_generation_options(CLI::App& app, Json& fields) {
         fields["num_return_sequences"] = count;
       },
       "So many texts per prompt that begin differently: with the likeliest tokens that may come next");
+  app.add_option_function<std::string>(
+      "--json-schema", [&fields](const std::string& file) { fields["json_schema"] = read_json(file); },
+      "Texts are JSON of the schema in this file");
+  add_field<std::string>(app, fields, "--regex", "regex", "Texts match this regular expression, as a whole");
+  app.add_option_function<std::string>(
+      "--grammar", [&fields](const std::string& file) { fields["grammar"] = read_file(file); },
+      "Texts follow the rules in this file: 'root ::= ...', as llama.cpp's GBNF");
   add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
                     "Above 1: tokens that have come are less likely");
   add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",

@@ -27,7 +27,13 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
     fail(
         "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
         "return_alternatives, prompt_lookup_num_tokens and penalty_alpha");
-  SearchSettings settings{config, LogitsProcessors(config), seed,
+  std::shared_ptr<const Grammar> grammar;
+  if (config.form) {
+    if (!tokenizer) fail("json_schema, regex, grammar: they need the model's tokenizer, and none was given");
+    grammar = std::make_shared<const Grammar>(*config.form, *tokenizer, target_->spec().vocabulary,
+                                              config.eos_token_id);
+  }
+  SearchSettings settings{config, LogitsProcessors(config, std::move(grammar)), seed,
                           StopStrings(config.stop_strings, tokenizer)};
   // Guesses change no result, and where every step reads the whole text they save nothing.
   if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();

@@ -49,6 +49,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   else if (diversity_penalty != 0)
     fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
   if (!force_words_ids.empty()) check_forced_words(vocabulary);
+  if (form) check_form();
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
   check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
@@ -156,6 +157,17 @@ void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
               "force_words_ids: of two phrases for one word, one is the beginning of the other; leave out "
               "the longer one");
   }
+}
+
+void GenerationConfig::check_form() const {
+  if (eos_token_id.empty())
+    fail(
+        "json_schema, regex, grammar: a text of a given form ends with a token that says so; set "
+        "eos_token_id");
+  if (is_contrastive() || return_alternatives || !force_words_ids.empty())
+    fail(
+        "json_schema, regex, grammar: expected neither penalty_alpha nor return_alternatives or "
+        "force_words_ids beside them, which take tokens of no such text; leave out these or the form");
 }
 
 std::int64_t GenerationConfig::texts_at_a_time() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "generation/grammar.h"
 
 #include <cstdint>
 #include <optional>
@@ -117,6 +118,9 @@ struct GenerationConfig {
   std::vector<std::int64_t> suppress_tokens;             // that never come
   std::vector<std::int64_t> begin_suppress_tokens;       // that do not come first
   std::optional<ExponentialDecay> exponential_decay_length_penalty;
+  // What the whole text must be: the field json_schema, regex or grammar, which llama.cpp and vLLM have and
+  // transformers has not.
+  std::optional<TextForm> form;
   bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
   bool renormalize_logits = false;     // make logits log-probabilities again after all the above
 
@@ -166,6 +170,7 @@ struct GenerationConfig {
   void check_contrastive(std::int64_t vocabulary) const;
   void check_groups() const;
   void check_forced_words(std::int64_t vocabulary) const;
+  void check_form() const;
   // Is the search one of transformers' older ones, whose ranking keeps texts without their ends?
   bool ranks_without_ends() const { return num_beam_groups > 1 || !force_words_ids.empty(); }
   std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns

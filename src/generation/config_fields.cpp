@@ -167,6 +167,35 @@ std::optional<std::optional<ExponentialDecay>> make_decay(const Json& value) {
   return decay;
 }
 
+// json_schema, regex and grammar are one member: of the three, one may be given, and null takes it back.
+void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& form) {
+  const auto read = [&](std::string_view name, TextForm::Kind kind, std::string_view expected, auto text_of) {
+    if (!reader.given(name)) return;
+    const Json& value = fields.json().at(name);
+    if (value.is_null()) {
+      if (form && form->kind == kind) form.reset();
+      return;
+    }
+    const std::optional<std::string> text = text_of(value);
+    if (!text) fail("{}: {}: expected {}, found {}", fields.source(), name, expected, shown(value));
+    if (form && form->kind != kind)
+      fail("{}: {}: a text has one form; leave out all but one of json_schema, regex and grammar",
+           fields.source(), name);
+    form = TextForm{kind, *text};
+  };
+  const auto written = [](const Json& value) -> std::optional<std::string> {
+    if (!value.is_string()) return {};
+    return value.get<std::string>();
+  };
+  read("json_schema", TextForm::Kind::json_schema, "a schema: an object, or true for any JSON",
+       [](const Json& value) -> std::optional<std::string> {
+         if (!value.is_object() && !value.is_boolean()) return {};
+         return value.dump();
+       });
+  read("regex", TextForm::Kind::regex, "a regular expression", written);
+  read("grammar", TextForm::Kind::grammar, "rules in EBNF, of which \"root\" is the text", written);
+}
+
 void refuse_unsupported(const Fields& fields) {
   for (const Unsupported& field : unsupported_fields()) {
     const auto found = fields.json().find(field.name);
@@ -261,6 +290,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.integers("begin_suppress_tokens", begin_suppress_tokens);
   reader.other("exponential_decay_length_penalty", exponential_decay_length_penalty, {},
                "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
+  read_form(reader, fields, form);
   reader.flag("remove_invalid_values", remove_invalid_values, false);
   reader.flag("renormalize_logits", renormalize_logits, false);
   reader.flag("return_alternatives", return_alternatives, false);

@@ -1,5 +1,6 @@
 #include "generation/processors.h"
 
+#include "generation/form_processors.h"
 #include "generation/repetition_processors.h"
 #include "generation/temperature_processors.h"
 #include "generation/token_processors.h"
@@ -13,9 +14,11 @@ Tensor tensor_of(std::span<float> scores) {
   return at::from_blob(scores.data(), {static_cast<std::int64_t>(scores.size())}, at::kFloat);
 }
 
-LogitsProcessors::LogitsProcessors(const GenerationConfig& config) {
+LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar) {
   const auto add = [this](Processor processor) { processors_.push_back(std::move(processor)); };
   const std::vector<std::int64_t>& ends = config.eos_token_id;
+  // The original has none; before those that force a token, which is then the only one.
+  if (grammar) add(text_form(grammar, config.forced_bos_token_id.has_value()));
   if (!config.sequence_bias.empty()) add(sequence_bias(config.sequence_bias));
   if (config.num_beam_groups > 1) add(diversity_penalty(config.diversity_penalty));
   if (config.encoder_repetition_penalty != 1)
@@ -36,6 +39,7 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config) {
   if (!config.begin_suppress_tokens.empty())
     add(begin_suppress_tokens(config.begin_suppress_tokens, config.forced_bos_token_id.has_value()));
   if (config.dry.multiplier != 0) add(dry(config.dry));  // the original has it not
+  if (grammar && config.num_beams == 1) add(something_left());
   if (config.do_sample) {
     // A beam search goes on with beams that do not end, so each must have more tokens left than there are
     // ends.

@@ -14,6 +14,8 @@
 
 namespace attend {
 
+class Grammar;
+
 // What a processor knows of the text that it continues.
 struct ProcessorContext {
   std::span<const std::int64_t> tokens;  // the prompt and what has come since; never empty
@@ -46,7 +48,8 @@ class LogitsProcessors {
  public:
   // Those that `config` asks for, in the order of the original.
   LogitsProcessors() = default;
-  explicit LogitsProcessors(const GenerationConfig& config);
+  // `grammar` is the form of the config, compiled; null if it has none.
+  explicit LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar = nullptr);
 
   bool empty() const { return processors_.empty(); }
   void apply(std::span<float> scores, const ProcessorContext& context) const {

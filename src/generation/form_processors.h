@@ -1,0 +1,14 @@
+// Texts of a form that is given.
+#pragma once
+
+#include "generation/grammar.h"
+#include "generation/processors.h"
+
+namespace attend {
+
+// `forced`: the second token is forced; the text begins behind it.
+Processor text_form(std::shared_ptr<const Grammar> grammar, bool forced);
+// Error where other processors have ruled out all that the form allows. Beams may well come to such an end.
+Processor something_left();
+
+}  // namespace attend
