@@ -74,6 +74,10 @@ struct LostSpaces {
   }
 };
 
+std::size_t common_length(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
 // A model that does not know what to say would fill lines and lines.
 constexpr int kMostWhiteSpace = 16;
 
@@ -135,8 +139,7 @@ struct Grammar::State {
     auto best = readings.end();
     std::size_t least = text.size() + 1;
     for (auto reading = readings.begin(); reading != readings.end(); ++reading) {
-      const auto common =
-          static_cast<std::size_t>(std::ranges::mismatch(reading->text, text).in2 - text.begin());
+      const std::size_t common = common_length(reading->text, text);
       const std::size_t way = (reading->text.size() - common) + (text.size() - common);
       if (way < least) {
         least = way;
@@ -170,7 +173,7 @@ Grammar::~Grammar() = default;
 void Grammar::apply(std::span<float> scores, std::span<const std::int64_t> text) const {
   constexpr float kNever = -std::numeric_limits<float>::infinity();
   State::Reading reading = state_->take(text);
-  const auto common = static_cast<std::size_t>(std::ranges::mismatch(reading.text, text).in2 - text.begin());
+  const std::size_t common = common_length(reading.text, text);
   reading.matcher.Rollback(static_cast<int>(reading.text.size() - common));
   reading.text.resize(common);
   while (reading.text.size() < text.size() && !reading.matcher.IsTerminated() &&
