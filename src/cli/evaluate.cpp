@@ -7,6 +7,7 @@
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+#include "generation/config.h"
 #include "models/model.h"
 #include "training/bleu.h"
 #include "training/chrf.h"
@@ -21,7 +22,7 @@ struct Arguments {
   std::string task, model;
   std::vector<std::string> data;
   TranslateOptions options;
-  std::string tokenize = "13a", save;
+  std::string tokenize = "13a", save, generation_config;
   bool lowercase = false, lines = false, tokens = false, json = false;
   std::int64_t length = 0, stride = 0;
 };
@@ -147,6 +148,37 @@ void evaluate_perplexity(const Arguments& a) {
         fmt::format("loss {:.4f}, perplexity {:.3f}, {} tokens", loss, std::exp(loss), count));
 }
 
+// What the watermark of the model's generation config, or of the file that is given, leaves in every line.
+void evaluate_watermark(const Arguments& a) {
+  const Model model = Model::load(ModelDirectory(a.model), Purpose::inference);
+  GenerationConfig config = GenerationConfig::of(model);
+  if (!a.generation_config.empty())
+    config.apply(Fields(read_json(a.generation_config), a.generation_config), true);
+  if (!config.watermark)
+    fail("{}: it has no watermarking_config to look for; name a file that has one with --generation-config",
+         a.model);
+  const Transformer network = model.network();
+  const std::int64_t vocabulary =
+      (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
+  config.check(vocabulary);
+  const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
+  for (const std::string& file : a.data)
+    for (const std::string& line : read_lines(file)) {
+      const auto ids = tokenizers.target->encode(line, {.special_tokens = false, .with_details = false}).ids;
+      const WatermarkCount count =
+          count_marks(*config.watermark, vocabulary, std::vector<std::int64_t>(ids.begin(), ids.end()));
+      print(a,
+            {{"text", line},
+             {"tokens", count.tokens},
+             {"share", count.share},
+             {"expected", count.expected},
+             {"z", count.z},
+             {"p", count.p}},
+            fmt::format("z {:.2f}, p {:.2g}, {} tokens, {:.1f} % marked (other texts: {:.1f} %)", count.z,
+                        count.p, count.tokens, 100 * count.share, 100 * count.expected));
+    }
+}
+
 }  // namespace
 
 int evaluate(int argc, char** argv) {
@@ -159,13 +191,16 @@ int evaluate(int argc, char** argv) {
       "perplexity: how likely a model finds texts. A decoder reads each file in windows that overlap, an "
       "encoder-decoder the lines of a source and a target, an encoder lines, of which it sees all but the "
       "token in question (pseudo-perplexity).\n"
-      "causal-lm: loss and perplexity on blocks of running text, as training validates.",
+      "causal-lm: loss and perplexity on blocks of running text, as training validates.\n"
+      "watermark: whether lines bear the mark of a watermarking_config: z, how many standard deviations more "
+      "of their tokens are marked than of other texts, and p, the share of other texts with so high a z.",
       "attend evaluate translation en-de-trained test.en test.de\n"
-      "  attend evaluate perplexity gpt2 book.txt --stride 256");
+      "  attend evaluate perplexity gpt2 book.txt --stride 256\n"
+      "  attend evaluate watermark gpt2 letters.txt --generation-config marked.json");
   parser.app()
-      .add_option("task", a.task, "translation, perplexity or causal-lm")
+      .add_option("task", a.task, "translation, perplexity, causal-lm or watermark")
       ->required()
-      ->check(CLI::IsMember({"translation", "perplexity", "causal-lm"}));
+      ->check(CLI::IsMember({"translation", "perplexity", "causal-lm", "watermark"}));
   parser.app().add_option("model", a.model, "The model directory")->required();
   parser.app().add_option("data", a.data, "Text files: source and target; or running text")->required();
   parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
@@ -179,6 +214,8 @@ int evaluate(int argc, char** argv) {
   parser.app()
       .add_option("--stride", a.stride, "Tokens from one window to the next; 0: half of a window")
       ->check(not_negative());
+  parser.app().add_option("--generation-config", a.generation_config,
+                          "Watermark: a JSON file with the watermarking_config; else the model's own");
   parser.app().add_flag("--lines", a.lines, "Perplexity of a decoder: every line is a text of its own");
   parser.app().add_flag("--tokens", a.tokens,
                         "Perplexity: one JSON object per text, with the log-probability of every token");
@@ -191,6 +228,8 @@ int evaluate(int argc, char** argv) {
     evaluate_translation(a);
   else if (a.task == "perplexity")
     evaluate_perplexity(a);
+  else if (a.task == "watermark")
+    evaluate_watermark(a);
   else
     evaluate_causal_lm(a);
   return 0;

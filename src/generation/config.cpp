@@ -50,6 +50,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
     fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
   if (!force_words_ids.empty()) check_forced_words(vocabulary);
   if (form) check_form();
+  if (watermark) check_watermark();
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
   check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
@@ -168,6 +169,16 @@ void GenerationConfig::check_form() const {
     fail(
         "json_schema, regex, grammar: expected neither penalty_alpha nor return_alternatives or "
         "force_words_ids beside them, which take tokens of no such text; leave out these or the form");
+}
+
+void GenerationConfig::check_watermark() const {
+  if (const auto* green = std::get_if<GreenListWatermark>(&*watermark)) {
+    if (!(green->ratio > 0 && green->ratio < 1))
+      fail("watermarking_config: greenlist_ratio: expected a number above 0 and below 1, found {}",
+           green->ratio);
+    if (!std::isfinite(green->bias))
+      fail("watermarking_config: bias: expected a number, found {}", green->bias);
+  }
 }
 
 std::int64_t GenerationConfig::texts_at_a_time() const {

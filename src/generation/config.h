@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "generation/grammar.h"
+#include "generation/watermark.h"
 
 #include <cstdint>
 #include <optional>
@@ -121,6 +122,7 @@ struct GenerationConfig {
   // What the whole text must be: the field json_schema, regex or grammar, which llama.cpp and vLLM have and
   // transformers has not.
   std::optional<TextForm> form;
+  std::optional<Watermark> watermark;  // watermarking_config
   bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
   bool renormalize_logits = false;     // make logits log-probabilities again after all the above
 
@@ -171,6 +173,7 @@ struct GenerationConfig {
   void check_groups() const;
   void check_forced_words(std::int64_t vocabulary) const;
   void check_form() const;
+  void check_watermark() const;
   // Is the search one of transformers' older ones, whose ranking keeps texts without their ends?
   bool ranks_without_ends() const { return num_beam_groups > 1 || !force_words_ids.empty(); }
   std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns

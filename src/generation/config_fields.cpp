@@ -22,9 +22,11 @@ struct Unsupported {
 };
 
 const std::vector<Unsupported>& unsupported_fields() {
-  static const std::vector<Unsupported> fields = {
-      {"constraints", nullptr}, {"guidance_scale", 1.0},  {"watermarking_config", nullptr},
-      {"token_healing", false}, {"dola_layers", nullptr}, {"assistant_early_exit", nullptr}};
+  static const std::vector<Unsupported> fields = {{"constraints", nullptr},
+                                                  {"guidance_scale", 1.0},
+                                                  {"token_healing", false},
+                                                  {"dola_layers", nullptr},
+                                                  {"assistant_early_exit", nullptr}};
   return fields;
 }
 
@@ -291,6 +293,9 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.other("exponential_decay_length_penalty", exponential_decay_length_penalty, {},
                "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
   read_form(reader, fields, form);
+  if (reader.given("watermarking_config"))
+    watermark =
+        make_watermark(fields.json().at("watermarking_config"), fields.source() + ": watermarking_config");
   reader.flag("remove_invalid_values", remove_invalid_values, false);
   reader.flag("renormalize_logits", renormalize_logits, false);
   reader.flag("return_alternatives", return_alternatives, false);

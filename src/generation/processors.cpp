@@ -5,6 +5,7 @@
 #include "generation/temperature_processors.h"
 #include "generation/token_processors.h"
 #include "generation/truncation_processors.h"
+#include "generation/watermark_processors.h"
 
 #include <algorithm>
 
@@ -57,6 +58,7 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_p
     if (config.eta_cutoff > 0) add(eta_cutoff(config.eta_cutoff, keep));
     if (config.xtc_probability > 0) add(xtc(config.xtc_probability, config.xtc_threshold));  // likewise
   }
+  if (config.watermark) add(put_watermark(*config.watermark));
   if (config.renormalize_logits) add(renormalize());
 }
 

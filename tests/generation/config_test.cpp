@@ -84,6 +84,8 @@ TEST(GenerationConfig, RefusesNonsense) {
       error({{"num_beam_groups", 2}, {"num_beams", 2}, {"diversity_penalty", 1}, {"do_sample", true}}),
       "not drawn"));
   EXPECT_TRUE(contains(error({{"guidance_scale", 1.5}}), "not supported yet"));
+  EXPECT_TRUE(contains(error({{"watermarking_config", {{"greenlist_ratio", 1}}}}), "below 1"));
+  EXPECT_TRUE(contains(error({{"watermarking_config", {{"ratio", 0.5}}}}), "watermarking_config: \"ratio\""));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"min_p", 1.1}}), "min_p"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"typical_p", 0}}), "typical_p"));
   EXPECT_TRUE(contains(error({{"do_sample", true}, {"eta_cutoff", -0.5}}), "eta_cutoff"));
@@ -94,7 +96,7 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(error({{"encoder_repetition_penalty", 0}}), "encoder_repetition_penalty"));
   EXPECT_TRUE(contains(error({{"prompt_lookup_num_tokens", 3}, {"num_beams", 2}}), "one text per prompt"));
   EXPECT_TRUE(contains(error({{"dry_multiplier", -1}}), "dry_multiplier"));
-  EXPECT_TRUE(contains(error({{"guidance_scale", 2}}), "guidance_scale: 2 is not supported yet"));
+  EXPECT_TRUE(contains(error({{"dola_layers", "high"}}), "dola_layers: \"high\" is not supported yet"));
   EXPECT_TRUE(contains(error({{"forced_bos_token_id", 100}}), "forced_bos_token_id"));
   EXPECT_TRUE(contains(error({{"temprature", 1}}), "temprature"));
   read({{"min_p", 1.1}});  // without effect unless sampling

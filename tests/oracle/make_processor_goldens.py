@@ -13,7 +13,9 @@ import random
 from pathlib import Path
 
 import torch
-from transformers import GenerationConfig, GenerationMixin
+from transformers import GenerationConfig, GenerationMixin, PretrainedConfig
+
+from original_generate import with_watermark
 
 VOCABULARY = 24
 SAMPLING = [
@@ -45,20 +47,38 @@ PLAIN = [
     {"min_new_tokens": 4, "remove_invalid_values": True, "renormalize_logits": True},
 ]
 
+WATERMARKS = [
+    {"bias": 1.25},
+    {"greenlist_ratio": 0.6, "hashing_key": 2**62 + 9, "context_width": 4},
+    {"seeding_scheme": "selfhash"},
+    {"seeding_scheme": "selfhash", "hashing_key": -(2**61) - 3, "context_width": 3},
+    {"ngram_len": 3, "keys": [654, 400, 836]},
+    {"ngram_len": 2, "keys": [-(2**61), 5], "sampling_table_size": 77, "sampling_table_seed": 3},
+    {"ngram_len": 3, "keys": [9], "context_history_size": 2, "skip_first_ngram_calls": True},
+    {"ngram_len": 2, "keys": [1, 2], "debug_mode": True},
+]
+
+
+class Writer(GenerationMixin):
+    def __init__(self, vocabulary: int):
+        self.config = PretrainedConfig(vocab_size=vocabulary)
+
 
 def process(settings: dict, tokens: list[int], prompt: int, source: list[int], scores: list[float]) -> list[float]:
-    config = GenerationConfig(**settings)
+    config = GenerationConfig(**with_watermark(settings))
     config.max_length = prompt + settings["max_new_tokens"]
     config._eos_token_tensor = torch.tensor(settings["eos_token_id"])
     # The processors of one text and one beam, from the method of which generate() has them.
-    processors = GenerationMixin()._get_logits_processor(
+    processors = Writer(len(scores))._get_logits_processor(
         config, input_ids_seq_length=prompt, encoder_input_ids=torch.tensor([source]), device="cpu"
     )
+    for length in range(prompt, len(tokens)):  # SynthID remembers what came before
+        processors(torch.tensor([tokens[:length]]), torch.tensor([scores]))
     return processors(torch.tensor([tokens]), torch.tensor([scores]))[0].tolist()
 
 
-def make_case(pick: random.Random, settings: dict) -> dict:
-    ids = range(1, VOCABULARY)
+def make_case(pick: random.Random, settings: dict, vocabulary: int = VOCABULARY) -> dict:
+    ids = range(1, vocabulary)
     settings = {"eos_token_id": pick.sample(ids, pick.choice([1, 2])), "max_new_tokens": 6} | settings
     if pick.random() < 0.5 or "sequence_bias" in settings:
         words = [pick.choices(ids, k=length) for length in (1, 1, 2, 3)]
@@ -66,12 +86,12 @@ def make_case(pick: random.Random, settings: dict) -> dict:
     prompt = pick.randint(1, 5)
     tokens = pick.choices(range(1, 8), k=prompt + pick.randint(0, 5))
     source = pick.choices(range(1, 8), k=pick.randint(1, 9))
-    scores = [number / 8 for number in pick.sample(range(-40, 32), VOCABULARY)]
-    for place in pick.sample(range(VOCABULARY), pick.choice([0, 0, 5, 20])):
+    scores = [number / 8 for number in pick.sample(range(-40, 32), vocabulary)]
+    for place in pick.sample(range(vocabulary), pick.choice([0, 0, 5, 20])):
         scores[place] = float("-inf")
     wanted = process(settings, tokens, prompt, source, scores)
     if any(math.isnan(number) for number in wanted):
-        return make_case(pick, settings)  # the decay of an end that is ruled out: attend leaves it so
+        return make_case(pick, settings, vocabulary)  # the decay of an end that is ruled out: attend leaves it so
     case = {"settings": settings, "tokens": tokens, "prompt": prompt, "source": source}
     for name, numbers in (("scores", scores), ("wanted", wanted)):
         case[name] = [None if number == float("-inf") else number for number in numbers]
@@ -84,7 +104,10 @@ def make_cases() -> list[dict]:
     # With beams more tokens are left; their number follows from the ends.
     beams = [settings | {"num_beams": 3} for settings in sampling]
     both = [plain | warped for plain, warped in zip(PLAIN, reversed(sampling))]
-    return [make_case(pick, settings) for settings in 3 * (PLAIN + sampling + beams + both)]
+    cases = [make_case(pick, settings) for settings in 3 * (PLAIN + sampling + beams + both)]
+    watermarks = [{"watermarking_config": watermark} for watermark in WATERMARKS]
+    sampled = [watermark | {"do_sample": True, "top_k": 5, "renormalize_logits": True} for watermark in watermarks]
+    return cases + [make_case(pick, settings, 48) for settings in 3 * (watermarks + sampled)]  # one looks at 40 tokens
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import torch
+from transformers import SynthIDTextWatermarkingConfig, WatermarkingConfig
 
 from common import Tensors
 from constrained_beam_search import constrained_beam_search
@@ -22,6 +23,7 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
     settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
+    settings = with_watermark(settings)
     own_loop = {"custom_generate": own_loop_of(settings)} if own_loop_of(settings) else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
@@ -37,6 +39,15 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     if settings.get("output_attentions") or settings.get("output_hidden_states"):
         outputs |= whole_states(model, inputs, made, settings)
     return outputs
+
+
+def with_watermark(settings: Settings) -> Settings:
+    """The original reads one kind of watermark from a dict and wants the other as an object."""
+    fields = settings.get("watermarking_config")
+    if not isinstance(fields, dict):
+        return settings
+    kind = SynthIDTextWatermarkingConfig if "ngram_len" in fields else WatermarkingConfig
+    return settings | {"watermarking_config": kind(**fields)}
 
 
 def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
