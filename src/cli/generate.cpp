@@ -22,7 +22,7 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file, adapter, assistant, prefix;
+  std::string model, inputs, outputs, config_file, adapter, assistant, prefix, negative;
   std::vector<std::string> prompts, forced_words;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
@@ -49,6 +49,8 @@ void add_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   CLI::Option* prefix =
       app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
+  CLI::Option* negative = app.add_option("--negative-prompt", options.negative,
+                                         "With --guidance-scale: what a decoder's texts are led away from");
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
@@ -82,7 +84,7 @@ void add_options(CLI::App& app, Options& options) {
   add_state_flag(app, options, "--hidden-states", "output_hidden_states", "result")->needs(outputs);
   inputs->needs(outputs);
   outputs->needs(inputs);
-  inputs->excludes(prefix);  // tensors have decoder_input_ids
+  inputs->excludes(prefix)->excludes(negative);  // tensors have decoder_input_ids, negative_prompt_ids
 }
 
 GenerationConfig make_config(const Model& model, const Options& options) {
@@ -113,11 +115,16 @@ class Texts {
       fail("--prefix: {} goes on with its prompt; write the words there", model.architecture());
     const std::vector<std::int64_t> written =
         prefix_.empty() ? std::vector<std::int64_t>() : forced_prefix(*tokenizers_.target, config, prefix_);
+    if (!options.negative.empty() && (!continues_ || config.guidance_scale == 1))
+      fail("--negative-prompt: it needs a decoder that stands alone, and --guidance-scale other than 1");
+    std::vector<TokenId> negative;
+    if (!options.negative.empty()) negative = tokenizers_.source->encode(options.negative).ids;
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};
       if (prompt.ids.empty() && continues_ && config.bos_token_id) prompt.ids = {*config.bos_token_id};
       prompt.written = written;
+      prompt.negative.assign(negative.begin(), negative.end());
       prompts_.push_back(std::move(prompt));
     }
   }

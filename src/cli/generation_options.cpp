@@ -91,6 +91,10 @@ void add_generation_options(CLI::App& app, Json& fields) {
   app.add_option_function<std::string>(
       "--grammar", [&fields](const std::string& file) { fields["grammar"] = read_file(file); },
       "Texts follow the rules in this file: 'root ::= ...', as llama.cpp's GBNF");
+  add_field<double>(
+      app, fields, "--guidance-scale", "guidance_scale",
+      "Above 1: what the prompt makes likely counts so much more than what comes without it (or "
+      "behind --negative-prompt)");
   add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
                     "Above 1: tokens that have come are less likely");
   add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",

@@ -12,6 +12,7 @@ struct ContinuousBatch::Job {
   Ticket ticket = 0;
   std::span<const std::int64_t> tokens, source, first;  // as in Request
   LengthLimits limits = {};
+  std::vector<std::int64_t> negative = {};  // the prompt of what guides it; empty: nothing does
   std::int64_t most_new = 0;
   std::int64_t texts = 1;  // that go on at a time
   std::int64_t rows = 1;   // of scores in a step
@@ -24,9 +25,15 @@ struct ContinuousBatch::Job {
   BatchResult result = {};
 
   const GenerationConfig& config() const { return request.settings->config; }
-  std::int64_t cost() const { return static_cast<std::int64_t>(request.prompt.ids.size()) * rows; }
+  std::int64_t cost() const {
+    return static_cast<std::int64_t>(request.prompt.ids.size() + negative.size()) * rows;
+  }
   std::int64_t pages(const Decoder& decoder, std::int64_t new_tokens) const {
-    return decoder.pages_at_most(request.prompt, static_cast<std::int64_t>(first.size()) + new_tokens, texts);
+    const auto behind = [&](const Prompt& prompt, std::size_t length) {
+      return decoder.pages_at_most(prompt, static_cast<std::int64_t>(length) + new_tokens, texts);
+    };
+    return behind(request.prompt, first.size()) +
+           (negative.empty() ? 0 : behind({negative, {}, {}}, negative.size()));
   }
   bool has_beams() const { return config().num_beams > 1; }
   // Who begins again is not late before it is as far as it was.

@@ -12,7 +12,7 @@ ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
   target_ = (network->decoder ? network->decoder : network->encoder)->embeddings;
   if (batch_tokens_ < 1) fail("batch tokens: expected at least 1, found {}", batch_tokens_);
-  decoder_ = make_decoder(network, options.cache);
+  decoder_ = std::make_unique<GuidedDecoder>(make_decoder(network, options.cache));
   if (options.assistant.model) assistant_ = std::make_unique<Assistant>(network, options.assistant);
   status_.max_pages = decoder_->max_pages();
 }
@@ -27,6 +27,9 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
     fail(
         "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
         "return_alternatives, prompt_lookup_num_tokens and penalty_alpha");
+  if (config.guidance_scale != 1 && (decoder_->has_encoder() || !decoder_->scores_several()))
+    fail("guidance_scale: it is for a decoder that stands alone and keeps keys and values, found {}",
+         architecture_);
   std::shared_ptr<const Grammar> grammar;
   if (config.form) {
     if (!tokenizer) fail("json_schema, regex, grammar: they need the model's tokenizer, and none was given");
@@ -56,12 +59,19 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   source_->check_ids(decoder_->has_encoder() ? std::span(prompt.ids) : job->first);
   target_->check_ids(job->first);
 
+  if (config.guidance_scale != 1) {
+    job->negative = prompt.negative.empty() ? std::vector{prompt.ids.back()} : prompt.negative;
+    decoder_->check({job->negative, {}, {}});
+    target_->check_ids(job->negative);
+  }
+
   const std::int64_t positions = target_->max_positions();
   job->limits = config.lengths(static_cast<std::int64_t>(job->tokens.size()), positions);
   job->most_new = job->limits.most - job->limits.prompt;
   // A contrastive search reads its last token too.
   const std::int64_t last_read = config.is_contrastive() ? 1 : 0;
-  const std::int64_t room = decoder_->room(static_cast<std::int64_t>(job->first.size())) - last_read;
+  const std::size_t longest = std::max(job->first.size(), job->negative.size());
+  const std::int64_t room = decoder_->room(static_cast<std::int64_t>(longest)) - last_read;
   if (room < 1) fail("it leaves no room for another token among the model's positions");
   const std::int64_t guesses =
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);

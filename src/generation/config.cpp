@@ -50,6 +50,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
     fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
   if (!force_words_ids.empty()) check_forced_words(vocabulary);
   if (form) check_form();
+  if (guidance_scale != 1) check_guidance();
   if (watermark) check_watermark();
   if (max_time) check_above(*max_time, 0, "max_time");
   check_above(repetition_penalty, 0, "repetition_penalty");
@@ -169,6 +170,15 @@ void GenerationConfig::check_form() const {
     fail(
         "json_schema, regex, grammar: expected neither penalty_alpha nor return_alternatives or "
         "force_words_ids beside them, which take tokens of no such text; leave out these or the form");
+}
+
+void GenerationConfig::check_guidance() const {
+  if (!std::isfinite(guidance_scale)) fail("guidance_scale: expected a number, found {}", guidance_scale);
+  // The original mixes up the beams' histories there, so that there is nothing to agree with.
+  if (num_beams > 1 || is_contrastive())
+    fail(
+        "guidance_scale: expected neither num_beams nor penalty_alpha beside it; leave out these or the "
+        "guidance");
 }
 
 void GenerationConfig::check_watermark() const {

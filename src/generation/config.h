@@ -122,6 +122,10 @@ struct GenerationConfig {
   // What the whole text must be: the field json_schema, regex or grammar, which llama.cpp and vLLM have and
   // transformers has not.
   std::optional<TextForm> form;
+  // Other than 1: how much what the prompt makes likely counts against what a negative prompt does
+  // (Prompt::negative): log-probabilities become negative + guidance_scale * (given - negative). Of a decoder
+  // that stands alone, not in a beam search. (Sanchez et al. 2023, arXiv:2306.17806)
+  double guidance_scale = 1;
   std::optional<Watermark> watermark;  // watermarking_config
   bool remove_invalid_values = false;  // NaN scores count as 0, infinite ones as the largest number
   bool renormalize_logits = false;     // make logits log-probabilities again after all the above
@@ -173,6 +177,7 @@ struct GenerationConfig {
   void check_groups() const;
   void check_forced_words(std::int64_t vocabulary) const;
   void check_form() const;
+  void check_guidance() const;
   void check_watermark() const;
   // Is the search one of transformers' older ones, whose ranking keeps texts without their ends?
   bool ranks_without_ends() const { return num_beam_groups > 1 || !force_words_ids.empty(); }

@@ -23,7 +23,6 @@ struct Unsupported {
 
 const std::vector<Unsupported>& unsupported_fields() {
   static const std::vector<Unsupported> fields = {{"constraints", nullptr},
-                                                  {"guidance_scale", 1.0},
                                                   {"token_healing", false},
                                                   {"dola_layers", nullptr},
                                                   {"assistant_early_exit", nullptr}};
@@ -293,6 +292,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.other("exponential_decay_length_penalty", exponential_decay_length_penalty, {},
                "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
   read_form(reader, fields, form);
+  reader.number("guidance_scale", guidance_scale, defaults.guidance_scale);
   if (reader.given("watermarking_config"))
     watermark =
         make_watermark(fields.json().at("watermarking_config"), fields.source() + ": watermarking_config");

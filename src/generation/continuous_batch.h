@@ -17,6 +17,7 @@
 #pragma once
 
 #include "generation/assistant.h"
+#include "generation/guided_decoder.h"
 #include "generation/search.h"
 #include "models/model.h"
 
@@ -106,7 +107,7 @@ class ContinuousBatch {
 
   std::string architecture_;
   std::int64_t batch_tokens_;
-  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;
   Embeddings source_{nullptr}, target_{nullptr};  // of what is read and what is written; one in a decoder
   Jobs waiting_, running_;

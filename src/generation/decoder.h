@@ -21,6 +21,8 @@ struct Prompt {
   std::vector<std::int64_t> row;
   // What a decoder with an encoder has written already, from its start token on; empty: only that.
   std::vector<std::int64_t> written = {};
+  // With GenerationConfig::guidance_scale: what the text is led away from; empty: the prompt's last token.
+  std::vector<std::int64_t> negative = {};
 };
 
 class Decoder {

@@ -38,8 +38,9 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
 
 // Padded prompts, and what they are prompts of.
 struct Given {
-  Tensor ids, mask;  // [B, L]
-  Tensor before;     // [B, n]: what stands in front of every text: the prompt, or what has been written
+  Tensor ids, mask;                // [B, L]
+  std::optional<Padded> negative;  // [B, N]: what texts are led away from
+  Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
   bool has_encoder;
 
   Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
@@ -48,11 +49,13 @@ struct Given {
 
 Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
     : has_encoder(model.network()->is_encoder_decoder()) {
-  const std::string names =
-      has_encoder ? "input_ids, attention_mask and decoder_input_ids" : "input_ids and attention_mask";
+  using Names = std::vector<std::string>;
+  const Names names = has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
+                                  : Names{"input_ids", "attention_mask", "negative_prompt_ids",
+                                          "negative_prompt_attention_mask"};
   for (const auto& [name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask" && !(has_encoder && name == "decoder_input_ids"))
-      fail("{}: not an input of generate; these are {}", name, names);
+    if (std::ranges::find(names, name) == names.end())
+      fail("{}: not an input of generate; these are {}", name, fmt::join(names, ", "));
   const auto find = [&](const char* name) {
     const auto found = inputs.find(name);
     return found == inputs.end() ? Tensor() : found->second;
@@ -72,6 +75,14 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
     fail(
         "attention_mask: a decoder continues the last column, so prompts must be padded in front, not "
         "behind");
+  if (const Tensor given = find("negative_prompt_ids"); given.defined()) {
+    check_matrix(given, "negative_prompt_ids");
+    if (given.size(0) != ids.size(0))
+      fail("negative_prompt_ids: expected {} rows, as input_ids has, found {}", ids.size(0), given.size(0));
+    if (config.guidance_scale == 1)
+      fail("negative_prompt_ids: they have no effect without guidance_scale; set it, or leave them out");
+    negative.emplace(given, find("negative_prompt_attention_mask"), "negative_prompt_ids");
+  }
   before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
 }
 
@@ -81,6 +92,7 @@ std::vector<Prompt> Given::prompts() const {
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
     Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
+    if (negative) prompt.negative = numbers(negative->ids()[b].index_select(0, negative->columns(b)));
     if (has_encoder) {
       prompt.positions = numbers(columns);
       prompt.written = numbers(before[b]);

@@ -9,7 +9,9 @@ namespace attend {
 
 // Inputs: input_ids [B, L] and attention_mask [B, L]; without a mask, padding is recognised as the original
 // does. For a decoder with an encoder also decoder_input_ids [B, n], what it has written already, with or
-// without the start token. Outputs, with R = B * num_return_sequences:
+// without the start token; for a decoder that is guided (guidance_scale) negative_prompt_ids [B, N] and
+// negative_prompt_attention_mask [B, N], whose padding moves nothing (in the original it moves positions).
+// Outputs, with R = B * num_return_sequences:
 // - sequences [R, L'] int64, with the prompt (or what has been written, from the start token on) in front and
 //   padding behind the end;
 // - of a beam search sequences_scores [R];

@@ -37,6 +37,7 @@ LENGTH_PENALTIES = [0.6, 1.0, 2.0, -0.5]
 EARLY_STOPPING = [True, False, "never"]
 REMEMBERING = ("xlnet", "transfo-xl")
 REREAD = ("xlm", *REMEMBERING)  # whose texts have no cache of keys and values
+WITHOUT_CACHE = ("openai-gpt",)  # whose original fails where it is guided
 MORE_PROMPTS = 10  # how often other prompts are drawn before the case counts as failed
 
 
@@ -117,6 +118,13 @@ def written_before(config: PretrainedConfig, seed: int, rows: int) -> torch.Tens
     return torch.cat([torch.full((rows, 1), start), ids], 1) if seed % 2 else ids
 
 
+def negative_prompts(config: PretrainedConfig, seed: int, rows: int) -> torch.Tensor:
+    """Of one length: in the original padding there moves positions."""
+    generator = torch.Generator().manual_seed(seed)
+    length = int(torch.randint(1, 7, (), generator=generator))
+    return torch.randint(2, config.vocab_size - 1, (rows, length), generator=generator)
+
+
 def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Settings]:
     """Greedy search in its variations, then `beams` of the combinations of beam settings."""
     pick = random.Random(seed)
@@ -190,6 +198,9 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     for watermark in watermarks(pick):
         yield length | several | {"watermarking_config": watermark} | pick.choice([{}, *processors])
     yield length | several | {"watermarking_config": {"bias": 1.5}, "num_beams": 3, "renormalize_logits": True}
+    guided = not config.is_encoder_decoder and config.model_type not in (*REREAD, *WITHOUT_CACHE)
+    for scale in (1.5, 0.0, -0.7, 3.0) if guided else ():
+        yield length | several | {"guidance_scale": scale} | pick.choice([{}, *processors])
     for groups, size in ((2, 1), (2, 2), (3, 2)):
         settings: Settings = {"num_beams": groups * size, "num_beam_groups": groups}
         settings |= {"diversity_penalty": pick.uniform(0.2, 2)}
@@ -251,6 +262,8 @@ def stable_case(float32: Original, float64: Original, settings: Settings, seed: 
         inputs = make_prompts(config, 1000 * attempt + seed, rows)
         if config.is_encoder_decoder and seed % 3 == 0:
             inputs["decoder_input_ids"] = written_before(config, 1000 * attempt + seed, rows)
+        if "guidance_scale" in settings and seed % 3:
+            inputs["negative_prompt_ids"] = negative_prompts(config, 1000 * attempt + seed, rows)
         wanted = original_generate(float32.model, inputs, settings)
         try:
             more_exact = original_generate(float64.model, inputs, settings)
