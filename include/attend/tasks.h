@@ -10,6 +10,9 @@
 
 #include <attend/attend.h>
 
+#include <functional>
+#include <span>
+
 namespace attend {
 
 class TextModel;
@@ -197,6 +200,11 @@ struct GenerateTextOptions : RunOptions {
   std::string settings = "{}";
   bool full_text = true;   // of a decoder: what it goes on with comes first
   std::uint64_t seed = 0;  // of sampling
+  // If given: a rule of your own, as transformers' LogitsProcessor and prefix_allowed_tokens_fn. It may
+  // change the scores of all tokens of the vocabulary (-infinity: may not come) before one follows `tokens`:
+  // those of text number `text`, or of an encoder-decoder's result, and what has come since. It is called
+  // from several threads at once; what it throws comes out of generate().
+  std::function<void(std::size_t text, std::span<const std::int64_t> tokens, std::span<float> scores)> rule;
 };
 
 class TextGenerator {

@@ -18,8 +18,8 @@ ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options
 }
 
 std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationConfig& config,
-                                                               std::uint64_t seed,
-                                                               const Tokenizer* tokenizer) const {
+                                                               std::uint64_t seed, const Tokenizer* tokenizer,
+                                                               ScoreRule rule) const {
   config.check(target_->spec().vocabulary);
   if ((assistant_ || config.is_contrastive()) && !decoder_->scores_several())
     fail("{} reads its text again at every step: expected no assistant and no penalty_alpha", architecture_);
@@ -36,7 +36,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
     grammar = std::make_shared<const Grammar>(*config.form, *tokenizer, target_->spec().vocabulary,
                                               config.eos_token_id);
   }
-  SearchSettings settings{config, LogitsProcessors(config, std::move(grammar)), seed,
+  SearchSettings settings{config, LogitsProcessors(config, std::move(grammar), std::move(rule)), seed,
                           StopStrings(config.stop_strings, tokenizer)};
   // Guesses change no result, and where every step reads the whole text they save nothing.
   if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();

@@ -71,9 +71,11 @@ class ContinuousBatch {
   // From any thread, also from callbacks.
 
   // Checked settings, for one request or many. `tokenizer`: of the texts that come out, for stop_strings and
-  // forms; it stays the caller's. Error for a config that makes no sense, or not with this model.
+  // forms; it stays the caller's. `rule` may be empty. Error for a config that makes no sense, or not with
+  // this model.
   std::shared_ptr<const SearchSettings> prepare(const GenerationConfig& config, std::uint64_t seed = 0,
-                                                const Tokenizer* tokenizer = nullptr) const;
+                                                const Tokenizer* tokenizer = nullptr,
+                                                ScoreRule rule = {}) const;
   // Error for a prompt that is empty, too long or not of the model's tokens, and for a request that could
   // grow beyond the cache.
   Ticket submit(BatchRequest request);

@@ -25,13 +25,25 @@ class TextFormProcessor : public LogitsProcessor {
   bool forced_;
 };
 
+class OwnRule : public LogitsProcessor {
+ public:
+  explicit OwnRule(ScoreRule rule) : rule_(std::move(rule)) {}
+  void apply(std::span<float> scores, const ProcessorContext& context) const override {
+    rule_(context.number, context.tokens, scores);
+  }
+
+ private:
+  ScoreRule rule_;
+};
+
 class SomethingLeft : public LogitsProcessor {
  public:
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     if (std::ranges::all_of(scores, [](float score) { return score == kNever; }))
       fail(
-          "no token may come next: json_schema, regex or grammar and other fields (min_new_tokens, "
-          "bad_words_ids, suppress_tokens...) together rule out every one");
+          "no token may come next: json_schema, regex or grammar, a rule of the program's own and other "
+          "fields "
+          "(min_new_tokens, bad_words_ids, suppress_tokens...) together rule out every one");
   }
 };
 
@@ -39,6 +51,10 @@ class SomethingLeft : public LogitsProcessor {
 
 Processor text_form(std::shared_ptr<const Grammar> grammar, bool forced) {
   return std::make_unique<TextFormProcessor>(std::move(grammar), forced);
+}
+
+Processor own_rule(ScoreRule rule) {
+  return std::make_unique<OwnRule>(std::move(rule));
 }
 
 Processor something_left() {

@@ -10,7 +10,7 @@ std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Pr
   std::vector<GeneratedSequence> results(prompts.size() * each);
   std::exception_ptr error;
   ContinuousBatch batch(model, {options.cache, options.batch_tokens, options.assistant});
-  const auto settings = batch.prepare(config, options.seed, options.tokenizer);
+  const auto settings = batch.prepare(config, options.seed, options.tokenizer, options.rule);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     BatchRequest request{prompts[i], settings, i};
     if (options.on_token)

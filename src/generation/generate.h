@@ -12,6 +12,7 @@ struct GenerateOptions {
   std::int64_t batch_tokens = 4096;
   CacheLimit cache = {};                 // of keys and values; prompts wait where it does not suffice
   const Tokenizer* tokenizer = nullptr;  // of the texts that come out; needed for stop_strings and forms
+  ScoreRule rule = {};                   // the caller's own, of what may come next
   // A smaller model whose guesses are tested several at a time: the same texts, sooner. For one text per
   // prompt, and without prompt_lookup_num_tokens.
   AssistantOptions assistant = {};

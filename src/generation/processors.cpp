@@ -15,7 +15,8 @@ Tensor tensor_of(std::span<float> scores) {
   return at::from_blob(scores.data(), {static_cast<std::int64_t>(scores.size())}, at::kFloat);
 }
 
-LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar) {
+LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar,
+                                   ScoreRule rule) {
   const auto add = [this](Processor processor) { processors_.push_back(std::move(processor)); };
   const std::vector<std::int64_t>& ends = config.eos_token_id;
   // The original has none; before those that force a token, which is then the only one.
@@ -39,8 +40,10 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_p
   if (!config.suppress_tokens.empty()) add(suppress_tokens(config.suppress_tokens));
   if (!config.begin_suppress_tokens.empty())
     add(begin_suppress_tokens(config.begin_suppress_tokens, config.forced_bos_token_id.has_value()));
+  const bool may_leave_nothing = grammar || rule;
+  if (rule) add(own_rule(std::move(rule)));
   if (config.dry.multiplier != 0) add(dry(config.dry));  // the original has it not
-  if (grammar && config.num_beams == 1) add(something_left());
+  if (may_leave_nothing && config.num_beams == 1) add(something_left());
   if (config.do_sample) {
     // A beam search goes on with beams that do not end, so each must have more tokens left than there are
     // ends.

@@ -8,6 +8,7 @@
 #include "generation/selection.h"
 #include "nn/torch.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,7 +25,15 @@ struct ProcessorContext {
   std::span<const std::int64_t> source = {};
   std::span<const std::int64_t> others = {};  // what other groups of beams have chosen in this step
   double chance = 0;                          // in [0, 1), for processors that leave something to it
+  std::size_t number = 0;                     // of the prompt
 };
+
+// A caller's own rule, as transformers' LogitsProcessor and prefix_allowed_tokens_fn: changes the scores [V]
+// of the token after `tokens`, which are the prompt (a decoder with an encoder: the start token) and what has
+// come since. `number`: of the prompt, from 0. Called from several threads at once. What it throws ends the
+// request.
+using ScoreRule =
+    std::function<void(std::size_t number, std::span<const std::int64_t> tokens, std::span<float> scores)>;
 
 // One kind of change. Has no state: the same object serves any number of texts and threads at once.
 class LogitsProcessor {
@@ -48,8 +57,9 @@ class LogitsProcessors {
  public:
   // Those that `config` asks for, in the order of the original.
   LogitsProcessors() = default;
-  // `grammar` is the form of the config, compiled; null if it has none.
-  explicit LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar = nullptr);
+  // `grammar` is the form of the config, compiled; null if it has none. `rule` may be empty.
+  explicit LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar = nullptr,
+                            ScoreRule rule = {});
 
   bool empty() const { return processors_.empty(); }
   void apply(std::span<float> scores, const ProcessorContext& context) const {

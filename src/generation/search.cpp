@@ -24,7 +24,8 @@ void Search::process(std::span<float> scores, std::span<const std::int64_t> toke
   const SearchSettings& settings = *request_.settings;
   // Another seed than that of the draws, or a processor's luck and the token's would be the same.
   const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
-  settings.processors.apply(scores, {tokens, request_.limits, request_.source, others, chance});
+  settings.processors.apply(scores,
+                            {tokens, request_.limits, request_.source, others, chance, request_.number});
 }
 
 std::vector<std::int64_t> Search::text(const TokenTree& tree, TokenTree::Node node) const {

@@ -156,6 +156,7 @@ std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<
   std::vector<std::vector<std::string>> results(texts.size());
   std::size_t done = 0;
   GenerateOptions generation;
+  generation.rule = options.rule;
   generation.seed = options.seed;
   generation.tokenizer = state.tokenizers.target.get();
   generation.batch_tokens = options.batch_tokens;

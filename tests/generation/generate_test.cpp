@@ -208,6 +208,41 @@ TEST(Generate, AssistantChangesNothing) {
                        "an assistant must"));
 }
 
+// A rule that says what fields can say too gives the same; one that knows its prompt, something else for
+// each.
+TEST(Generate, RuleOfTheProgramsOwn) {
+  for (const char* name : {"gpt2-generation", "marian-generation"})
+    for (const std::int64_t beams : {1, 3}) {
+      const Model model = load_model(name);
+      const Json settings = {{"max_new_tokens", 12}, {"num_beams", beams}};
+      Json suppressed = settings;
+      for (std::int64_t id = 1; id < 40; id += 2) suppressed["suppress_tokens"].push_back(id);
+      const auto rule = [](std::size_t number, std::span<const std::int64_t> tokens,
+                           std::span<float> scores) {
+        EXPECT_FALSE(tokens.empty());
+        if (number > 0)
+          for (std::size_t id = 1; id < 40; id += 2) scores[id] = kNever;
+      };
+      const auto prompts = make_prompts(4);
+      const auto ruled = generate(model, prompts, config_of(model, settings), {.rule = rule});
+      const auto wanted = generate(model, prompts, config_of(model, suppressed));
+      EXPECT_EQ(ruled[0].ids, generate(model, prompts, config_of(model, settings))[0].ids);
+      for (std::size_t i = 1; i < prompts.size(); ++i) EXPECT_EQ(ruled[i].ids, wanted[i].ids);
+    }
+}
+
+TEST(Generate, RuleThatFails) {
+  const Model model = load_model("gpt2-generation");
+  const GenerationConfig config = config_of(model, {{"max_new_tokens", 5}});
+  const ScoreRule throws = [](auto...) { throw std::runtime_error("no rule for this"); };
+  EXPECT_THROW(generate(model, make_prompts(3), config, {.rule = throws}), std::runtime_error);
+  const ScoreRule forbids_all = [](std::size_t, std::span<const std::int64_t>, std::span<float> scores) {
+    std::ranges::fill(scores, kNever);
+  };
+  EXPECT_TRUE(contains(error_of([&] { generate(model, make_prompts(3), config, {.rule = forbids_all}); }),
+                       "no token may come next"));
+}
+
 TEST(Generate, BeamsThatAreDrawn) {
   const Model model = load_model("gpt2-generation");
   const auto texts = [&](std::uint64_t seed, const Json& settings) {
