@@ -195,12 +195,14 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
     yield length | {"prompt_lookup_num_tokens": 4, "no_repeat_ngram_size": 3, "output_scores": True}
     yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
     yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
+    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
+    sound = [p for p in processors if not ("exponential_decay_length_penalty" in p and not decaying)]
     for watermark in watermarks(pick):
-        yield length | several | {"watermarking_config": watermark} | pick.choice([{}, *processors])
+        yield length | several | {"watermarking_config": watermark} | pick.choice([{}, *sound])
     yield length | several | {"watermarking_config": {"bias": 1.5}, "num_beams": 3, "renormalize_logits": True}
     guided = not config.is_encoder_decoder and config.model_type not in (*REREAD, *WITHOUT_CACHE)
     for scale in (1.5, 0.0, -0.7, 3.0) if guided else ():
-        yield length | several | {"guidance_scale": scale} | pick.choice([{}, *processors])
+        yield length | several | {"guidance_scale": scale} | pick.choice([{}, *sound])
     for groups, size in ((2, 1), (2, 2), (3, 2)):
         settings: Settings = {"num_beams": groups * size, "num_beam_groups": groups}
         settings |= {"diversity_penalty": pick.uniform(0.2, 2)}
@@ -217,8 +219,6 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         for alpha, k in ((0.6, 4), (0.3, 2), (0.9, 7)):
             yield length | several | {"penalty_alpha": alpha, "top_k": k}
         yield length | {"penalty_alpha": 0.6, "top_k": 5, "output_scores": True} | pick.choice(processors)
-    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
-    sound = [p for p in processors if not ("exponential_decay_length_penalty" in p and not decaying)]
     yield from constrained_settings(ids, pick, length, several, sound)
     for processor in processors:
         yield length | processor | {"num_beams": pick.choice(BEAMS), "early_stopping": pick.choice(EARLY_STOPPING)}
