@@ -162,8 +162,10 @@ void evaluate_watermark(const Arguments& a) {
       (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
   config.check(vocabulary);
   const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
-  for (const std::string& file : a.data)
-    for (const std::string& line : read_lines(file)) {
+  for (const std::string& file : a.data) {
+    const std::vector<std::string> lines = read_lines(file);
+    if (lines.empty()) fail("{}: the file is empty", file);
+    for (const std::string& line : lines) {
       const auto ids = tokenizers.target->encode(line, {.special_tokens = false, .with_details = false}).ids;
       const WatermarkCount count =
           count_marks(*config.watermark, vocabulary, std::vector<std::int64_t>(ids.begin(), ids.end()));
@@ -177,6 +179,7 @@ void evaluate_watermark(const Arguments& a) {
             fmt::format("z {:.2f}, p {:.2g}, {} tokens, {:.1f} % marked (other texts: {:.1f} %)", count.z,
                         count.p, count.tokens, 100 * count.share, 100 * count.expected));
     }
+  }
 }
 
 }  // namespace
