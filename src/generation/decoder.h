@@ -44,6 +44,9 @@ class Decoder {
     std::size_t scored = 1;  // how many of them, the last ones, get scores of what follows
     // If not null: gets the last hidden states of all of them, [tokens, d], float32 on the CPU.
     Tensor* hidden = nullptr;
+    // Positions as the model counts them, instead of as the original's generate() does, which counts from 0
+    // for RoBERTa too.
+    bool counts_positions = false;
   };
   // These scores, feed by feed: [rows, V], float32 on the CPU.
   virtual Tensor step(std::span<const Feed> feeds) = 0;

@@ -24,7 +24,8 @@ void GuidedDecoder::release(Sequence sequence) {
 }
 
 Decoder::Feed GuidedDecoder::feed_of(const Shadow& shadow, const Feed& feed) {
-  return {shadow.sequence, shadow.unread.empty() ? feed.tokens : std::span(shadow.unread), feed.scored};
+  const auto tokens = shadow.unread.empty() ? feed.tokens : std::span<const std::int64_t>(shadow.unread);
+  return {shadow.sequence, tokens, feed.scored, nullptr, true};
 }
 
 std::int64_t GuidedDecoder::pages_for(const Feed& feed) const {

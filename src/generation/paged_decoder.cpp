@@ -130,7 +130,7 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     lengths.push_back(static_cast<std::int64_t>(tokens.size()));
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       ids.push_back(tokens[i]);
-      positions.push_back(first + static_cast<std::int64_t>(i));
+      positions.push_back(first_position(feed) + first + static_cast<std::int64_t>(i));
     }
     for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
     cache_.extend(feed.sequence, lengths.back());
@@ -141,7 +141,7 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   }
   const at::Device device = network_->decoder->embeddings->tokens.device();
   TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
-  // transformers hands a decoder that stands alone its positions, counted from 0 for RoBERTa too.
+  // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
   Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]

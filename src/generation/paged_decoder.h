@@ -32,9 +32,13 @@ class PagedDecoder : public Decoder {
   const PagedCache& cache() const { return cache_; }
 
  private:
-  // A prompt that may share pages: not one whose hidden states are all asked for.
+  // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
+  // other ones.
   bool begins(const Feed& feed) const {
-    return !has_encoder() && !feed.hidden && cache_.length(feed.sequence) == 0;
+    return !has_encoder() && !feed.hidden && first_position(feed) == 0 && cache_.length(feed.sequence) == 0;
+  }
+  std::int64_t first_position(const Feed& feed) const {
+    return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
   Tensor read(std::span<const Feed> feeds);
   void set_source(Sequence sequence, Sequence source);

@@ -83,6 +83,11 @@ std::int64_t EmbeddingsImpl::max_positions() const {
   return std::numeric_limits<std::int64_t>::max();
 }
 
+std::int64_t EmbeddingsImpl::first_position() const {
+  const auto [offset, skipped] = numbering(spec_.positions);
+  return skipped < 0 ? 0 : offset;  // RoBERTa takes positions for rows of its table
+}
+
 Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
   constexpr const char* hint = "; the text is longer than the model can read";
   const auto [offset, skipped] = numbering(spec_.positions);

@@ -29,6 +29,8 @@ class EmbeddingsImpl : public torch::nn::Module {
   const EmbeddingSpec& spec() const { return spec_; }
   // How long a sequence may be.
   std::int64_t max_positions() const;
+  // What a caller who gives positions gives for the first token of a text, so that it is as counted.
+  std::int64_t first_position() const;
 
   Tensor tokens;  // [vocabulary, width]; undefined with clusters
   ClusterEmbeddings clusters{nullptr};
