@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# English to German on Multi30k, as multi30k.toml, but in three trainings, for half a point of BLEU more:
+#
+#   recipes/multi30k-diversified.sh DATA OUTPUT
+#
+# DATA holds train.en, train.de, val.en and val.de, OUTPUT gets the models; the last one is OUTPUT/en-de. One model first
+# learns both directions (Ding et al. 2021, arXiv:2109.07780) and then says every training sentence in its own words, in
+# either language. The second training is on these as well (Nguyen et al. 2020, "Data diversification",
+# arXiv:1911.01986), the third one on the given sentences alone. About 55 minutes on two cores.
+set -euo pipefail
+if [ $# -ne 2 ]; then
+  echo "usage: recipes/multi30k-diversified.sh DATA OUTPUT" >&2
+  exit 2
+fi
+data=$1 output=$2
+attend=${ATTEND:-attend}
+recipe=$(dirname "$0")/multi30k.toml
+mkdir -p "$output"
+
+train() { # MODEL TRAIN OUTPUT OPTION...
+  local model=$1 text=$2 result=$3
+  shift 3
+  "$attend" train --config "$recipe" --model "$model" --train "$text.en" "$text.de" \
+    --validation "$data/val.en" "$data/val.de" --output "$result" "$@"
+}
+
+"$attend" tokenizer train --model bpe --preset translation --vocab-size 10000 --output "$output/fresh" \
+  "$data/train.en" "$data/train.de"
+"$attend" init marian "$output/fresh" --set preset=transformer-tiny
+
+cat "$data/train.en" "$data/train.de" >"$output/both.en"
+cat "$data/train.de" "$data/train.en" >"$output/both.de"
+train "$output/fresh" "$output/both" "$output/both" --steps 4000 --cooldown 0
+
+"$attend" translate "$output/both" --beams 5 <"$data/train.en" >"$output/own.de"
+"$attend" translate "$output/both" --beams 5 <"$data/train.de" >"$output/own.en"
+cat "$data/train.en" "$data/train.en" "$output/own.en" >"$output/diverse.en"
+cat "$data/train.de" "$output/own.de" "$data/train.de" >"$output/diverse.de"
+train "$output/both" "$output/diverse" "$output/diverse" --steps 4000 --cooldown 2500 --rate 0.003 --warmup 400
+
+train "$output/diverse" "$data/train" "$output/en-de" --steps 2700 --cooldown 2000 --rate 0.003 --warmup 100
