@@ -118,7 +118,11 @@ class Texts {
     if (!options.negative.empty() && (!continues_ || config.guidance_scale == 1))
       fail("--negative-prompt: it needs a decoder that stands alone, and --guidance-scale other than 1");
     std::vector<TokenId> negative;
-    if (!options.negative.empty()) negative = tokenizers_.source->encode(options.negative).ids;
+    if (!options.negative.empty()) {
+      negative = tokenizers_.source->encode(options.negative).ids;
+      if (negative.empty())
+        fail("--negative-prompt: it has no tokens; leave it out to guide by the prompt's last token");
+    }
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};

@@ -41,9 +41,10 @@ class SomethingLeft : public LogitsProcessor {
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     if (std::ranges::all_of(scores, [](float score) { return score == kNever; }))
       fail(
-          "no token may come next: json_schema, regex or grammar, a rule of the program's own and other "
-          "fields "
-          "(min_new_tokens, bad_words_ids, suppress_tokens...) together rule out every one");
+          "no token may come next: the form (json_schema, regex, grammar) or the program's own rule, and "
+          "other "
+          "fields (min_new_tokens, bad_words_ids, suppress_tokens...) together rule out every one; leave one "
+          "of them out");
   }
 };
 

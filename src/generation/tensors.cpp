@@ -82,6 +82,14 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
     if (config.guidance_scale == 1)
       fail("negative_prompt_ids: they have no effect without guidance_scale; set it, or leave them out");
     negative.emplace(given, find("negative_prompt_attention_mask"), "negative_prompt_ids");
+    for (std::int64_t b = 0; b < given.size(0); ++b)
+      if (negative->columns(b).numel() == 0)
+        fail(
+            "negative_prompt_attention_mask: row {} has no token; leave the negative prompts out to guide by "
+            "the prompts' last tokens",
+            b);
+  } else if (find("negative_prompt_attention_mask").defined()) {
+    fail("negative_prompt_attention_mask: it belongs to negative_prompt_ids, which are missing");
   }
   before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
 }
