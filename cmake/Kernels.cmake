@@ -4,11 +4,12 @@
 set(ATTEND_ISA_FLAGS_portable "")
 set(ATTEND_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(ATTEND_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
+set(ATTEND_ISA_FLAGS_avx512_bf16 ${ATTEND_ISA_FLAGS_avx512} -mavx512bf16)
 
 function(target_add_kernels target folder)
   set(sets portable)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(APPEND sets avx2 avx512)
+    list(APPEND sets avx2 avx512 avx512_bf16)
     target_compile_definitions(${target} PRIVATE ATTEND_X86)
   endif()
   file(GLOB simd CONFIGURE_DEPENDS ${folder}/*.simd.cpp)

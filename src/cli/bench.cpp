@@ -11,7 +11,7 @@ namespace attend::cli {
 
 int bench(int argc, char** argv) {
   BenchOptions options;
-  std::string dtype = "float32", task;
+  std::string dtype = "float32", precision = "float32", task;
   bool json = false;
   Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
@@ -32,11 +32,15 @@ int bench(int argc, char** argv) {
   parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(CLI::PositiveNumber);
   parser.app().add_option("--dtype", dtype, "float32")->check(CLI::IsMember({"float32", "fp32"}));
   parser.app()
+      .add_option("--precision", precision, "Of --work train: float32 or bfloat16, as of attend train")
+      ->check(CLI::IsMember({"float32", "bfloat16"}));
+  parser.app()
       .add_option("--task", task, "Of --work train: follows from the model (causal, masked, seq2seq)")
       ->check(CLI::IsMember({"", "causal", "masked", "seq2seq"}));
   parser.app().add_flag("--json", json, "One JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
+  options.bfloat16 = precision == "bfloat16";
   const BenchResult result = attend::bench(options);
   if (json) {
     std::cout << Json{{"seconds_per_round", result.seconds_per_round},

@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   std::string objective = "sequence-to-sequence", model;
   std::vector<std::string> train, validation;
-  std::string schedule = "inverse-sqrt";
+  std::string schedule = "inverse-sqrt", precision = "float32";
   std::int64_t max_length = 0, length = 0;
   std::optional<double> dropout;
   double bpe_dropout = 0;
@@ -60,6 +60,10 @@ void add_options(CLI::App& app, Arguments& a) {
                  "Read each batch twice, with different dropout, and weigh by this how much the two "
                  "predictions differ; 5 for translation; a step takes twice as long")
       ->check(not_negative());
+  app.add_option("--precision", a.precision,
+                 "float32, or bfloat16: matrix products round their factors to it, which is faster where the "
+                 "machine has AVX512_BF16; weights, sums and validation stay float32")
+      ->check(CLI::IsMember({"float32", "bfloat16"}));
   app.add_option("--dropout", a.dropout, "Instead of the model's")->check(CLI::Range(0.0, 0.999));
   app.add_option("--bpe-dropout", a.bpe_dropout,
                  "Cut the words of both sides anew in each epoch, passing over merges with this probability")
@@ -156,6 +160,9 @@ int train(int argc, char** argv) {
   const ModelDirectory directory(a.model);
   const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
   Model model = load_model(a, directory);
+  o.bfloat16 = a.precision == "bfloat16";
+  if (o.bfloat16 && !Bfloat16Products::available())
+    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
   o.schedule.kind = parse_schedule(a.schedule);
   o.schedule.total = o.steps;
   if (o.schedule.kind != ScheduleKind::inverse_sqrt && o.schedule.kind != ScheduleKind::constant &&

@@ -93,6 +93,7 @@ struct MatrixProduct {
   std::int64_t a_row = 0, a_column = 1;
   const float* b = nullptr;
   std::int64_t b_row = 0, b_column = 1;
+  const std::uint32_t* pairs = nullptr;  // in place of b: B rounded to bfloat16, as pack_pairs made it
   float* c = nullptr;
   std::int64_t c_row = 0;
   bool accumulate = false;      // add to C what it holds
@@ -132,6 +133,15 @@ struct Kernels {
   // The part of C in the given rows and panels. Both ways to hold B give the same bits.
   void (*multiply)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
                    std::int64_t panel_begin, std::int64_t panel_end);
+  // The same with both factors rounded to bfloat16, to the nearest, and sums in float32. B is packed into
+  // panel_count(columns) panels of packed_size((depth + 1) / 2, columns) words in all. Faster than float32
+  // where the set has instructions for it; the others are here for tests.
+  bool multiplies_bfloat16;
+  void (*pack_pairs)(std::uint32_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
+                     std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
+                     std::int64_t panel_end);
+  void (*multiply_bfloat16)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
+                            std::int64_t panel_begin, std::int64_t panel_end);
   // out[i] = activation(x[i]); gradient[i] = out_gradient[i] * activation'(x[i]).
   void (*activation)(Activation, float* out, const float* x, std::int64_t begin, std::int64_t end);
   void (*activation_backward)(Activation, float* gradient, const float* out_gradient, const float* x,
@@ -176,7 +186,7 @@ struct Kernels {
                std::int64_t begin, std::int64_t end);
 };
 
-// The best set this machine has. ATTEND_ISA=portable|avx2|avx512 in the environment forces one.
+// The best set this machine has. ATTEND_ISA=portable|avx2|avx512|avx512_bf16 in the environment forces one.
 const Kernels& kernels();
 
 // A set by name, for tests; null if it was not built or this machine cannot run it.

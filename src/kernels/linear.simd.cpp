@@ -1,9 +1,11 @@
-// Matrix products for Linear: C [rows, columns] = A [rows, depth] * B [depth, columns], float32.
+// Matrix products for Linear: C [rows, columns] = A [rows, depth] * B [depth, columns] of float32, with
+// factors as they are or rounded to bfloat16 (pairs.h). Sums are float32.
 //
 // B is packed into panels of kPanel columns, [depth][kPanel], so that the inner loop reads it in order. A
 // register tile of kRows rows by one panel runs over a block of the depth at a time (Goto & van de Geijn
-// 2008, "Anatomy of high-performance matrix multiplication"); A is read where it lies. Each element of C is
-// summed in one fixed order that does not depend on `rows`, so a row's result is the same in every batch.
+// 2008, "Anatomy of high-performance matrix multiplication"); A is read where it lies, or rounded a block at
+// a time. Each element of C is summed in one fixed order that does not depend on `rows`, so a row's result is
+// the same in every batch.
 //
 // Why not a library: libtorch's oneDNN operator builds a new primitive for every new number of rows (0.5 to
 // 10 ms, and ragged batches always bring new ones) and costs 12 us a call; MKL leaves half of an AMD machine
@@ -11,6 +13,7 @@
 #include "kernels/linear.h"
 
 #include "kernels/activation.h"
+#include "kernels/pairs.h"
 
 #include <cmath>
 
@@ -20,48 +23,56 @@ namespace {
 constexpr int kVectors = 3;  // of a panel
 constexpr std::int64_t kPanel = kVectors * W;
 constexpr int kRows = W == 16 ? 8 : 4;
-constexpr std::int64_t kDepth = 512;  // a panel of this depth stays in the second-level cache
+constexpr std::int64_t kDepth = 512;     // a panel of this depth stays in the second-level cache
+constexpr std::int64_t kRowBlock = 128;  // rows of A of that depth do so too
 
 std::int64_t panels(std::int64_t columns) {
   return (columns + kPanel - 1) / kPanel;
 }
 
+// What the tiles of one panel read: a block of the depth, in float32 or in pairs of bfloat16.
+template <class T>
+struct Factors {
+  const T* a;  // of row `row`
+  std::int64_t row, a_row, a_column;
+  const T* b;  // [depth][kPanel]
+  std::int64_t depth;
+  bool first, last;  // of the blocks of the depth
+};
+
 // R rows of A times the first V vectors of a panel of B over `depth`; sum starts as `sum` says.
-template <int R, int V>
-inline void multiply(Vector (&sum)[R][V], std::int64_t depth, const float* a, std::int64_t a_row,
-                     std::int64_t a_column, const float* b) {
-  for (std::int64_t k = 0; k < depth; ++k) {
-    Vector right[V];
+template <int R, int V, class T>
+inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
+  for (std::int64_t k = 0; k < f.depth; ++k) {
+    decltype(load(f.b)) right[V];
 #pragma GCC unroll 3
-    for (int v = 0; v < V; ++v) right[v] = load(b + k * kPanel + v * W);
+    for (int v = 0; v < V; ++v) right[v] = load(f.b + k * kPanel + v * W);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const Vector left = splat(a[r * a_row + k * a_column]);
+      const auto left = splat(a[r * f.a_row + k * f.a_column]);
 #pragma GCC unroll 3
-      for (int v = 0; v < V; ++v) sum[r][v] += left * right[v];
+      for (int v = 0; v < V; ++v) sum[r][v] = multiply_add(sum[r][v], left, right[v]);
     }
   }
 }
 
 // A tile of C: R rows from i, V vectors of a panel, of which the last may have fewer columns.
-template <int R, int V>
-void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64_t k, std::int64_t depth,
-          const float* b) {
+template <int R, int V, class T>
+void tile(const MatrixProduct& m, const Factors<T>& f, std::int64_t i, std::int64_t panel) {
   const std::int64_t j = panel * kPanel, width = m.columns - j;
   const auto lanes = [width](int v) { return v + 1 < V || width >= V * W ? W : width - v * W; };
-  const bool first = k == 0, last = k + depth == m.depth;
   Vector sum[R][V];
   for (int r = 0; r < R; ++r)
     for (int v = 0; v < V; ++v)
       sum[r][v] =
-          first && !m.accumulate ? Vector{} : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes(v));
-  multiply<R, V>(sum, depth, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, b);
+          f.first && !m.accumulate ? Vector{} : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes(v));
+  multiply<R, V>(sum, f, f.a + (i - f.row) * f.a_row);
   for (int v = 0; v < V; ++v) {
     const std::int64_t column = j + v * W;
-    const Vector bias = last && m.bias ? load_part(m.bias + column, lanes(v)) : Vector{};
+    const Vector bias = f.last && m.bias ? load_part(m.bias + column, lanes(v)) : Vector{};
     for (int r = 0; r < R; ++r) {
       Vector y = sum[r][v];
-      if (last) {
+      if (f.last) {
         y = activate(m.activation, y + bias);
         if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + column, lanes(v));
       }
@@ -71,34 +82,41 @@ void tile(const MatrixProduct& m, std::int64_t i, std::int64_t panel, std::int64
 }
 
 // The last `rows` rows, R at most.
-template <int R, int V>
-void last_rows(const MatrixProduct& m, std::int64_t rows, std::int64_t i, std::int64_t panel, std::int64_t k,
-               std::int64_t depth, const float* b) {
+template <int R, int V, class T>
+void last_rows(const MatrixProduct& m, const Factors<T>& f, std::int64_t rows, std::int64_t i,
+               std::int64_t panel) {
   if constexpr (R > 0) {
-    if (rows < R) return last_rows<R - 1, V>(m, rows, i, panel, k, depth, b);
-    tile<R, V>(m, i, panel, k, depth, b);
+    if (rows < R) return last_rows<R - 1, V>(m, f, rows, i, panel);
+    tile<R, V>(m, f, i, panel);
   }
 }
 
-template <int V>
-void rows_by_vectors(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
-                     std::int64_t k, std::int64_t depth, const float* b) {
+template <int V, class T>
+void rows_by_vectors(const MatrixProduct& m, const Factors<T>& f, std::int64_t begin, std::int64_t end,
+                     std::int64_t panel) {
   std::int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) tile<kRows, V>(m, i, panel, k, depth, b);
-  last_rows<kRows - 1, V>(m, end - i, i, panel, k, depth, b);
+  for (; i + kRows <= end; i += kRows) tile<kRows, V>(m, f, i, panel);
+  last_rows<kRows - 1, V>(m, f, end - i, i, panel);
 }
 
-// b: the panel's block from k to k + depth, packed.
-void rows_by_panel(const MatrixProduct& m, std::int64_t begin, std::int64_t end, std::int64_t panel,
-                   std::int64_t k, std::int64_t depth, const float* b) {
+template <class T>
+void rows_by_panel(const MatrixProduct& m, const Factors<T>& f, std::int64_t begin, std::int64_t end,
+                   std::int64_t panel) {
   static_assert(kVectors == 3);
   const std::int64_t width = m.columns - panel * kPanel;
   if (width > 2 * W)
-    rows_by_vectors<3>(m, begin, end, panel, k, depth, b);
+    rows_by_vectors<3>(m, f, begin, end, panel);
   else if (width > W)
-    rows_by_vectors<2>(m, begin, end, panel, k, depth, b);
+    rows_by_vectors<2>(m, f, begin, end, panel);
   else
-    rows_by_vectors<1>(m, begin, end, panel, k, depth, b);
+    rows_by_vectors<1>(m, f, begin, end, panel);
+}
+
+// The block of float32 that begins at k: A where it lies from row `row`, and b.
+Factors<float> factors(const MatrixProduct& m, std::int64_t row, std::int64_t k, const float* b) {
+  const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
+  return {
+      m.a + row * m.a_row + k * m.a_column, row, m.a_row, m.a_column, b, depth, k == 0, k + depth == m.depth};
 }
 
 // B [depth, width] of one panel into [depth][kPanel], zeros behind `width`.
@@ -117,6 +135,37 @@ void pack_block(float* to, const float* b, std::int64_t b_row, std::int64_t b_co
       transpose_tile(to + k * kPanel + c, kPanel, b + c * b_column + k, b_column);
   for (std::int64_t r = 0; r < depth; ++r)
     for (std::int64_t c = r < k ? whole : 0; c < width; ++c) to[r * kPanel + c] = b[r * b_row + c * b_column];
+}
+
+// X [lines, depth], X(i, k) = x[i * x_line + k * x_depth], into pairs of the depth, [pairs][row] with rows
+// `row` apart.
+void pair_block(Pair* to, std::int64_t row, const float* x, std::int64_t x_line, std::int64_t x_depth,
+                std::int64_t lines, std::int64_t depth) {
+  const std::int64_t pairs = (depth + 1) / 2;
+  if (x_line == 1) {
+    for (std::int64_t p = 0; p < pairs; ++p)
+      pair_lines(to + p * row, x + 2 * p * x_depth, 2 * p + 1 < depth ? x + (2 * p + 1) * x_depth : nullptr,
+                 lines);
+    return;
+  }
+  std::int64_t i = 0;
+  if (x_depth == 1) {
+    alignas(64) Pair line[W][kDepth / 2];
+    for (; i + W <= lines; i += W) {
+      for (int r = 0; r < W; ++r) pair_neighbours(line[r], x + (i + r) * x_line, depth);
+      std::int64_t p = 0;
+      for (; p + W <= pairs; p += W)
+        transpose_tile(reinterpret_cast<float*>(to + p * row + i), row, reinterpret_cast<float*>(&line[0][p]),
+                       kDepth / 2);
+      for (; p < pairs; ++p)
+        for (int r = 0; r < W; ++r) to[p * row + i + r] = line[r][p];
+    }
+  }
+  for (; i < lines; ++i)
+    for (std::int64_t p = 0; p < pairs; ++p) {
+      const float* at = x + i * x_line + 2 * p * x_depth;
+      to[p * row + i] = pair_of(at[0], 2 * p + 1 < depth ? at[x_depth] : 0.0f);
+    }
 }
 
 }  // namespace
@@ -146,20 +195,55 @@ void multiply(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_e
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
       const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
       for (std::int64_t k = 0; k < m.depth; k += kDepth) {
-        const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
-        pack_block(block, m.b + k * m.b_row + j * m.b_column, m.b_row, m.b_column, depth, width);
-        rows_by_panel(m, row_begin, row_end, panel, k, depth, block);
+        const Factors<float> f = factors(m, row_begin, k, block);
+        pack_block(block, m.b + k * m.b_row + j * m.b_column, m.b_row, m.b_column, f.depth, width);
+        rows_by_panel(m, f, row_begin, row_end, panel);
       }
     }
     return;
   }
-  constexpr std::int64_t kRowBlock = 128;  // rows of A that stay in the second-level cache
   for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
     const std::int64_t rows = i + kRowBlock < row_end ? i + kRowBlock : row_end;
+    for (std::int64_t k = 0; k < m.depth; k += kDepth)
+      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel)
+        rows_by_panel(m, factors(m, i, k, m.b + (panel * m.depth + k) * kPanel), i, rows, panel);
+  }
+}
+
+// Each panel [pairs of the depth][kPanel].
+void pack_pairs(Pair* packed, const float* b, std::int64_t b_row, std::int64_t b_column, std::int64_t depth,
+                std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {
+  const std::int64_t pairs = (depth + 1) / 2;
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
+    Pair* to = packed + panel * pairs * kPanel;
+    if (width < kPanel) std::memset(to, 0, static_cast<std::size_t>(pairs * kPanel) * sizeof(Pair));
+    for (std::int64_t k = 0; k < depth; k += kDepth)
+      pair_block(to + k / 2 * kPanel, kPanel, b + k * b_row + j * b_column, b_column, b_row, width,
+                 depth - k < kDepth ? depth - k : kDepth);
+  }
+}
+
+void multiply_bfloat16(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end,
+                       std::int64_t panel_begin, std::int64_t panel_end) {
+  alignas(64) Pair block[kDepth / 2 * kRowBlock];  // of A: [pairs][rows]
+  const std::int64_t pairs = (m.depth + 1) / 2;
+  for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
+    const std::int64_t end = i + kRowBlock < row_end ? i + kRowBlock : row_end;
     for (std::int64_t k = 0; k < m.depth; k += kDepth) {
       const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
-      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel)
-        rows_by_panel(m, i, rows, panel, k, depth, m.b + (panel * m.depth + k) * kPanel);
+      pair_block(block, kRowBlock, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, end - i, depth);
+      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+        const Factors<Pair> f{block,
+                              i,
+                              1,
+                              kRowBlock,
+                              m.pairs + (panel * pairs + k / 2) * kPanel,
+                              (depth + 1) / 2,
+                              k == 0,
+                              k + depth == m.depth};
+        rows_by_panel(m, f, i, end, panel);
+      }
     }
   }
 }

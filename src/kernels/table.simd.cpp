@@ -15,6 +15,13 @@ const Kernels table = {
     .panel_count = panel_count,
     .pack_panels = pack_panels,
     .multiply = multiply,
+#ifdef __AVX512BF16__
+    .multiplies_bfloat16 = true,
+#else
+    .multiplies_bfloat16 = false,
+#endif
+    .pack_pairs = pack_pairs,
+    .multiply_bfloat16 = multiply_bfloat16,
     .activation = activation,
     .activation_backward = activation_backward,
     .attention_scratch = attention_scratch,

@@ -19,6 +19,19 @@ Tensor empty_panels(std::int64_t depth, std::int64_t columns) {
   return at::empty({kernels::kernels().packed_size(depth, columns)}, at::kFloat);
 }
 
+thread_local bool rounds_factors = false;
+
+Tensor pairs_of(const Tensor& b) {  // b [k, n], any strides, in bfloat16
+  const kernels::Kernels& k = kernels::kernels();
+  const std::int64_t depth = b.size(0), columns = b.size(1);
+  Tensor packed = at::empty({k.packed_size((depth + 1) / 2, columns)}, at::kInt);
+  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
+  parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
+    k.pack_pairs(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
+  });
+  return packed;
+}
+
 // The largest share of `pieces` that one of the threads gets.
 double largest_share(std::int64_t pieces) {
   const std::int64_t threads = parallel_threads();
@@ -30,16 +43,17 @@ double largest_share(std::int64_t pieces) {
 void run(const MatrixProduct& m) {
   constexpr std::int64_t kTile = 8;  // rows
   const kernels::Kernels& k = kernels::kernels();
+  const auto multiply = m.pairs ? k.multiply_bfloat16 : k.multiply;
   const std::int64_t panels = k.panel_count(m.columns), tiles = (m.rows + kTile - 1) / kTile;
   const bool packed = m.b_row == 0;  // else each block of rows would pack B again
   // A multiply-add counts as a sixteenth of an element touched.
   if (packed && (tiles >= 16 * parallel_threads() || largest_share(tiles) < 0.9 * largest_share(panels))) {
     parallel_ranges(tiles, kTile * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
-      k.multiply(m, begin * kTile, std::min(m.rows, end * kTile), 0, panels);
+      multiply(m, begin * kTile, std::min(m.rows, end * kTile), 0, panels);
     });
   } else {
     parallel_ranges(panels, m.rows * m.depth * 3,
-                    [&](std::int64_t begin, std::int64_t end) { k.multiply(m, 0, m.rows, begin, end); });
+                    [&](std::int64_t begin, std::int64_t end) { multiply(m, 0, m.rows, begin, end); });
   }
 }
 
@@ -68,6 +82,10 @@ void point_at(MatrixProduct& m, const Tensor& b) {  // b [depth, columns], where
   m.b_column = b.stride(1);
 }
 
+void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
+  m.pairs = reinterpret_cast<const std::uint32_t*>(pairs.const_data_ptr<std::int32_t>());
+}
+
 Tensor torch_activation(const Tensor& x, Activation activation) {
   switch (activation) {
     case Activation::none:
@@ -90,7 +108,10 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
                      Activation activation, const Tensor& residual) {
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
   MatrixProduct m = product(x, y);
-  if (packed != nullptr)
+  Tensor pairs;
+  if (rounds_factors)
+    point_at_pairs(m, pairs = pairs_of(weight.t()));
+  else if (packed != nullptr)
     m.b = packed->get(weight);
   else
     point_at(m, weight.t());
@@ -166,7 +187,9 @@ void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add)
   MatrixProduct m = product(a, c);
   m.accumulate = add;
   Tensor panels;
-  if (few(a.size(0), b.size(1))) {
+  if (rounds_factors) {
+    point_at_pairs(m, panels = pairs_of(b));
+  } else if (few(a.size(0), b.size(1))) {
     point_at(m, b);
   } else {
     panels = empty_panels(b.size(0), b.size(1));
@@ -174,6 +197,14 @@ void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add)
     m.b = panels.const_data_ptr<float>();
   }
   run(m);
+}
+
+Bfloat16Products::Bfloat16Products(bool on) : before_(std::exchange(rounds_factors, on && available())) {}
+Bfloat16Products::~Bfloat16Products() {
+  rounds_factors = before_;
+}
+bool Bfloat16Products::available() {
+  return kernels::kernels().multiplies_bfloat16;
 }
 
 Tensor activate(const Tensor& x, Activation activation) {

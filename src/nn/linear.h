@@ -12,6 +12,22 @@ Tensor matrix_product(const Tensor& a, const Tensor& b);
 // The same into c [m, n], or added to it.
 void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add);
 
+// While one lives, the products of this thread, and of backward() called in it, round their factors to
+// bfloat16 where the machine has instructions for that; sums and everything else stay float32. As torch's
+// set_float32_matmul_precision("medium").
+class Bfloat16Products {
+ public:
+  explicit Bfloat16Products(bool on);
+  ~Bfloat16Products();
+  Bfloat16Products(const Bfloat16Products&) = delete;
+  Bfloat16Products& operator=(const Bfloat16Products&) = delete;
+
+  static bool available();
+
+ private:
+  bool before_;
+};
+
 // As torch's functions of these names, through our kernels where they apply.
 Tensor activate(const Tensor& x, Activation activation);
 

@@ -73,12 +73,13 @@ std::function<void()> generate_work(const Model& model, const Sequences& sequenc
 }
 
 // Forward, backward and an optimizer step, with the model's own dropout.
-std::function<void()> train_work(const Model& model, const Sequences& sequences) {
+std::function<void()> train_work(const Model& model, const Sequences& sequences, bool bfloat16) {
   std::vector<std::pair<std::string, Tensor>> parameters;
   for (auto& item : model.network()->named_parameters()) parameters.emplace_back(item.key(), item.value());
   auto optimizer = std::make_shared<AdamOptimizer>(parameters, AdamOptions{.weight_decay = 0.01});
   return [=, step = std::uint64_t{0}]() mutable {
     Transformer network = model.network();
+    const Bfloat16Products rounded(bfloat16);
     Pass pass = Pass::training(++step);
     const TokenBatch tokens = TokenBatch::from(sequences);
     Tensor hidden;
@@ -101,6 +102,9 @@ std::function<void()> train_work(const Model& model, const Sequences& sequences)
 
 BenchResult bench(const BenchOptions& options) {
   const bool training = options.work == "train";
+  if (options.bfloat16 && !training) fail("--precision bfloat16: only with --work train");
+  if (options.bfloat16 && !Bfloat16Products::available())
+    fail("--precision bfloat16: this machine has no instructions for it (AVX512_BF16)");
   const Model model =
       Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
@@ -126,7 +130,7 @@ BenchResult bench(const BenchOptions& options) {
     result.unit = "tokens";
   } else if (training) {
     if (!network->language_model_head) fail("--work train: expected a model with a language model head");
-    work = train_work(model, sequences);
+    work = train_work(model, sequences, options.bfloat16);
     for (const auto& sequence : sequences) result.items += static_cast<std::int64_t>(sequence.size());
     result.unit = "tokens";
   } else {

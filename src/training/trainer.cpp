@@ -139,6 +139,7 @@ class Run {
     // The seed of a step's dropout follows from its number, so a resumed run draws the same.
     Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
+    const Bfloat16Products rounded(options_.bfloat16);
     Tensor loss;
     for (std::int64_t i = 0; i < options_.accumulate; ++i) {
       const Batch& batch = walk.next();

@@ -20,6 +20,8 @@ struct TrainingOptions {
   Schedule schedule;
   AdamOptions adam;
   LossOptions loss;
+  bool bfloat16 =
+      false;  // in the matrix products of steps, where the machine is faster with it (nn/linear.h)
   std::uint64_t seed = 1;
   std::int64_t validate_every = 500;  // steps; a checkpoint is written then too
   std::int64_t patience = 0;          // validations without a better score before the run ends; 0: never

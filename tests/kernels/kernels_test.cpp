@@ -70,6 +70,63 @@ TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
       }
 }
 
+// Each to the nearest number of 8 significant bits, ties to the even one.
+std::vector<double> as_bfloat16(const std::vector<float>& numbers) {
+  std::vector<double> rounded;
+  for (const float x : numbers) {
+    int exponent = 0;
+    const double fraction = std::frexp(double{x}, &exponent);  // in [0.5, 1)
+    rounded.push_back(std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8));
+  }
+  return rounded;
+}
+
+TEST_P(KernelsTest, MultipliesNumbersRoundedToBfloat16) {
+  for (const std::int64_t rows : {1, 7, 16, 33, 150})
+    for (const std::int64_t depth : {1, 13, 64, 512, 545})
+      for (const std::int64_t columns : {1, 16, 47, 101}) {
+        auto a = random_numbers(rows * depth, 1), b = random_numbers(depth * columns, 2);
+        a[0] = 1.00390625f, b[0] = 1.01171875f;  // ties: down to 1, up to 1.015625
+        const auto bias = random_numbers(columns, 3);
+        const std::vector<double> rounded_a = as_bfloat16(a), rounded_b = as_bfloat16(b);
+        for (bool transposed : {false, true}) {
+          // transposed: A is stored [depth, rows] and B [columns, depth].
+          const std::int64_t b_row = transposed ? 1 : columns, b_column = transposed ? depth : 1;
+          std::vector<std::uint32_t> packed(kernels_->packed_size((depth + 1) / 2, columns), 0xffffffffu);
+          kernels_->pack_pairs(packed.data(), b.data(), b_row, b_column, depth, columns, 0,
+                               kernels_->panel_count(columns));
+          std::vector<float> c(rows * columns, 0.5f);
+          MatrixProduct m;
+          m.rows = rows, m.depth = depth, m.columns = columns;
+          m.a = a.data(), m.a_row = transposed ? 1 : depth, m.a_column = transposed ? rows : 1;
+          m.pairs = packed.data(), m.c = c.data(), m.c_row = columns;
+          m.accumulate = transposed, m.bias = bias.data();
+          kernels_->multiply_bfloat16(m, 0, rows, 0, kernels_->panel_count(columns));
+          std::vector<double> expected;
+          for (std::int64_t i = 0; i < rows; ++i)
+            for (std::int64_t j = 0; j < columns; ++j) {
+              double sum = (transposed ? 0.5 : 0.0) + bias[j];
+              for (std::int64_t k = 0; k < depth; ++k)
+                sum += rounded_a[i * m.a_row + k * m.a_column] * rounded_b[k * b_row + j * b_column];
+              expected.push_back(sum);
+            }
+          EXPECT_LT(difference(c, expected), 3e-6)
+              << rows << " x " << depth << " x " << columns << transposed;
+        }
+      }
+  for (const float odd : {NAN, INFINITY, -INFINITY}) {
+    const std::vector<float> a{odd, 1}, b{2, 1};
+    std::vector<std::uint32_t> packed(kernels_->packed_size(1, 1));
+    kernels_->pack_pairs(packed.data(), b.data(), 1, 1, 2, 1, 0, 1);
+    float c = 0;
+    MatrixProduct m;
+    m.rows = 1, m.depth = 2, m.columns = 1, m.a = a.data(), m.a_row = 2, m.pairs = packed.data();
+    m.c = &c, m.c_row = 1;
+    kernels_->multiply_bfloat16(m, 0, 1, 0, 1);
+    EXPECT_TRUE(std::isnan(odd) ? std::isnan(c) : c == odd) << odd << " gave " << c;
+  }
+}
+
 TEST_P(KernelsTest, ARowOfAProductDoesNotDependOnTheOthers) {
   constexpr std::int64_t depth = 300, columns = 101;
   const auto a = random_numbers(64 * depth, 1), b = random_numbers(depth * columns, 2);

@@ -12,7 +12,7 @@
 
 namespace attend::kernels {
 
-inline constexpr const char* instruction_sets[] = {"portable", "avx2", "avx512"};
+inline constexpr const char* instruction_sets[] = {"portable", "avx2", "avx512", "avx512_bf16"};
 
 inline std::vector<float> random_numbers(std::size_t count, unsigned seed, float size = 1) {
   std::mt19937 generator(seed);

@@ -111,6 +111,32 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
 }
 
 // R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
+TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
+  at::manual_seed(1);
+  const Tensor bias = torch::randn({50}), dy = torch::randn({37, 50});
+  const Tensor x = torch::randn({37, 29}).requires_grad_(), weight = torch::randn({50, 29}).requires_grad_();
+  const auto rounded = [](const Tensor& t) {
+    return Bfloat16Products::available() ? t.detach().to(at::kBFloat16).to(at::kFloat) : t.detach();
+  };
+  const auto expect_close = [](const Tensor& found, const Tensor& expected) {
+    EXPECT_LT((found - expected).abs().max().item<double>(), 1e-5 * expected.abs().max().item<double>());
+  };
+  PackedWeight packed;
+  {
+    const Bfloat16Products on(true);
+    {
+      const Bfloat16Products off(false);
+      expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
+    }
+    const Tensor y = linear(x, weight, bias, &packed);
+    expect_close(y, at::linear(rounded(x), rounded(weight), bias));
+    y.backward(dy);
+    expect_close(x.grad(), at::mm(rounded(dy), rounded(weight)));
+    expect_close(weight.grad(), at::mm(rounded(dy).t(), rounded(x)));
+  }
+  expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
+}
+
 TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
   torch::manual_seed(3);
   const Tensor labels = torch::tensor({4, -100, 16, 4, -100, 16}, at::kLong);

@@ -112,6 +112,22 @@ TEST_F(TrainerTest, LearnsToCountFromTwoReadings) {
   EXPECT_LT(mean_loss(trained, Counting(), 100), 0.3);
 }
 
+TEST_F(TrainerTest, LearnsToCountInBfloat16) {
+  TrainingOptions o = options("run", 120);
+  o.bfloat16 = true;
+  run(o);
+  Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
+  EXPECT_LT(mean_loss(trained, Counting(), 100), 0.3);
+  o.output = root_ / "again";
+  run(o);
+  expect_equal_weights(root_ / "run", root_ / "again");
+  o.output = root_ / "float32", o.bfloat16 = false;
+  run(o);
+  const auto one = read_tensors(root_ / "run" / "model.safetensors"),
+             two = read_tensors(root_ / "float32" / "model.safetensors");
+  EXPECT_EQ(at::equal(one.begin()->second, two.at(one.begin()->first)), !Bfloat16Products::available());
+}
+
 TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
   run(options("run", 10));
   const fs::path tokenizer = root_ / "other" / "tokenizer.json";

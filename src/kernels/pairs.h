@@ -1,0 +1,83 @@
+// bfloat16 for matrix products: float32 without its lower 16 bits. Numbers go in pairs, two neighbours of the
+// depth in one word, as AVX512_BF16 multiplies them; other sets do the same with float32's instructions.
+#pragma once
+
+#include "kernels/simd.h"
+
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+#endif
+
+namespace attend::kernels::ATTEND_ISA {
+
+// The lower half is the number of the smaller depth.
+typedef std::uint32_t Pair;
+typedef UintVector PairVector;
+
+inline PairVector load(const Pair* p) {
+  PairVector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline PairVector splat(Pair x) {
+  return x + PairVector{};
+}
+
+inline Vector multiply_add(Vector sum, Vector a, Vector b) {
+  return sum + a * b;
+}
+// The same for each lane's two numbers. Instructions flush numbers below 2^-126 to zero; the others do
+// not.
+inline Vector multiply_add(Vector sum, PairVector a, PairVector b) {
+#ifdef __AVX512BF16__
+  return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+#else
+  sum += reinterpret_cast<Vector>(a << 16) * reinterpret_cast<Vector>(b << 16);
+  return sum + reinterpret_cast<Vector>(a & 0xffff0000u) * reinterpret_cast<Vector>(b & 0xffff0000u);
+#endif
+}
+
+// x rounded to the nearest bfloat16, ties to even, in the lower half of each lane.
+inline UintVector round_to_bfloat16(Vector x) {
+#ifdef __AVX512BF16__
+  typedef std::uint16_t Halves __attribute__((vector_size(W * 2)));
+  return __builtin_convertvector((Halves)_mm512_cvtneps_pbh((__m512)x), UintVector);
+#else
+  const auto bits = reinterpret_cast<UintVector>(x);
+  const UintVector rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const UintVector nan = (bits >> 16) | 0x40u;  // rounding could carry a NaN over into -0
+  return x != x ? nan : rounded;
+#endif
+}
+
+// The pairs of `low` and `high`, whose numbers lie side by side.
+inline PairVector pairs_of(Vector low, Vector high) {
+  return round_to_bfloat16(low) | round_to_bfloat16(high) << 16;
+}
+inline Pair pair_of(float low, float high) {
+  return pairs_of(splat(low), splat(high))[0];
+}
+
+// `depth` numbers one after the other into (depth + 1) / 2 pairs; a missing last number is 0.
+inline void pair_neighbours(Pair* to, const float* from, std::int64_t depth) {
+  std::int64_t k = 0;
+#ifdef __AVX512BF16__
+  for (; k + 32 <= depth; k += 32) {
+    const auto pairs = (PairVector)_mm512_cvtne2ps_pbh((__m512)load(from + k + 16), (__m512)load(from + k));
+    std::memcpy(to + k / 2, &pairs, sizeof pairs);
+  }
+#endif
+  for (; k < depth; k += 2) to[k / 2] = pair_of(from[k], k + 1 < depth ? from[k + 1] : 0.0f);
+}
+
+// Lines `low` and `high` (null: zeros) of `count` numbers into as many pairs.
+inline void pair_lines(Pair* to, const float* low, const float* high, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + W <= count; i += W) {
+    const PairVector pairs = pairs_of(load(low + i), high ? load(high + i) : Vector{});
+    std::memcpy(to + i, &pairs, sizeof pairs);
+  }
+  for (; i < count; ++i) to[i] = pair_of(low[i], high ? high[i] : 0.0f);
+}
+
+}  // namespace attend::kernels::ATTEND_ISA
