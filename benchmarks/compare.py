@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from family_models import CONFIGS, family_inputs, load_original, make_family
@@ -31,7 +31,8 @@ class Case:
     new_tokens: int = 0
     beams: int = 1
     goal: float = 1.0
-    extra: list[str] = field(default_factory=list)
+    by_length: bool = True  # transformers gets its batches sorted by length, as sentence-transformers makes them
+    precision: str = "float32"  # of training; bfloat16: torch's autocast
 
 
 def mixed_lengths(count):
@@ -41,6 +42,7 @@ def mixed_lengths(count):
 
 CASES = [
     Case("MiniLM encode, 256 sentences of mixed length", "minilm", "encode", mixed_lengths(256), goal=3),
+    Case("MiniLM encode, the same in batches as they come", "minilm", "encode", mixed_lengths(256), goal=3, by_length=False),
     Case("MiniLM encode, 32 x 128 tokens", "minilm", "encode", [128] * 32, goal=1.5),
     Case("MiniLM encode, 1 x 16 tokens", "minilm", "encode", [16]),
     Case("BERT-base encode, 8 x 128 tokens", "bert-base", "encode", [128] * 8, goal=1.5),
@@ -50,6 +52,8 @@ CASES = [
     Case("Marian-tiny training step, 128 x 30 tokens", "marian-tiny", "train", [30] * 128, goal=1.5),
     Case("Marian-tiny training step, 256 sentences of mixed length", "marian-tiny", "train", mixed_lengths(256), goal=1.5),
     Case("GPT-2 small training step, 4 x 64 tokens", "gpt2", "train", [64] * 4, goal=1.5),
+    Case("Marian-tiny training step in bfloat16, 128 x 30 tokens", "marian-tiny", "train", [30] * 128, precision="bfloat16"),
+    Case("GPT-2 small training step in bfloat16, 4 x 64 tokens", "gpt2", "train", [64] * 4, precision="bfloat16"),
 ]
 
 
@@ -102,12 +106,12 @@ def theirs(case, directory):
         model = load_original(family, directory)
     else:
         model = kind.from_pretrained(directory, attn_implementation="sdpa")
-    order = sorted(case.lengths, reverse=True)
+    order = sorted(case.lengths, reverse=True) if case.by_length else case.lengths
     size = 32 if case.work == "encode" else len(order)
     batches = []
     for begin in range(0, len(order), size):
         part = order[begin:begin + size]
-        ids, mask = np.zeros((len(part), part[0]), np.int64), np.zeros((len(part), part[0]), np.int64)
+        ids, mask = (np.zeros((len(part), max(part)), np.int64) for _ in range(2))
         for row, length in enumerate(part):
             ids[row, :length], mask[row, :length] = rng.integers(1000, 9999, length), 1
         batches.append((torch.from_numpy(ids), torch.from_numpy(mask)))
@@ -118,7 +122,9 @@ def theirs(case, directory):
         def round_():
             for ids, mask in batches:
                 labels = ids.masked_fill(mask == 0, -100)
-                model(input_ids=ids, attention_mask=mask, labels=labels).loss.backward()
+                with torch.autocast("cpu", torch.bfloat16, enabled=case.precision == "bfloat16"):
+                    loss = model(input_ids=ids, attention_mask=mask, labels=labels).loss
+                loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
 
@@ -142,6 +148,8 @@ def theirs(case, directory):
 def ours(case, directory, args):
     command = [args.attend, "bench", directory, "--work", case.work, "--threads", str(args.threads), "--json",
                "--lengths", ",".join(map(str, case.lengths)), "--rounds", "3"]
+    if case.work == "train":
+        command += ["--precision", case.precision]
     if case.new_tokens:
         command += ["--new-tokens", str(case.new_tokens), "--beams", str(case.beams)]
     reply = subprocess.run(command, check=True, capture_output=True, text=True)
