@@ -85,35 +85,33 @@ void copy_row(float* to, const float* from, std::int64_t D, std::int64_t Dp, flo
   for (std::int64_t d = D; d < Dp; ++d) to[d] = 0;
 }
 
-// transposed [D, Lkp], from the rows that `at(j)` gives; columns past Lk are zero.
+// transposed [Dp, Lkp], from the rows that `at(j)` gives; the rest is zero.
 template <class At>
 void pack_transposed(float* transposed, const Head& head, At at) {
-  const std::int64_t whole = head.D / W * W;
-  std::int64_t j = 0;
-  while (j < head.Lk) {
-    const float* from = at(j);
-    // A tile at a time where W rows lie one stride apart, as they do but across the border of a page.
-    const bool tile = whole > 0 && j + W <= head.Lk && at(j + W - 1) - from == (W - 1) * (at(j + 1) - from);
-    const std::int64_t rows = tile ? W : 1, first = tile ? whole : 0;
-    for (std::int64_t d = 0; d < first; d += W)
-      transpose_tile(transposed + d * head.Lkp + j, head.Lkp, from + d, at(j + 1) - from);
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t d = first; d < head.D; ++d) transposed[d * head.Lkp + j + r] = at(j + r)[d];
-    j += rows;
+  alignas(64) float tile[W * W];
+  for (std::int64_t j = 0; j < head.Lkp; j += W) {
+    const std::int64_t rows = head.Lk - j < W ? head.Lk - j : W;
+    const float* row[W];
+    for (std::int64_t r = 0; r < rows; ++r) row[r] = at(j + r);
+    for (std::int64_t d = 0; d < head.D; d += W) {
+      const std::int64_t columns = head.D - d < W ? head.D - d : W;
+      for (std::int64_t r = 0; r < W; ++r)
+        store(tile + r * W, r < rows ? load_part(row[r] + d, columns) : Vector{});
+      transpose_tile(transposed + d * head.Lkp + j, head.Lkp, tile, W);
+    }
   }
-  for (std::int64_t d = 0; d < head.D; ++d)
-    for (std::int64_t j = head.Lk; j < head.Lkp; ++j) transposed[d * head.Lkp + j] = 0;
 }
 
-// The highest of scores[0..seen), those before `first` being set to minus infinity.
+// The highest of scores[0..seen), those before `first` being set to minus infinity. Reads whole vectors.
 float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   for (std::int64_t j = 0; j < first; ++j) scores[j] = -INFINITY;
   Vector top = splat(-INFINITY);
-  std::int64_t j = 0;
-  for (; j + W <= seen; j += W) top = max(load(scores + j), top);
-  float highest = largest(top);
-  for (; j < seen; ++j) highest = scores[j] > highest ? scores[j] : highest;
-  return highest;
+  const IntVector lane = lane_numbers();
+  for (std::int64_t j = 0; j < seen; j += W) {
+    const IntVector counts = lane + static_cast<std::int32_t>(j) < static_cast<std::int32_t>(seen);
+    top = max(counts ? load(scores + j) : splat(-INFINITY), top);
+  }
+  return largest(top);
 }
 
 // Softmax of scores[first..seen), zero from 0 to there and from there to `end`.
@@ -190,8 +188,8 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
 void forward_head(const Attention& a, const Head& head, float* scratch) {
   if (head.Lq == 1 && a.dropout == 0) return forward_one_query(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
-  float* keys = scratch;                   // [D, Lkp]
-  float* values = keys + D * Lkp;          // [Lk, Dp]
+  float* keys = scratch;                   // [Dp, Lkp]
+  float* values = keys + Dp * Lkp;         // [Lk, Dp]
   float* scores = values + Lk * Dp;        // [kBlock, Lkp]
   float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
@@ -227,9 +225,9 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
 
 void backward_head(const Attention& a, const AttentionGradient& g, const Head& head, float* scratch) {
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
-  float* keys = scratch;                           // [D, Lkp]
-  float* values = keys + D * Lkp;                  // [D, Lkp]
-  float* key_rows = values + D * Lkp;              // [Lk, Dp]
+  float* keys = scratch;                           // [Dp, Lkp]
+  float* values = keys + Dp * Lkp;                 // [Dp, Lkp]
+  float* key_rows = values + Dp * Lkp;             // [Lk, Dp]
   float* key_gradient = key_rows + Lk * Dp;        // [Lk, Dp]
   float* value_gradient = key_gradient + Lk * Dp;  // [Lk, Dp]
   float* weights = value_gradient + Lk * Dp;       // [kBlock, Lkp]: probabilities, then with dropout

@@ -56,29 +56,53 @@ inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
   }
 }
 
-// A tile of C: R rows from i, V vectors of a panel, of which the last may have fewer columns.
-template <int R, int V, class T>
-void tile(const MatrixProduct& m, const Factors<T>& f, std::int64_t i, std::int64_t panel) {
-  const std::int64_t j = panel * kPanel, width = m.columns - j;
-  const auto lanes = [width](int v) { return v + 1 < V || width >= V * W ? W : width - v * W; };
-  Vector sum[R][V];
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < V; ++v)
-      sum[r][v] =
-          f.first && !m.accumulate ? Vector{} : load_part(m.c + (i + r) * m.c_row + j + v * W, lanes(v));
-  multiply<R, V>(sum, f, f.a + (i - f.row) * f.a_row);
-  for (int v = 0; v < V; ++v) {
-    const std::int64_t column = j + v * W;
-    const Vector bias = f.last && m.bias ? load_part(m.bias + column, lanes(v)) : Vector{};
-    for (int r = 0; r < R; ++r) {
-      Vector y = sum[r][v];
-      if (f.last) {
-        y = activate(m.activation, y + bias);
-        if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + column, lanes(v));
-      }
-      store_part(m.c + (i + r) * m.c_row + column, y, lanes(v));
+// Activation and residual for the finished C, `rows` rows from i, some vectors from column j, of which the
+// last one has `last` columns.
+void finish_tile(const MatrixProduct& m, std::int64_t i, int rows, std::int64_t j, int vectors,
+                 std::int64_t last) {
+  for (int v = 0; v < vectors; ++v) {
+    const std::int64_t column = j + v * W, lanes = v + 1 < vectors ? W : last;
+    for (std::int64_t r = i; r < i + rows; ++r) {
+      float* c = m.c + r * m.c_row + column;
+      Vector y = activate(m.activation, load_part(c, lanes));
+      if (m.residual) y += load_part(m.residual + r * m.residual_row + column, lanes);
+      store_part(c, y, lanes);
     }
   }
+}
+
+// A tile of C: R rows from i, V vectors of a panel, of which the last may have fewer columns. Its sums stay
+// in registers, for which every index must be known when this is compiled: hence the loops that are unrolled.
+template <int R, int V, class T>
+void tile(const MatrixProduct& m, const Factors<T>& f, std::int64_t i, std::int64_t panel) {
+  const std::int64_t j = panel * kPanel, rest = m.columns - j - (V - 1) * W, last = rest < W ? rest : W;
+  float* c = m.c + i * m.c_row + j;
+  Vector sum[R][V];
+  if (f.first && !m.accumulate) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) sum[r][v] = Vector{};
+  } else {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) sum[r][v] = load_part(c + r * m.c_row + v * W, v + 1 < V ? W : last);
+  }
+  multiply<R, V>(sum, f, f.a + (i - f.row) * f.a_row);
+  if (f.last && m.bias) {
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) {
+      const Vector bias = load_part(m.bias + j + v * W, v + 1 < V ? W : last);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) sum[r][v] += bias;
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) store_part(c + r * m.c_row + v * W, sum[r][v], v + 1 < V ? W : last);
+  if (f.last && (m.residual || m.activation != Activation::none)) finish_tile(m, i, R, j, V, last);
 }
 
 // The last `rows` rows, R at most.
@@ -226,18 +250,25 @@ void pack_pairs(Pair* packed, const float* b, std::int64_t b_row, std::int64_t b
 
 void multiply_bfloat16(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end,
                        std::int64_t panel_begin, std::int64_t panel_end) {
-  alignas(64) Pair block[kDepth / 2 * kRowBlock];  // of A: [pairs][rows]
+  // Of A: [rows][pairs] where its rows are written so, for a transpose costs time, else [pairs][rows].
+  alignas(64) Pair block[kDepth / 2 * kRowBlock];
+  const bool by_rows = m.a_column == 1;
+  const std::int64_t row = by_rows ? kDepth / 2 : 1, column = by_rows ? 1 : kRowBlock;
   const std::int64_t pairs = (m.depth + 1) / 2;
   for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
     const std::int64_t end = i + kRowBlock < row_end ? i + kRowBlock : row_end;
     for (std::int64_t k = 0; k < m.depth; k += kDepth) {
       const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
-      pair_block(block, kRowBlock, m.a + i * m.a_row + k * m.a_column, m.a_row, m.a_column, end - i, depth);
+      const float* a = m.a + i * m.a_row + k * m.a_column;
+      if (by_rows)
+        for (std::int64_t r = 0; r < end - i; ++r) pair_neighbours(block + r * row, a + r * m.a_row, depth);
+      else
+        pair_block(block, kRowBlock, a, m.a_row, m.a_column, end - i, depth);
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         const Factors<Pair> f{block,
                               i,
-                              1,
-                              kRowBlock,
+                              row,
+                              column,
                               m.pairs + (panel * pairs + k / 2) * kPanel,
                               (depth + 1) / 2,
                               k == 0,

@@ -10,6 +10,10 @@
 #include <cstring>
 #include <utility>
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #ifndef ATTEND_ISA
 #define ATTEND_ISA portable
 #endif
@@ -40,23 +44,35 @@ inline Vector splat(float x) {
   return x - Vector{};  // a broadcast; 0 + x would be an addition, for -0 is not its own sum with 0
 }
 
-// The first `count` lanes; the others are 0 and are not touched in memory.
-inline Vector load_part(const float* p, std::int64_t count) {
-  if (count == W) return load(p);
-  Vector v{};
-  for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
-  return v;
-}
-inline void store_part(float* p, Vector v, std::int64_t count) {
-  if (count == W) return store(p, v);
-  for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
-}
-
 inline IntVector lane_numbers() {
   IntVector v;
   for (int i = 0; i < W; ++i) v[i] = i;
   return v;
 }
+// The first `count` lanes; the others are 0 and are not touched in memory.
+inline Vector load_part(const float* p, std::int64_t count) {
+  if (count == W) return load(p);
+#if defined(__AVX512F__)
+  return (Vector)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p);
+#elif defined(__AVX2__)
+  return (Vector)_mm256_maskload_ps(p, (__m256i)(lane_numbers() < static_cast<std::int32_t>(count)));
+#else
+  Vector v{};
+  for (std::int64_t i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+inline void store_part(float* p, Vector v, std::int64_t count) {
+  if (count == W) return store(p, v);
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+#elif defined(__AVX2__)
+  _mm256_maskstore_ps(p, (__m256i)(lane_numbers() < static_cast<std::int32_t>(count)), (__m256)v);
+#else
+  for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
+#endif
+}
+
 inline Vector max(Vector a, Vector b) {
   return a > b ? a : b;
 }
