@@ -184,18 +184,30 @@ void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add)
     at::addmm_out(out, c, a, b, add ? 1 : 0);
     return;
   }
+  RightFactor(b, a.size(0)).multiply(c, a, {}, add);
+}
+
+RightFactor::RightFactor(const Tensor& b, std::int64_t rows) {
+  if (rounds_factors) {
+    panels_ = pairs_of(b);
+  } else if (few(rows, b.size(1))) {
+    b_ = b;
+  } else {
+    panels_ = empty_panels(b.size(0), b.size(1));
+    pack(panels_.data_ptr<float>(), b);
+  }
+}
+
+void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias, bool add) const {
   MatrixProduct m = product(a, c);
   m.accumulate = add;
-  Tensor panels;
-  if (rounds_factors) {
-    point_at_pairs(m, panels = pairs_of(b));
-  } else if (few(a.size(0), b.size(1))) {
-    point_at(m, b);
-  } else {
-    panels = empty_panels(b.size(0), b.size(1));
-    pack(panels.data_ptr<float>(), b);
-    m.b = panels.const_data_ptr<float>();
-  }
+  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
+  if (b_.defined())
+    point_at(m, b_);
+  else if (panels_.scalar_type() == at::kInt)
+    point_at_pairs(m, panels_);
+  else
+    m.b = panels_.const_data_ptr<float>();
   run(m);
 }
 

@@ -12,6 +12,20 @@ Tensor matrix_product(const Tensor& a, const Tensor& b);
 // The same into c [m, n], or added to it.
 void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add);
 
+// A right factor b [k, n] of several products, written once in the order the kernel reads it where the `rows`
+// of all left factors together are worth it. For operands on_kernels() alone; rounded if the products are
+// when it is made.
+class RightFactor {
+ public:
+  RightFactor(const Tensor& b, std::int64_t rows);
+  // c [m, n] = a [m, k] b + bias [n] (undefined: none), or added to c.
+  void multiply(const Tensor& c, const Tensor& a, const Tensor& bias = {}, bool add = false) const;
+
+ private:
+  Tensor b_;       // where it stays as it is
+  Tensor panels_;  // else: of float32, or of pairs of bfloat16 as int32
+};
+
 // While one lives, the products of this thread, and of backward() called in it, round their factors to
 // bfloat16 where the machine has instructions for that; sums and everything else stay float32. As torch's
 // set_float32_matmul_precision("medium").

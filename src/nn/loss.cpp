@@ -58,7 +58,18 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       if (bias.defined()) dbias = at::zeros_like(bias);
     }
     const Tensor losses = at::empty({readings, T}, hidden.options());
-    const std::int64_t block = std::clamp<std::int64_t>((std::int64_t{16} << 20) / V, 64, 1024);
+    // So few rows that their scores (16 MB) stay in the last-level cache between one product and the next;
+    // but up to four times as many where the weight, read anew for each block, is the greater load.
+    const std::int64_t cached = (std::int64_t{4} << 20) / V;
+    const std::int64_t block =
+        std::clamp<std::int64_t>(std::clamp(hidden.size(1), cached, 4 * cached), 64, 1024);
+    Tensor gradients;  // [readings, block, V]
+    std::optional<RightFactor> to_scores, to_hidden;
+    if (with_gradients) {
+      gradients = at::empty({readings, std::min(block, T), V}, hidden.options());
+      to_scores.emplace(weight.t(), hidden.size(0));
+      to_hidden.emplace(weight, hidden.size(0));
+    }
     for (std::int64_t begin = 0; begin < T; begin += block) {
       const std::int64_t rows = std::min(block, T - begin);
       std::array<Tensor, 2> x, scores;  // [rows, d], [rows, V]
@@ -66,7 +77,10 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       for (std::int64_t r = 0; r < readings; ++r) {
         x[r] = hidden.narrow(0, r * T + begin, rows);
         at::NoGradGuard no_grad;
-        scores[r] = linear(x[r], weight, bias, with_gradients ? nullptr : packed);
+        if (with_gradients)
+          to_scores->multiply(scores[r] = gradients[r].narrow(0, 0, rows), x[r], bias);
+        else
+          scores[r] = linear(x[r], weight, bias, packed);
         row_losses.labels[r] = labels.const_data_ptr<std::int64_t>() + r * T + begin;
         row_losses.scores[r] = scores[r].data_ptr<float>();
         row_losses.losses[r] = losses[r].data_ptr<float>() + begin;
@@ -75,7 +89,7 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       if (!with_gradients) continue;
       // `scores` hold their own gradients now.
       for (std::int64_t r = 0; r < readings; ++r) {
-        matrix_product(dhidden.narrow(0, r * T + begin, rows), scores[r], weight, false);
+        to_hidden->multiply(dhidden.narrow(0, r * T + begin, rows), scores[r]);
         matrix_product(dweight, scores[r].t(), x[r], begin > 0 || r > 0);
         if (dbias.defined()) dbias += scores[r].sum(0);
       }
