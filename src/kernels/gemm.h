@@ -1,5 +1,5 @@
 // A small matrix product for operands that lie in the cache: the building block of the attention kernels.
-// Large products belong to oneDNN (nn/linear.h).
+// Large products are linear.h's.
 #pragma once
 
 #include "kernels/simd.h"
