@@ -49,6 +49,7 @@ inline IntVector lane_numbers() {
   for (int i = 0; i < W; ++i) v[i] = i;
   return v;
 }
+
 // The first `count` lanes; the others are 0 and are not touched in memory.
 inline Vector load_part(const float* p, std::int64_t count) {
   if (count == W) return load(p);

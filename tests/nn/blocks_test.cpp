@@ -175,6 +175,34 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
       Error);
 }
 
+TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
+  torch::manual_seed(4);
+  const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape).requires_grad_(); };
+  const std::int64_t rows = 2 * 1100;  // two blocks a reading: one of 1024, the longest, and a shorter one
+  const Tensor hidden = leaf({rows, 7}), weight = leaf({33, 7}), bias = leaf({33});
+  const Tensor once = at::randint(33, {rows / 2}, at::kLong).index_fill_(0, torch::tensor({5, 1050}), -100);
+  const Tensor labels = at::cat({once, once});
+  const auto results_of = [&](const LossSum& loss) {
+    auto results = torch::autograd::grad({loss.sum}, {hidden, weight, bias});
+    results.push_back(loss.sum.detach());
+    return results;
+  };
+  for (const double r_drop : {0.0, 5.0}) {
+    const LossOptions options{.label_smoothing = 0.1, .r_drop = r_drop};
+    const auto wanted = results_of(cross_entropy(at::linear(hidden, weight, bias), labels, options));
+    for (const bool bfloat16 : {false, true}) {
+      const Bfloat16Products on(bfloat16);
+      const double tolerance = bfloat16 && Bfloat16Products::available() ? 3e-2 : 1e-5;
+      PackedWeight packed;
+      const auto found = results_of(linear_cross_entropy(hidden, weight, bias, labels, options, packed));
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_LT((found[i] - wanted[i]).abs().max().item<double>(),
+                  tolerance * wanted[i].abs().max().item<double>())
+            << i << ", R-Drop " << r_drop << ", bfloat16 " << bfloat16;
+    }
+  }
+}
+
 TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
   const int usual = parallel_threads();
   for (const std::size_t count : {1, 3}) {
