@@ -1,13 +1,11 @@
-#include "training/bleu.h"
+#include "metrics/bleu.h"
 
 #include "base/error.h"
 #include "base/python_text.h"
 #include "base/utf8.h"
-#include "training/ngrams.h"
 
 #include <cmath>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -133,21 +131,6 @@ std::string tokenize(std::string_view text, BleuTokenizer tokenizer) {
   return {};
 }
 
-// Numbers for words, so that n-grams of them are quick to compare.
-class Vocabulary {
- public:
-  std::vector<std::uint32_t> ids(const std::string& text) {
-    std::vector<std::uint32_t> result;
-    for (const std::string_view word : split_words(text))
-      result.push_back(
-          ids_.try_emplace(std::string(word), static_cast<std::uint32_t>(ids_.size())).first->second);
-    return result;
-  }
-
- private:
-  std::unordered_map<std::string, std::uint32_t> ids_;
-};
-
 // The geometric mean of the precisions times the penalty for short output.
 void compute_score(Bleu& bleu, const std::array<NgramMatches, max_order>& matches) {
   if (bleu.hypothesis_length < bleu.reference_length)
@@ -186,25 +169,36 @@ std::string bleu_words(std::string_view text, BleuTokenizer tokenizer) {
   return fmt::format("{}", fmt::join(split_words(spaced), " "));
 }
 
+void BleuMetric::add(std::string_view hypothesis, std::string_view reference) {
+  const auto tokenized = [&](std::string_view text) {
+    return tokenize(strip_end(options_.lowercase ? lowercase(text) : std::string(text)), options_.tokenizer);
+  };
+  const std::string ours = tokenized(hypothesis), theirs = tokenized(reference);
+  WordNumbers numbers;
+  const auto our_words = numbers.of(split_words(ours)), their_words = numbers.of(split_words(theirs));
+  for (std::size_t n = 1; n <= max_order; ++n) matches_[n - 1] += match_ngrams(our_words, their_words, n);
+}
+
+Bleu BleuMetric::bleu() const {
+  Bleu bleu;
+  bleu.hypothesis_length = matches_[0].hypothesis;
+  bleu.reference_length = matches_[0].reference;
+  compute_score(bleu, matches_);
+  bleu.signature = fmt::format("nrefs:1|case:{}|eff:no|tok:{}|smooth:exp",
+                               options_.lowercase ? "lc" : "mixed", name_of(options_.tokenizer));
+  return bleu;
+}
+
+Figures BleuMetric::figures() const {
+  return {{"bleu", bleu().score}};
+}
+
 Bleu corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
                  const BleuOptions& options) {
   check_parallel(hypotheses, references);
-  Bleu bleu;
-  Vocabulary vocabulary;
-  const auto words = [&](const std::string& text) {
-    return vocabulary.ids(tokenize(strip_end(options.lowercase ? lowercase(text) : text), options.tokenizer));
-  };
-  std::array<NgramMatches, max_order> matches{};
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    const std::vector<std::uint32_t> hypothesis = words(hypotheses[i]), reference = words(references[i]);
-    bleu.hypothesis_length += static_cast<std::int64_t>(hypothesis.size());
-    bleu.reference_length += static_cast<std::int64_t>(reference.size());
-    for (std::size_t n = 1; n <= max_order; ++n) matches[n - 1] += match_ngrams(hypothesis, reference, n);
-  }
-  compute_score(bleu, matches);
-  bleu.signature = fmt::format("nrefs:1|case:{}|eff:no|tok:{}|smooth:exp", options.lowercase ? "lc" : "mixed",
-                               name_of(options.tokenizer));
-  return bleu;
+  BleuMetric metric(options);
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) metric.add(hypotheses[i], references[i]);
+  return metric.bleu();
 }
 
 std::string to_string(const Bleu& bleu) {

@@ -1,9 +1,12 @@
-// N-grams that two sentences share, as BLEU and chrF count them.
+// N-grams that two sentences share, as BLEU, chrF and ROUGE count them.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace attend {
 
@@ -16,6 +19,16 @@ struct NgramMatches {
 };
 NgramMatches match_ngrams(std::span<const std::uint32_t> hypothesis, std::span<const std::uint32_t> reference,
                           std::size_t n);
+
+// Numbers for words, the same for the same word, so that n-grams of them are quick to compare. The words must
+// live as long as it does.
+class WordNumbers {
+ public:
+  std::vector<std::uint32_t> of(std::span<const std::string_view> words);
+
+ private:
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+};
 
 // Error unless there are as many hypotheses as references, and at least one.
 void check_parallel(std::span<const std::string> hypotheses, std::span<const std::string> references);

@@ -1,9 +1,8 @@
-#include "training/ngrams.h"
+#include "metrics/ngrams.h"
 
 #include "base/error.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace attend {
 namespace {
@@ -37,6 +36,14 @@ NgramMatches match_ngrams(std::span<const std::uint32_t> hypothesis, std::span<c
     if (order <= 0) ++i;
     if (order >= 0) ++j;
   }
+  return result;
+}
+
+std::vector<std::uint32_t> WordNumbers::of(std::span<const std::string_view> words) {
+  std::vector<std::uint32_t> result;
+  result.reserve(words.size());
+  for (const std::string_view word : words)
+    result.push_back(numbers_.try_emplace(word, static_cast<std::uint32_t>(numbers_.size())).first->second);
   return result;
 }
 

@@ -1,9 +1,14 @@
 // chrF: Popovic 2015 (W15-3049) and chrF++: Popovic 2017 (W17-4770), equal to sacrebleu's.
 #pragma once
 
+#include "metrics/metric.h"
+#include "metrics/ngrams.h"
+
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace attend {
 
@@ -20,7 +25,22 @@ struct Chrf {
   std::string signature;  // how it was computed: nrefs:1|case:mixed|...
 };
 
-// One score for the whole corpus: hypotheses[i] against references[i]. Texts must be valid UTF-8.
+// One score for all texts that were added, which must be valid UTF-8.
+class ChrfMetric : public Metric {
+ public:
+  explicit ChrfMetric(const ChrfOptions& options = {});
+
+  void add(std::string_view hypothesis, std::string_view reference);
+
+  Chrf chrf() const;
+  Figures figures() const override;  // chrf: 0 without texts
+
+ private:
+  ChrfOptions options_;
+  std::vector<NgramMatches> matches_;  // by order: of characters, then of words
+};
+
+// The same of texts that are at hand: hypotheses[i] against references[i]. Error if there are none.
 Chrf corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
                  const ChrfOptions& options = {});
 

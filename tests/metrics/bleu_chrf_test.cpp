@@ -2,8 +2,8 @@
 #include <attend/error.h>
 
 #include "base/python_text.h"
-#include "training/bleu.h"
-#include "training/chrf.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 
 #include <fstream>
 #include <string>

@@ -1,13 +1,7 @@
-#include "training/chrf.h"
+#include "metrics/chrf.h"
 
 #include "base/python_text.h"
 #include "base/utf8.h"
-#include "training/ngrams.h"
-
-#include <cstdint>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -49,14 +43,6 @@ Words without_punctuation(const Words& words) {
   return result;
 }
 
-std::vector<std::uint32_t> number_words(const Words& words,
-                                        std::unordered_map<std::string_view, std::uint32_t>& ids) {
-  std::vector<std::uint32_t> result;
-  for (const std::string_view word : words)
-    result.push_back(ids.try_emplace(word, static_cast<std::uint32_t>(ids.size())).first->second);
-  return result;
-}
-
 // F-score of the mean precision and recall over the orders that occur on both sides.
 double f_score(std::span<const NgramMatches> matches, double beta) {
   double precision = 0, recall = 0, orders = 0;
@@ -75,36 +61,51 @@ double f_score(std::span<const NgramMatches> matches, double beta) {
 
 }  // namespace
 
-Chrf corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
-                 const ChrfOptions& options) {
-  check_parallel(hypotheses, references);
-  std::vector<NgramMatches> matches(options.character_order + options.word_order);
+ChrfMetric::ChrfMetric(const ChrfOptions& options)
+    : options_(options), matches_(options.character_order + options.word_order) {}
+
+void ChrfMetric::add(std::string_view hypothesis, std::string_view reference) {
   const auto count = [&](std::size_t at, NgramMatches found) {
     // sacrebleu does not count a hypothesis's n-grams where the reference has none of that length.
     if (found.reference == 0) found.hypothesis = 0;
-    matches[at] += found;
+    matches_[at] += found;
   };
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    const std::string hypothesis = options.lowercase ? lowercase(hypotheses[i]) : hypotheses[i];
-    const std::string reference = options.lowercase ? lowercase(references[i]) : references[i];
-    const Words ours = split_words(hypothesis), theirs = split_words(reference);
+  const auto cased = [&](std::string_view text) {
+    return options_.lowercase ? lowercase(text) : std::string(text);
+  };
+  const std::string our_text = cased(hypothesis), their_text = cased(reference);
+  const Words ours = split_words(our_text), theirs = split_words(their_text);
 
-    const auto our_characters = characters(ours), their_characters = characters(theirs);
-    for (std::size_t n = 1; n <= options.character_order; ++n)
-      count(n - 1, match_ngrams(our_characters, their_characters, n));
+  const auto our_characters = characters(ours), their_characters = characters(theirs);
+  for (std::size_t n = 1; n <= options_.character_order; ++n)
+    count(n - 1, match_ngrams(our_characters, their_characters, n));
 
-    if (options.word_order == 0) continue;
-    std::unordered_map<std::string_view, std::uint32_t> ids;
-    const auto our_words = number_words(without_punctuation(ours), ids);
-    const auto their_words = number_words(without_punctuation(theirs), ids);
-    for (std::size_t n = 1; n <= options.word_order; ++n)
-      count(options.character_order + n - 1, match_ngrams(our_words, their_words, n));
-  }
-  return {.score = f_score(matches, options.beta),
-          .name = fmt::format("chrF{}{}", options.beta, std::string(options.word_order, '+')),
+  if (options_.word_order == 0) return;
+  WordNumbers numbers;
+  const auto our_words = numbers.of(without_punctuation(ours));
+  const auto their_words = numbers.of(without_punctuation(theirs));
+  for (std::size_t n = 1; n <= options_.word_order; ++n)
+    count(options_.character_order + n - 1, match_ngrams(our_words, their_words, n));
+}
+
+Chrf ChrfMetric::chrf() const {
+  return {.score = f_score(matches_, options_.beta),
+          .name = fmt::format("chrF{}{}", options_.beta, std::string(options_.word_order, '+')),
           .signature =
-              fmt::format("nrefs:1|case:{}|eff:yes|nc:{}|nw:{}|space:no", options.lowercase ? "lc" : "mixed",
-                          options.character_order, options.word_order)};
+              fmt::format("nrefs:1|case:{}|eff:yes|nc:{}|nw:{}|space:no", options_.lowercase ? "lc" : "mixed",
+                          options_.character_order, options_.word_order)};
+}
+
+Figures ChrfMetric::figures() const {
+  return {{"chrf", chrf().score}};
+}
+
+Chrf corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
+                 const ChrfOptions& options) {
+  check_parallel(hypotheses, references);
+  ChrfMetric metric(options);
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) metric.add(hypotheses[i], references[i]);
+  return metric.chrf();
 }
 
 std::string to_string(const Chrf& chrf) {

@@ -2,6 +2,9 @@
 // arXiv:1804.08771), to whose score it is equal.
 #pragma once
 
+#include "metrics/metric.h"
+#include "metrics/ngrams.h"
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -28,7 +31,22 @@ struct Bleu {
   std::string signature;                                     // how it was computed: nrefs:1|case:mixed|...
 };
 
-// One score for the whole corpus: hypotheses[i] against references[i]. Texts must be valid UTF-8.
+// One score for all texts that were added, which must be valid UTF-8.
+class BleuMetric : public Metric {
+ public:
+  explicit BleuMetric(const BleuOptions& options = {}) : options_(options) {}
+
+  void add(std::string_view hypothesis, std::string_view reference);
+
+  Bleu bleu() const;
+  Figures figures() const override;  // bleu: 0 without texts
+
+ private:
+  BleuOptions options_;
+  std::array<NgramMatches, 4> matches_{};  // of 1- to 4-grams
+};
+
+// The same of texts that are at hand: hypotheses[i] against references[i]. Error if there are none.
 Bleu corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
                  const BleuOptions& options = {});
 

@@ -1,0 +1,26 @@
+// One label per example: accuracy, F1 and Matthews' correlation (Gorodkin 2004 for more than two labels),
+// equal to scikit-learn's.
+#pragma once
+
+#include "metrics/label_counts.h"
+
+namespace attend {
+
+class ClassificationMetric : public Metric {
+ public:
+  explicit ClassificationMetric(std::int64_t labels);
+
+  // Error for a label that is none of 0 .. labels - 1.
+  void add(std::int64_t predicted, std::int64_t expected);
+
+  // accuracy, f1, precision, recall, macro_f1, matthews. Of two labels, f1, precision and recall are those of
+  // label 1; of more, the mean over the labels that occur. They are 0 where a division by zero is in them,
+  // and so is matthews where one label is all that was predicted or expected. NaN without examples.
+  Figures figures() const override;
+
+ private:
+  std::vector<LabelCounts> labels_;
+  std::int64_t examples_ = 0;
+};
+
+}  // namespace attend
