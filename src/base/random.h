@@ -17,6 +17,8 @@ class Random {
   std::uint64_t below(std::uint64_t count) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * count) >> 64);
   }
+  // In [0, 1).
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   // The same on every machine, unlike std::shuffle.
   template <class T>
   void shuffle(std::vector<T>& items) {

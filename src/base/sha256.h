@@ -1,0 +1,11 @@
+// SHA-256 (FIPS 180-4), for what others check by it: a page's Content-Security-Policy names its scripts so.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace attend {
+
+std::string sha256(std::string_view bytes);  // 32 bytes, not hexadecimal
+
+}  // namespace attend
