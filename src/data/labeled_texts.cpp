@@ -1,0 +1,195 @@
+#include "data/labeled_texts.h"
+
+#include "base/error.h"
+#include "data/lines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+namespace attend {
+namespace {
+
+const std::vector<std::vector<std::string>> kTextLabel = {{"text", "label"}, {"text", "pair", "label"}};
+
+std::string text_of(const Fields& row, std::string_view role) {
+  std::string text = row.text({role});
+  if (trimmed(text).empty()) fail("{}: {} is empty", row.source(), role);
+  return text;
+}
+
+LabeledText texts_of(const Fields& row) {
+  LabeledText result;
+  result.text = text_of(row, "text");
+  if (row.has({"pair"})) result.pair = text_of(row, "pair");
+  return result;
+}
+
+double number_of(const Json& value, const Fields& row) {
+  double number = std::nan("");
+  if (value.is_number()) number = value.get<double>();
+  if (value.is_string()) {
+    const std::string_view text = trimmed(value.get_ref<const std::string&>());
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) number = std::nan("");
+  }
+  if (!std::isfinite(number)) fail("{}: expected a number, found {}", row.source(), shown(value));
+  return number;
+}
+
+// The list of labels in a row: JSON's, or a cell that holds one list, one label or nothing.
+Json list_of(const Fields& row) {
+  const Json& value = row.json().at("labels");
+  if (value.is_array()) return value;
+  if (!value.is_string()) return Json::array({value});
+  const std::string_view cell = trimmed(value.get_ref<const std::string&>());
+  if (cell.empty()) return Json::array();
+  if (!cell.starts_with('[')) return Json::array({value});
+  Json list = parse_json(cell, row.source());
+  if (!list.is_array()) fail("{}: expected a list of labels, found {}", row.source(), shown(list));
+  return list;
+}
+
+bool are_numbers(const Json& list) {  // one for each label
+  return std::ranges::any_of(list,
+                             [](const Json& item) { return item.is_number_float() || item.is_boolean(); });
+}
+
+// Lists of 0 and 1 are one number for each label if all have one length and one of them repeats a number.
+bool are_flags(const std::vector<Json>& lists) {
+  bool repeats = false;
+  for (const Json& list : lists) {
+    std::size_t ones = 0, zeros = 0;
+    for (const Json& item : list) {
+      ones += item == 1;
+      zeros += item == 0;
+    }
+    if (list.size() != lists.front().size() || ones + zeros != list.size()) return false;
+    repeats |= ones > 1 || zeros > 1;
+  }
+  return repeats;
+}
+
+std::vector<TextPair> read_text_pairs(const std::vector<std::string>& files, const TableOptions& options,
+                                      const TableLayout& layout) {
+  std::vector<TextPair> rows;
+  read_table(files, options, layout, [&](const Fields& row) {
+    TextPair pair{text_of(row, "text"), text_of(row, "pair")};
+    if (row.has({"score"})) pair.score = number_of(row.json().at("score"), row);
+    rows.push_back(std::move(pair));
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<LabeledText> read_classification(const std::vector<std::string>& files,
+                                             const TableOptions& options) {
+  std::vector<LabeledText> rows;
+  read_table(files, options, {"a text and its label", kTextLabel}, [&](const Fields& row) {
+    LabeledText text = texts_of(row);
+    text.labels.push_back(label_name(row.json().at("label"), row.source()));
+    rows.push_back(std::move(text));
+  });
+  return rows;
+}
+
+std::vector<LabeledText> read_multi_label(const std::vector<std::string>& files,
+                                          const TableOptions& options) {
+  std::vector<LabeledText> rows;
+  std::vector<Json> lists;
+  const TableLayout layout = {"a text and a list of labels",
+                              {{"text", "labels"}, {"text", "pair", "labels"}}};
+  std::optional<std::size_t> count;  // of numbers, where lists are such
+  read_table(files, options, layout, [&](const Fields& row) {
+    LabeledText text = texts_of(row);
+    Json list = list_of(row);
+    for (Json& item : list) {
+      if (item.is_number_float() ? !std::isfinite(item.get<double>())
+                                 : label_name(item, row.source()).empty())  // or an Error
+        fail("{}: expected a number, found {}", row.source(), shown(item));
+    }
+    if (are_numbers(list)) {
+      for (const Json& item : list)
+        if (item.is_string()) fail("{}: expected names or numbers, found both", row.source());
+      if (count.value_or(list.size()) != list.size())
+        fail("{}: expected {} numbers, as in the rows before, found {}", row.source(), *count, list.size());
+      count = list.size();
+    }
+    rows.push_back(std::move(text));
+    lists.push_back(std::move(list));
+  });
+  const bool numbers = count || are_flags(lists);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (count && lists[i].size() != *count)
+      fail("{}: expected either names of labels or {} numbers in every row, found {}", files.front(), *count,
+           shown(lists[i]));
+    for (const Json& item : lists[i]) {
+      if (numbers && item.is_string())
+        fail("{}: expected numbers in every row, as some have, found {}", files.front(), shown(lists[i]));
+      if (numbers)
+        rows[i].values.push_back(item.is_boolean() ? item.get<bool>() : item.get<double>());
+      else
+        rows[i].labels.push_back(item.is_string() ? std::string(trimmed(item.get<std::string>()))
+                                                  : item.dump());
+    }
+  }
+  return rows;
+}
+
+std::vector<LabeledText> read_regression(const std::vector<std::string>& files, const TableOptions& options) {
+  std::vector<LabeledText> rows;
+  const TableLayout layout = {"a text and a number", {{"text", "score"}, {"text", "pair", "score"}}};
+  read_table(files, options, layout, [&](const Fields& row) {
+    LabeledText text = texts_of(row);
+    const Json& value = row.json().at("score");
+    for (const Json& item : value.is_array() ? value : Json::array({value}))
+      text.values.push_back(number_of(item, row));
+    const std::size_t expected =
+        rows.empty() ? std::max<std::size_t>(text.values.size(), 1) : rows.front().values.size();
+    if (text.values.size() != expected)
+      fail("{}: expected {} numbers, found {}", row.source(), expected, text.values.size());
+    rows.push_back(std::move(text));
+  });
+  return rows;
+}
+
+std::vector<TextPair> read_pairs(const std::vector<std::string>& files, const TableOptions& options) {
+  return read_text_pairs(files, options, {"two texts", {{"text", "pair"}}});
+}
+
+std::vector<TextPair> read_scored_pairs(const std::vector<std::string>& files, const TableOptions& options) {
+  return read_text_pairs(files, options, {"a score and two texts", {{"score", "text", "pair"}}});
+}
+
+std::string label_name(const Json& value, const std::string& place) {
+  if (value.is_number_integer()) return value.dump();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  const std::string name(value.is_string() ? trimmed(value.get_ref<const std::string&>()) : "");
+  if (name.empty())
+    fail("{}: expected a label, which is a name or an integer, found {}", place, shown(value));
+  return name;
+}
+
+std::vector<std::string> label_names(const std::vector<LabeledText>& rows) {
+  std::vector<std::string> names;
+  for (const LabeledText& row : rows) names.insert(names.end(), row.labels.begin(), row.labels.end());
+  return in_label_order(std::move(names));
+}
+
+std::vector<std::string> in_label_order(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const auto integer = [](const std::string& name) -> std::optional<std::int64_t> {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size()) return {};
+    return number;
+  };
+  if (std::ranges::all_of(names, [&](const std::string& name) { return integer(name).has_value(); }))
+    std::ranges::stable_sort(names, {}, [&](const std::string& name) { return *integer(name); });
+  return names;
+}
+
+}  // namespace attend

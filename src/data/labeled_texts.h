@@ -1,0 +1,59 @@
+// Texts with labels, numbers or second texts, from tables (table.h says which columns are read). Rows that
+// are bad, which an empty text or label is too, are left out with one warning.
+#pragma once
+
+#include "data/table.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct LabeledText {
+  std::string text;
+  std::optional<std::string> pair;
+  std::vector<std::string> labels;  // their names
+  std::vector<double> values;       // finite
+};
+
+// Each text with one label. Without a header: text, label, or text, pair, label. JSON's integers and booleans
+// are labels by the names "3" and "true".
+std::vector<LabeledText> read_classification(const std::vector<std::string>& files,
+                                             const TableOptions& options = {});
+
+// Each text with any number of labels, from "labels" (or "label"): a JSON list of names or integers. In TSV
+// and CSV the cell is such a list or one label, and empty for none. Or with `values`, one number for every
+// label there is, as transformers trains: lists of fractional numbers, or of 0 and 1 if all have one length
+// and one of them repeats a number, which a list of names never does. Then all rows have equally many, and no
+// `labels`.
+std::vector<LabeledText> read_multi_label(const std::vector<std::string>& files,
+                                          const TableOptions& options = {});
+
+// Each text with one number or, in JSON, a list of equally many; they are in `values`. Without a header:
+// text, number, or text, pair, number.
+std::vector<LabeledText> read_regression(const std::vector<std::string>& files,
+                                         const TableOptions& options = {});
+
+struct TextPair {
+  std::string text, pair;
+  double score = 0;
+};
+
+// Two texts that belong together. Without a header: text, text.
+std::vector<TextPair> read_pairs(const std::vector<std::string>& files, const TableOptions& options = {});
+// Two texts and a number. Without a header: score, text, text.
+std::vector<TextPair> read_scored_pairs(const std::vector<std::string>& files,
+                                        const TableOptions& options = {});
+
+// A label's name in a table's cell or a JSON value: a text, an integer or a boolean. Error, beginning with
+// the place, if it is none or empty.
+std::string label_name(const Json& value, const std::string& place);
+
+// The names, each once, in the order in which ids are given to them: by number if all are integers, else by
+// name, as transformers' examples do.
+std::vector<std::string> in_label_order(std::vector<std::string> names);
+// The names of all labels, in that order.
+std::vector<std::string> label_names(const std::vector<LabeledText>& rows);
+
+}  // namespace attend

@@ -1,0 +1,64 @@
+// Rows of tables, whatever their format: every row becomes an object whose fields have the names of roles.
+//
+// - TSV (.tsv, .txt, .tab) is plain, as GLUE's files are: a tab ends a field, a line end a row, and a quote
+// is a
+//   character like any other.
+// - CSV (.csv) is that of RFC 4180 (formats/csv.h).
+// - JSON lines (.jsonl, .json, .ndjson): an object a line; a file that is one JSON list of objects is read
+// too.
+//
+// A role is what a column is for: text, pair, label, labels, score, question, context, answers, choices,
+// image, words, tags.
+#pragma once
+
+#include "formats/json.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+enum class TableFormat { tsv, csv, json_lines };
+
+// "tsv", "csv", "jsonl" or "json"; Error for another name.
+TableFormat parse_table_format(std::string_view name);
+// By the file's ending; Error for one that says nothing.
+TableFormat table_format_of(const std::string& file);
+
+// Which column has which role, by its name in the header or by its number, which counts from 1.
+using Columns = std::map<std::string, std::string, std::less<>>;
+// "text=sentence,label=label" or "text=1,label=2". Error for an unknown role, or one that comes twice.
+Columns parse_columns(std::string_view text);
+
+struct TableOptions {
+  std::optional<TableFormat> format;  // absent: by each file's ending
+  Columns columns;                    // empty: by well-known names in the header, else by their order
+};
+
+// What a reader asks of a table.
+struct TableLayout {
+  std::string expected;  // a row, for people: "a text and a label"
+  // The roles in the order in which a table without a header has them, for each number of columns that has an
+  // order: {{"text", "label"}, {"text", "pair", "label"}}. The roles of the first must be there.
+  std::vector<std::vector<std::string>> orders;
+};
+
+// Calls `take` for every row of the files, in order, with the fields that have a role. Fields of TSV and CSV
+// are texts; those of JSON are as they stand there. A row is bad (bad_rows.h) if it lacks a column, is not
+// valid UTF-8 or JSON, or if `take` throws an Error. Blank lines are passed over.
+//
+// A first line is a header
+// - if `columns` holds names: then it must have all of them, or it is an Error;
+// - otherwise if it has a well-known name of a text and one of a label (or of two texts, where there is no
+//   label), such as sentence, review, premise, similarity; or if the label's cell is such a name ("label").
+// With a header, roles that `columns` does not speak of are found by well-known names ("sentence1" and
+// "sentence2" are text and pair; so are the fields of JSON); if none has one, the columns that are left
+// count, if they are as many as the roles. Numbers in `columns` are the places, with a header or without.
+void read_table(const std::vector<std::string>& files, const TableOptions& options, const TableLayout& layout,
+                const std::function<void(const Fields& row)>& take);
+
+}  // namespace attend

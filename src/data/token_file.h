@@ -1,0 +1,48 @@
+// Rows of tokens in a file that is mapped, so that they may be more than memory holds.
+//
+// 64 bytes of header (a mark, the version, the order of bytes, the key), T ids of 32 bits filled up to 8
+// bytes, N + 1 and G + 1 starts of 64 bits, T, N and G. The numbers come last because they are known last:
+// ids are written as they come.
+#pragma once
+
+#include "base/file.h"
+#include "data/token_rows.h"
+
+#include <array>
+#include <optional>
+
+namespace attend {
+
+using TokenFileKey = std::array<std::uint64_t, 2>;  // what the ids follow from (base/content_hash.h)
+
+// Takes rows one by one, into memory or into a file.
+class TokenRowsWriter {
+ public:
+  TokenRowsWriter() = default;  // into memory
+  // Into a file, which is there under its name when finish() is done.
+  TokenRowsWriter(const std::filesystem::path& path, const TokenFileKey& key);
+
+  void begin_group() { begins_ = true; }  // with the next row; a group without rows is none
+  void append(std::span<const TokenId> ids);
+  void end_row();
+
+  TokenRows finish();
+
+ private:
+  std::optional<AtomicFile> file_;
+  std::filesystem::path path_;
+  TokenFileKey key_{};
+  std::vector<TokenId> ids_;  // in memory
+  std::int64_t total_ = 0;
+  std::vector<std::int64_t> row_starts_ = {0}, group_starts_;
+  bool begins_ = true;
+};
+
+// Maps the file's rows: its pages are read when they are touched.
+class TokenFile {
+ public:
+  // Nothing if there is no such file, or it is not whole, of another version, or has another key.
+  static std::optional<TokenRows> open(const std::filesystem::path& path, const TokenFileKey& key);
+};
+
+}  // namespace attend
