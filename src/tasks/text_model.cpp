@@ -4,35 +4,13 @@
 #include "models/padded.h"
 #include "tasks/label_scores.h"
 #include "tasks/text_batches.h"
+#include "tokenizers/directory_facts.h"
 #include "tokenizers/tokenizer_config.h"
 
 #include <algorithm>
-#include <array>
 
 namespace attend {
 namespace {
-
-// Special tokens, and what they usually are where the directory does not say.
-struct Special {
-  const char* role;
-  std::array<const char*, 2> usual;
-};
-constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
-                                 {"pad_token", {"[PAD]", "<pad>"}},
-                                 {"unk_token", {"[UNK]", "<unk>"}},
-                                 {"cls_token", {"[CLS]", "<s>"}}};
-
-// transformers gives a model types only where the class of its tokenizer lists them among its outputs.
-bool gives_types(const tokenizers::TokenizerConfig& config) {
-  static constexpr std::string_view families[] = {"Bert",   "bert",    "Electra", "electra",   "Albert",
-                                                  "albert", "Deberta", "deberta", "DebertaV2", "deberta-v2",
-                                                  "XLNet",  "xlnet",   "XLM",     "xlm"};
-  const auto in = [](const auto& names, std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  const std::vector<std::string> names = config.fields().texts({"model_input_names"});
-  return names.empty() ? in(families, config.family()) : in(names, "token_type_ids");
-}
 
 // What people call a model with such a head.
 const char* describe(ScoreKind kind) {
@@ -81,17 +59,11 @@ TextModel::TextModel(const ModelDirectory& directory)
   tokenizer_.truncation().reset();
   tokenizer_.padding().reset();
   const tokenizers::TokenizerConfig config(directory.path());
-  for (const auto& [role, usual] : kSpecials) {
-    std::string token = config.token(role, "");
-    for (const char* each : usual)
-      if (token.empty() && tokenizer_.token_to_id(each)) token = each;
-    if (!token.empty()) special_tokens_[role] = tokenizer_.token_to_id(token);
-  }
   cleans_up_ = config.fields().flag({"clean_up_tokenization_spaces"}, false);
   // Where the class sets no limit, the file holds a number like 1e30.
   if (const auto most = config.fields().maybe_number({"model_max_length"}); most && *most > 0 && *most < 1e9)
     model_max_length_ = static_cast<std::size_t>(*most);
-  gives_types_ = takes_types(model_) && gives_types(config);
+  gives_types_ = takes_types(model_) && tokenizers::gives_token_types(directory.path());
 }
 
 std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& directory, ScoreKind kind) {
@@ -115,8 +87,7 @@ std::shared_ptr<TextModel> TextModel::with_any_head(const std::filesystem::path&
 }
 
 std::optional<TokenId> TextModel::special_token(std::string_view role) const {
-  const auto found = special_tokens_.find(role);
-  return found == special_tokens_.end() ? std::nullopt : found->second;
+  return tokenizers::special_token(tokenizer_, source_, role);
 }
 
 TokenId TextModel::mask_token() const {

@@ -72,7 +72,6 @@ class TextModel {
   Model model_;
   Tokenizer tokenizer_;
   std::string source_;
-  std::map<std::string, std::optional<TokenId>, std::less<>> special_tokens_;
   std::optional<std::size_t> model_max_length_;
   bool cleans_up_, gives_types_;
   std::vector<std::string> labels_;

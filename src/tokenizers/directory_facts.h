@@ -1,0 +1,22 @@
+// What a tokenizer's directory says beside the tokenizer itself: which tokens have which role, and what it
+// gives a model.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace attend::tokenizers {
+
+// The id of the token of a role ("mask_token", "pad_token", "unk_token", "cls_token", "sep_token"), as
+// tokenizer_config.json or special_tokens_map.json has it, else as it is usually called. Nothing if the
+// tokenizer has none.
+std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::filesystem::path& directory,
+                                     std::string_view role);
+// Whether transformers would give a model token types made by this tokenizer: where model_input_names says
+// so, else where the tokenizer's class lists them among its outputs.
+bool gives_token_types(const std::filesystem::path& directory);
+
+}  // namespace attend::tokenizers
