@@ -14,6 +14,11 @@ Tensor project(const Tensor& x, const Tensor& projection) {
   return projection.defined() ? linear(x, projection, {}, nullptr) : x;
 }
 
+// Hidden states as wide as a cluster's vectors: the projection the other way.
+Tensor narrowed(const Tensor& hidden, const Tensor& projection) {
+  return projection.defined() ? linear(hidden, projection.t(), {}, nullptr) : hidden;
+}
+
 }  // namespace
 
 ClusterEmbeddingsImpl::ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64_t width,
@@ -44,7 +49,10 @@ Tensor ClusterEmbeddingsImpl::forward(const Tensor& ids) {
 }
 
 ClusterHeadImpl::ClusterHeadImpl(const ClusterEmbeddings& embeddings)
-    : spec_(embeddings->spec()), tables_(embeddings->tables), projections_(embeddings->projections) {
+    : spec_(embeddings->spec()),
+      tables_(embeddings->tables),
+      projections_(embeddings->projections),
+      packed_(embeddings->spec().ends.size()) {
   const auto others = static_cast<std::int64_t>(spec_.ends.size()) - 1;
   for (std::size_t i = 0; i < tables_.size(); ++i)
     biases_.push_back(register_parameter(fmt::format("bias-{}", i), at::zeros({tables_[i].size(0)})));
@@ -56,32 +64,59 @@ ClusterHeadImpl::ClusterHeadImpl(const ClusterEmbeddings& embeddings)
   }
 }
 
-// [T, d] -> [T, tokens of the cluster], with the other clusters behind those of the first.
+ClusterHeadImpl::Part ClusterHeadImpl::part(std::size_t cluster) const {
+  if (tables_.size() > 1) return {tables_[cluster], biases_[cluster], projections_[cluster]};
+  const auto rows = [&](const Tensor& all) {
+    return all.narrow(0, begin_of(spec_, cluster), size_of(spec_, cluster));
+  };
+  return {rows(tables_[0]), rows(biases_[0]), projections_[0]};
+}
+
 Tensor ClusterHeadImpl::scores(const Tensor& hidden, std::size_t cluster) {
-  const bool one_table = tables_.size() == 1;
-  const std::size_t table = one_table ? 0 : cluster;
-  Tensor weight = tables_[table], bias = biases_[table];
-  if (one_table) {
-    weight = weight.narrow(0, begin_of(spec_, cluster), size_of(spec_, cluster));
-    bias = bias.narrow(0, begin_of(spec_, cluster), size_of(spec_, cluster));
-  }
-  if (cluster == 0 && cluster_weight_.defined()) {
-    weight = at::cat({weight, cluster_weight_});
-    bias = at::cat({bias, cluster_bias_});
-  }
-  const Tensor& projection = projections_[table];
-  return linear(projection.defined() ? linear(hidden, projection.t().contiguous(), {}, nullptr) : hidden,
-                weight, bias, nullptr);
+  const Part p = part(cluster);
+  return linear(narrowed(hidden, p.projection), p.weight, p.bias, &packed_[cluster]);
+}
+
+ClusterHeadImpl::FirstStep ClusterHeadImpl::first_step(const Tensor& hidden) {
+  FirstStep step;
+  step.tokens = scores(hidden, 0);
+  step.total = at::logsumexp(step.tokens, {1}, /*keepdim=*/true);
+  if (!cluster_weight_.defined()) return step;
+  // Two products, for one matrix of both would be a copy of the largest table.
+  step.clusters = linear(narrowed(hidden, projections_[0]), cluster_weight_, cluster_bias_, nullptr);
+  step.total = at::logaddexp(step.total, at::logsumexp(step.clusters, {1}, /*keepdim=*/true));
+  return step;
 }
 
 Tensor ClusterHeadImpl::forward(const Tensor& hidden) {
-  const Tensor first = at::log_softmax(scores(hidden, 0), 1);
-  std::vector<Tensor> parts{first.narrow(1, 0, size_of(spec_, 0))};
+  const FirstStep first = first_step(hidden);
+  std::vector<Tensor> parts{first.tokens - first.total};
   for (std::size_t i = 1; i < spec_.ends.size(); ++i) {
-    const Tensor of_cluster = first.narrow(1, size_of(spec_, 0) + static_cast<std::int64_t>(i) - 1, 1);
+    const Tensor of_cluster = first.clusters.narrow(1, static_cast<std::int64_t>(i) - 1, 1) - first.total;
     parts.push_back(of_cluster + at::log_softmax(scores(hidden, i), 1));
   }
   return at::cat(parts, 1);
+}
+
+Tensor ClusterHeadImpl::loss(const Tensor& hidden, const Tensor& labels) {
+  const FirstStep first = first_step(hidden);
+  Tensor sum = first.total.sum();
+  for (std::size_t i = 0; i < spec_.ends.size(); ++i) {
+    const std::int64_t begin = begin_of(spec_, i), end = spec_.ends[i];
+    const Tensor rows = labels.ge(begin).logical_and(labels.lt(end)).nonzero().squeeze(1);
+    const Tensor within = labels.index_select(0, rows) - begin;
+    if (i == 0) {
+      sum = sum - first.tokens.index({rows, within}).sum();
+      continue;
+    }
+    if (rows.numel() == 0) continue;
+    const Part p = part(i);
+    sum = sum - first.clusters.select(1, static_cast<std::int64_t>(i) - 1).index_select(0, rows).sum() +
+          linear_cross_entropy(narrowed(hidden.index_select(0, rows), p.projection), p.weight, p.bias, within,
+                               {}, packed_[i])
+              .sum;
+  }
+  return sum;
 }
 
 }  // namespace attend

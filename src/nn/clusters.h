@@ -32,13 +32,32 @@ class ClusterHeadImpl : public torch::nn::Module {
  public:
   ClusterHeadImpl(const ClusterEmbeddings& embeddings);
   Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V], log-probabilities
+  // Cross-entropy against labels [T], of which all count: the tokens of a cluster behind the first are scored
+  // only for the rows whose label is one of them.
+  Tensor loss(const Tensor& hidden, const Tensor& labels);
+
+  const ClusterSpec& spec() const { return spec_; }
 
  private:
-  Tensor scores(const Tensor& hidden, std::size_t cluster);
+  // The rows of the head for one cluster.
+  struct Part {
+    Tensor weight, bias;  // [tokens of the cluster, its width], [tokens of the cluster]
+    Tensor projection;    // [d, width]; undefined: none is needed
+  };
+  Part part(std::size_t cluster) const;
+  Tensor scores(const Tensor& hidden, std::size_t cluster);  // [T, d] -> [T, tokens of the cluster]
+
+  // The first step. Logarithms of probabilities are scores minus `total`.
+  struct FirstStep {
+    Tensor tokens, clusters;  // [T, tokens of the first cluster], [T, clusters - 1] or undefined
+    Tensor total;             // [T, 1]
+  };
+  FirstStep first_step(const Tensor& hidden);
 
   ClusterSpec spec_;
   std::vector<Tensor> tables_, projections_, biases_;
   Tensor cluster_weight_, cluster_bias_;  // [clusters - 1, width], [clusters - 1]
+  std::vector<PackedWeight> packed_;      // of each cluster
 };
 TORCH_MODULE(ClusterHead);
 

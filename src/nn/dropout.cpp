@@ -34,18 +34,26 @@ struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
   }
 };
 
+Tensor dropped(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
+  if (on_kernels(x))
+    return DropoutFunction::apply(x.contiguous(),
+                                  if_defined(residual.defined() ? residual.contiguous() : residual), rate,
+                                  static_cast<std::int64_t>(seed));
+  const Tensor kept = drop(at::ones(x.sizes(), at::kFloat), {}, rate, seed);  // 0 or 1 / (1 - rate)
+  const Tensor y = x * kept.to(x.options());
+  return residual.defined() ? y + residual : y;
+}
+
 }  // namespace
+
+Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed) {
+  return rate == 0 ? x : dropped(x, {}, rate, seed);
+}
 
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {
   const double p = pass.rate(rate);
   if (p == 0) return residual.defined() ? x + residual : x;
-  if (!on_kernels(x)) {
-    const Tensor dropped = at::dropout(x, p, true);
-    return residual.defined() ? dropped + residual : dropped;
-  }
-  return DropoutFunction::apply(x.contiguous(),
-                                if_defined(residual.defined() ? residual.contiguous() : residual), p,
-                                static_cast<std::int64_t>(pass.next_seed()));
+  return dropped(x, residual, p, pass.next_seed());
 }
 
 }  // namespace attend

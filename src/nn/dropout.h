@@ -6,6 +6,9 @@
 
 namespace attend {
 
+// dropout(x) by the mask that follows from `seed` alone, whatever the type and the device.
+Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed);
+
 // dropout(x) + residual; residual may be undefined. At rate 0 a plain addition.
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass);
 

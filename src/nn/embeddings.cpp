@@ -76,10 +76,10 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
     projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
 }
 
-std::int64_t EmbeddingsImpl::max_positions() const {
-  if (const auto* learned = std::get_if<LearnedPositions>(&spec_.positions)) return learned->count;
-  if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions)) return fixed->count;
-  if (const auto* rotary = std::get_if<RotaryPositions>(&spec_.positions)) return rotary->count;
+std::int64_t max_positions(const EmbeddingSpec& spec) {
+  if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions)) return learned->count;
+  if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions)) return fixed->count;
+  if (const auto* rotary = std::get_if<RotaryPositions>(&spec.positions)) return rotary->count;
   return std::numeric_limits<std::int64_t>::max();
 }
 

@@ -15,6 +15,9 @@ namespace attend {
 // Vaswani et al. 2017, section 3.5: [count + offset, width].
 Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width);
 
+// How long a sequence may be.
+std::int64_t max_positions(const EmbeddingSpec& spec);
+
 // [T] ids -> [T, width], or [T, projected_width].
 class EmbeddingsImpl : public torch::nn::Module {
  public:
@@ -27,8 +30,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   void check_ids(std::span<const std::int64_t> ids) const;
 
   const EmbeddingSpec& spec() const { return spec_; }
-  // How long a sequence may be.
-  std::int64_t max_positions() const;
+  std::int64_t max_positions() const { return attend::max_positions(spec_); }
   // What a caller who gives positions gives for the first token of a text, so that it is as counted.
   std::int64_t first_position() const;
 

@@ -17,7 +17,7 @@ Tensor FeedForwardImpl::forward(const Tensor& x, const Tensor& residual, double 
   } else {
     inner = in_(x, spec_.activation);
   }
-  return project_add(out_, dropout(inner, spec_.dropout, pass), residual, rate, pass);
+  return project_add(out_, dropout(inner, spec_.dropout.value_or(0), pass), residual, rate, pass);
 }
 
 }  // namespace attend

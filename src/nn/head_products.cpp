@@ -22,11 +22,13 @@ struct HeadProducts : torch::autograd::Function<HeadProducts> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& a, const Tensor& b,
                         std::int64_t heads) {
     ctx->save_for_backward({a, b});
+    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
     return multiply(a, b, heads);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
+    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
     const Tensor &a = saved[0], &b = saved[1];
     const Tensor dout = gradients[0].contiguous();  // [heads, T, R]
     const std::int64_t heads = dout.size(0);

@@ -31,9 +31,21 @@ Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {
   return linear(transform(hidden), weight_, bias_, &packed_);
 }
 
-LossSum LanguageModelHeadImpl::loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options) {
-  if (clusters_) return cross_entropy(clusters_(hidden), labels, options);
-  return linear_cross_entropy(transform(hidden), weight_, bias_, labels, options, packed_);
+LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_labels,
+                                    const LossOptions& options) {
+  const std::int64_t vocabulary = clusters_ ? clusters_->spec().ends.back() : weight_.size(0);
+  if (all_labels.numel() != all_hidden.size(0))
+    fail("expected a label for each of {} rows, found {}", all_hidden.size(0), all_labels.numel());
+  const std::int64_t count = count_labels(all_labels, vocabulary, options);
+  Tensor hidden = all_hidden, labels = all_labels;
+  if (count < labels.numel()) {  // R-Drop's halves have the same labels, and so they stay halves
+    const Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
+    hidden = hidden.index_select(0, rows);
+    labels = labels.index_select(0, rows);
+  }
+  if (!clusters_) return linear_cross_entropy(transform(hidden), weight_, bias_, labels, options, packed_);
+  if (options.label_smoothing == 0 && options.r_drop == 0) return {clusters_->loss(hidden, labels), count};
+  return cross_entropy(clusters_(hidden), labels, options);  // which look at every token
 }
 
 PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation)
@@ -56,6 +68,7 @@ ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : sp
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
+  const PassScope scope(pass);
   Tensor x = rows;
   if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), *spec_.dense);
   if (spec_.block)

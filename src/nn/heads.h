@@ -15,7 +15,8 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   // untied; a transform leads from width to d.
   LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Embeddings& embeddings);
   Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]; with clusters log-probabilities
-  // The loss without ever holding all scores.
+  // The loss against labels [T] without ever holding all scores. Rows whose label does not count reach
+  // neither the transform nor the matrix: of a masked language model's these are five of six.
   LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options);
   void pack() {
     if (weight_.defined()) packed_.prepare(weight_);

@@ -130,6 +130,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
                         const std::optional<Tensor>& bias, PackedWeight* packed) {
     ctx->save_for_backward({x, weight});
     ctx->saved_data["bias"] = bias.has_value();
+    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
     // A weight in training changes before a packed copy could serve again.
     return kernel_linear(x, weight, bias.value_or(Tensor()),
                          few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none, {});
@@ -137,6 +138,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
+    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
     const Tensor dy = gradients[0].contiguous();  // [T, out]
     Tensor dx, dw, db;
     if (ctx->needs_input_grad(0)) dx = matrix_product(dy, saved[1]);      // [T, out] [out, in]
@@ -199,6 +201,10 @@ RightFactor::RightFactor(const Tensor& b, std::int64_t rows) {
 }
 
 void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias, bool add) const {
+  if (a.size(1) == 0) {  // a sum of nothing, of which the kernel would write none
+    if (!add) bias.defined() ? c.copy_(bias.expand_as(c)) : c.zero_();
+    return;
+  }
   MatrixProduct m = product(a, c);
   m.accumulate = add;
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
@@ -217,6 +223,9 @@ Bfloat16Products::~Bfloat16Products() {
 }
 bool Bfloat16Products::available() {
   return kernels::kernels().multiplies_bfloat16;
+}
+bool Bfloat16Products::on() {
+  return rounds_factors;
 }
 
 Tensor activate(const Tensor& x, Activation activation) {

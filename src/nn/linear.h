@@ -26,9 +26,9 @@ class RightFactor {
   Tensor panels_;  // else: of float32, or of pairs of bfloat16 as int32
 };
 
-// While one lives, the products of this thread, and of backward() called in it, round their factors to
-// bfloat16 where the machine has instructions for that; sums and everything else stay float32. As torch's
-// set_float32_matmul_precision("medium").
+// While one lives, the products of this thread are rounded as Pass::bfloat16 has it, or are not. A function
+// that is differentiated remembers which, and its gradient does as it did. For the functions of this folder
+// alone: others say it by a PassScope.
 class Bfloat16Products {
  public:
   explicit Bfloat16Products(bool on);
@@ -36,10 +36,25 @@ class Bfloat16Products {
   Bfloat16Products(const Bfloat16Products&) = delete;
   Bfloat16Products& operator=(const Bfloat16Products&) = delete;
 
-  static bool available();
+  static bool available();  // has the machine such instructions?
+  static bool on();
 
  private:
   bool before_;
+};
+
+// While one lives, this thread computes as a pass says: in its precision, with gradients or without. Whatever
+// takes a Pass makes one of its own; what computes with parts that take none, as a loss on a head's scores,
+// makes one around all of it. Within another, what either asks for holds: rounded products, no gradients.
+class PassScope {
+ public:
+  explicit PassScope(const Pass& pass)
+      : products_(pass.bfloat16 || Bfloat16Products::on()),
+        gradients_(pass.gradients && at::GradMode::is_enabled()) {}
+
+ private:
+  Bfloat16Products products_;
+  at::AutoGradMode gradients_;
 };
 
 // As torch's functions of these names, through our kernels where they apply.

@@ -58,11 +58,7 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       if (bias.defined()) dbias = at::zeros_like(bias);
     }
     const Tensor losses = at::empty({readings, T}, hidden.options());
-    // So few rows that their scores (16 MB) stay in the last-level cache between one product and the next;
-    // but up to four times as many where the weight, read anew for each block, is the greater load.
-    const std::int64_t cached = (std::int64_t{4} << 20) / V;
-    const std::int64_t block =
-        std::clamp<std::int64_t>(std::clamp(hidden.size(1), cached, 4 * cached), 64, 1024);
+    const std::int64_t block = vocabulary_block(hidden.size(1), V);
     Tensor gradients;  // [readings, block, V]
     std::optional<RightFactor> to_scores, to_hidden;
     if (with_gradients) {
@@ -110,10 +106,11 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
   }
 };
 
-// Those that are not to be ignored; Error for one outside the vocabulary, or for two readings that are not of
-// the same.
+}  // namespace
+
 std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options) {
-  const auto* const values = labels.const_data_ptr<std::int64_t>();
+  const Tensor host = labels.cpu().contiguous();
+  const auto* const values = host.const_data_ptr<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
     fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
@@ -129,11 +126,16 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const L
   return count;
 }
 
-}  // namespace
+// So few rows that their scores (16 MB) stay in the last-level cache between one product and the next; but up
+// to four times as many where the weight, read anew for each block, is the greater load.
+std::int64_t vocabulary_block(std::int64_t width, std::int64_t vocabulary) {
+  const std::int64_t cached = (std::int64_t{4} << 20) / vocabulary;
+  return std::clamp<std::int64_t>(std::clamp(width, cached, 4 * cached), 64, 1024);
+}
 
 LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options) {
   LossSum result;
-  result.count = count_labels(labels.cpu().contiguous(), scores.size(1), options);
+  result.count = count_labels(labels, scores.size(1), options);
   result.sum =
       at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, options.label_smoothing);
   if (options.r_drop == 0) return result;
@@ -147,14 +149,15 @@ LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOpti
 
 LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
                              const Tensor& labels, const LossOptions& options, PackedWeight& packed) {
+  if (labels.numel() != hidden.size(0))
+    fail("expected a label for each of {} rows, found {}", hidden.size(0), labels.numel());
   if (!on_kernels(hidden)) return cross_entropy(at::linear(hidden, weight, bias), labels, options);
-  const Tensor host = labels.cpu().contiguous();
   LossSum result;
-  result.count = count_labels(host, weight.size(0), options);
+  result.count = count_labels(labels, weight.size(0), options);
   const bool with_gradients =
       at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), host, options,
-                                         &packed, with_gradients);
+  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias),
+                                         labels.cpu().contiguous(), options, &packed, with_gradients);
   return result;
 }
 

@@ -23,6 +23,12 @@ struct LossSum {
   Tensor mean() const { return sum / static_cast<double>(count); }  // NaN without labels, as the original
 };
 
+// How many labels count. Error for one outside the vocabulary, or with R-Drop for two readings that differ.
+std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options);
+
+// Of how many rows the scores over a vocabulary are made at a time, from hidden states so wide.
+std::int64_t vocabulary_block(std::int64_t width, std::int64_t vocabulary);
+
 // Cross-entropy of softmax(scores [T, V]) against labels [T].
 LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options);
 

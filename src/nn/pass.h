@@ -35,6 +35,15 @@ class Pass {
   std::uint64_t next_seed() { return seed_ + 0x9e3779b97f4a7c15u * ++draws_; }
 
   Capture* capture = nullptr;
+  // In training, layers keep nothing but what they are given, and the backward pass computes them again
+  // (nn/recompute.h): memory for a layer's inner states only once, for a third more time.
+  bool recompute = false;
+  // Products of matrices round their factors to bfloat16 where the machine has instructions for that; sums
+  // and everything else stay float32. So do those of the gradients. As torch's
+  // set_float32_matmul_precision("medium").
+  bool bfloat16 = false;
+  // false: nothing is kept for gradients.
+  bool gradients = true;
 
  private:
   bool training_ = false;

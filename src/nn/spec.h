@@ -152,7 +152,7 @@ struct FeedForwardSpec {
   // arXiv:2002.05202).
   bool gated = false;
   bool bias = true;
-  double dropout = 0;  // after the activation
+  std::optional<double> dropout = {};  // after the activation; absent: the family has none there
 };
 
 // Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
@@ -184,7 +184,7 @@ struct StackSpec {
   std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm = {};
-  double final_dropout = 0;
+  std::optional<double> final_dropout = {};  // behind the last layer; absent: the family has none there
   DistanceSpec distances = {};
   std::optional<ConvolutionSpec> convolution = {};
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
@@ -282,10 +282,21 @@ struct PixelHeadSpec {
   std::int64_t channels = 3, stride = 16;  // so many pixels high and wide is what a patch becomes
 };
 
-// How fresh weights are drawn: a normal distribution of one width for all, as BERT and GPT-2; or Xavier's
-// uniform for the matrices and width^-1/2 for the embeddings, as the original Transformer; or in^-1/2 for
-// matrices and 1 for embeddings, with queries so much smaller that scores need no scale, as T5.
-enum class Initialization { normal, xavier, fan_in };
+// How fresh weights are drawn (nn/initialize.h).
+struct InitializationSpec {
+  // normal: matrices and embeddings from a normal distribution, as BERT and GPT-2; xavier: Xavier's uniform
+  // for matrices and width^-1/2 for the embeddings, as the original Transformer; fan_in: in^-1/2 for matrices
+  // and 1 for embeddings, with queries so much smaller that scores need no scale, as T5.
+  enum class Kind { normal, xavier, fan_in } kind = Kind::normal;
+  double range = 0.02;  // normal: standard deviation; fan_in: of all widths, a factor
+  // normal: of embeddings (XLM) and of matrices between clusters' widths and the model's (Transformer-XL);
+  // absent: range.
+  std::optional<double> embeddings = {}, projections = {};
+  // GPT-2: what layers add gets smaller the more of them there are, by (2 layers)^-1/2 (Radford et al. 2019,
+  // section 2.3).
+  bool narrow_results = false;
+  bool norms_vary = false;  // Transformer-XL: the factors of norms are drawn around 1
+};
 
 // XLM generates with an encoder: the next token is what stands for a mask behind the text.
 struct AppendedMask {
@@ -305,8 +316,7 @@ struct ModelSpec {
   std::optional<SpanSearchSpec> spans = {};
   std::optional<AppendedMask> appended_mask = {};
   std::optional<PixelHeadSpec> pixels = {};
-  Initialization initialization = Initialization::normal;
-  double initializer_range = 0.02;  // standard deviation of the normal distribution
+  InitializationSpec initialization = {};
   bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
 };
 

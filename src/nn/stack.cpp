@@ -1,6 +1,7 @@
 #include "nn/stack.h"
 
 #include "nn/dropout.h"
+#include "nn/recompute.h"
 
 namespace attend {
 namespace {
@@ -15,6 +16,13 @@ std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
 }
 
 }  // namespace
+
+std::vector<Tensor*> LayerContext::differentiable() {
+  std::vector<Tensor*> all;
+  for (Tensor* tensor : {&memory, &past, &distances.vectors, &distances.of_head})
+    if (tensor->defined()) all.push_back(tensor);
+  return all;
+}
 
 LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
   self_attention_ = register_module("self_attention", SelfAttention(width, spec.self_attention));
@@ -34,29 +42,29 @@ Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& subla
   return spec_.order == NormOrder::pre ? sublayer(norm(x), x) : norm(sublayer(x, x));
 }
 
-Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c) {
+Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass) {
   const Tensor in = self_attention_norm_(x);
-  const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, c.pass,
+  const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, pass,
                                                 c.cache, c.layer, c.self_weights);
-  return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, c.pass);
+  return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, pass);
 }
 
-Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c) {
-  if (spec_.order == NormOrder::parallel) return forward_parallel(input, c);
+Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c, Pass& pass) {
+  if (spec_.order == NormOrder::parallel) return forward_parallel(input, c, pass);
   Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
-    return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, c.pass, c.cache,
+    return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, pass, c.cache,
                                     c.layer, c.self_weights);
   });
   if (cross_attention_)
     x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
-      if (!c.memory)
+      if (!c.memory.defined())
         return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
-                                         spec_.attention_result_dropout, c.pass, c.cross_weights);
-      return cross_attention_->forward(in, c.offsets, c.memory->key_values[c.layer], c.memory->offsets,
-                                       residual, spec_.attention_result_dropout, c.pass, c.cross_weights);
+                                         spec_.attention_result_dropout, pass, c.cross_weights);
+      return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
+                                       spec_.attention_result_dropout, pass, c.cross_weights);
     });
   return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
-    return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, c.pass);
+    return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, pass);
   });
 }
 
@@ -82,8 +90,9 @@ StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) 
   if (spec.final_norm) final_norm_ = register_module("final_norm", LayerNorm(spec.width(), *spec.final_norm));
 }
 
-LayerImpl& StackImpl::layer(std::size_t i) {
-  return layers_->at<LayerImpl>(spec_.weights_of.empty() ? i : static_cast<std::size_t>(spec_.weights_of[i]));
+std::shared_ptr<LayerImpl> StackImpl::layer(std::size_t i) {
+  return layers_->ptr<LayerImpl>(spec_.weights_of.empty() ? i
+                                                          : static_cast<std::size_t>(spec_.weights_of[i]));
 }
 
 Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
@@ -93,46 +102,70 @@ Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
   const Tensor x = without_padding(embeddings(batch, pass), batch.offsets, batch.visible.get());  // [T, d]
-  LayerContext context{batch.offsets, pass, memory, cache, batch.visible.get(), batch.positions};
-  context.types = batch.types;
-  return run_layers(x, context, batch.past, capture);
+  LayerContext context{.offsets = batch.offsets,
+                       .visible = batch.visible,
+                       .positions = batch.positions,
+                       .types = batch.types,
+                       .cache = cache};
+  return run_layers(x, std::move(context), memory, batch.past, pass, capture);
 }
 
 Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
   const Tensor x = patches(images, pass);  // [T, d]
   const std::int64_t count = images.pixels.size(0);
   const Offsets offsets(std::vector<std::int64_t>(count, x.size(0) / count));
-  return run_layers(x, {offsets, pass}, {}, capture);
+  return run_layers(x, {.offsets = offsets}, nullptr, {}, pass, capture);
 }
 
-Tensor StackImpl::run_layers(Tensor x, LayerContext context, const std::vector<Tensor>& past,
-                             Capture::Stack* capture) {
-  const Capture* wanted = context.pass.capture;
+Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
+  if (!at::GradMode::is_enabled()) return layer(i)->forward(x, context, pass);
+  // The gradients of all uses of a tensor within the layer are summed before they join those of other layers.
+  // So a layer that is computed again, which cannot do otherwise, gives the same sums.
+  std::vector<Tensor> inputs{at::alias(x)};
+  for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = at::alias(*tensor));
+  if (!pass.is_training() || !pass.recompute || context.self_weights || context.cache)
+    return layer(i)->forward(inputs[0], context, pass);
+  const auto module = layer(i);
+  const auto run = [module, context](const std::vector<Tensor>& tensors, Pass& drawn) {
+    LayerContext own = context;
+    std::size_t next = 1;
+    for (Tensor* tensor : own.differentiable()) *tensor = tensors[next++];
+    return module->forward(tensors[0], own, drawn);
+  };
+  std::vector<Tensor> parameters;
+  for (const Tensor& parameter : module->parameters())
+    if (parameter.requires_grad()) parameters.push_back(parameter);
+  return recompute(run, inputs, parameters, pass);
+}
+
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memory,
+                             const std::vector<Tensor>& past, Pass& pass, Capture::Stack* capture) {
+  const Capture* wanted = pass.capture;
   const bool keep_hidden = capture && wanted->hidden_states, keep_weights = capture && wanted->attentions;
-  DistanceTable distances;
   if (distances_) {
     const std::int64_t earlier =
         past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
-    distances = distances_(earlier + longest_keys(context.offsets, context.cache), x);
-    context.distances = &distances;
+    context.distances = distances_(earlier + longest_keys(context.offsets, context.cache), x);
   }
+  if (memory) context.memory_offsets = memory->offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
     if (!past.empty()) context.past = past[i];
+    if (memory) context.memory = memory->key_values[i];
     if (keep_weights) {
       context.self_weights = &capture->self_attentions.emplace_back();
       if (spec_.layers[i].cross_attention) context.cross_weights = &capture->cross_attentions.emplace_back();
     }
     const Tensor in = x;
-    x = layer(i).forward(in, context);
+    x = run_layer(i, in, context, pass);
     if (i == 0 && convolution_)
-      x = without_padding(convolution_(in, x, context.offsets, context.pass), context.offsets,
-                          context.visible);
+      x = without_padding(convolution_(in, x, context.offsets, pass), context.offsets, context.visible.get());
   }
   if (keep_hidden && !spec_.norm_in_states) capture->hidden.push_back(x);
-  if (final_norm_) x = dropout(final_norm_(x), spec_.final_dropout, context.pass);
+  if (final_norm_) x = final_norm_(x);
+  x = dropout(x, spec_.final_dropout.value_or(0), pass);
   if (keep_hidden && spec_.norm_in_states) capture->hidden.push_back(x);
   return x;
 }
@@ -141,14 +174,14 @@ Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets) {
   Memory memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    memory.key_values.push_back(layer(i).remember(encoded));
+    memory.key_values.push_back(layer(i)->remember(encoded));
   return memory;
 }
 
 void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
                          const std::vector<PagedCache::Sequence>& sources) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i).remember(encoded));
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->remember(encoded));
 }
 
 }  // namespace attend

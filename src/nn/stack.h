@@ -15,29 +15,35 @@ struct Memory {
   Offsets offsets;
 };
 
-// Everything a layer needs besides its input.
+// Everything a layer needs besides its input. It owns what it needs, so that a layer can be computed again
+// when the pass is over (Pass::recompute); only the cache and the weights to be captured are somebody else's.
 struct LayerContext {
-  const Offsets& offsets;
-  Pass& pass;
-  const Memory* memory = nullptr;
-  const CacheUse* cache = nullptr;
-  Rows rows() const { return {offsets, visible, positions, distances, types, past}; }
-  const VisibleRows* visible = nullptr;
-  Tensor positions = {};
-  const DistanceTable* distances = nullptr;
-  Tensor types = {}, past = {};
   std::int64_t layer = 0;
+  Offsets offsets;
+  std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
+  Tensor positions = {}, types = {};
+  DistanceTable distances = {};
+  Tensor past = {};
+  Tensor memory = {};  // keys and values that a cross-attention reads; undefined: they are in the cache
+  Offsets memory_offsets = {};
+  const CacheUse* cache = nullptr;
   std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
+
+  Rows rows() const {
+    return {offsets, visible.get(), positions, distances.rows.defined() ? &distances : nullptr, types, past};
+  }
+  // The tensors among them through which gradients flow, where there are any.
+  std::vector<Tensor*> differentiable();
 };
 
 class LayerImpl : public torch::nn::Module {
  public:
   LayerImpl(std::int64_t width, const LayerSpec& spec);
-  Tensor forward(const Tensor& x, const LayerContext& context);  // [T, d] -> [T, d]
+  Tensor forward(const Tensor& x, const LayerContext& context, Pass& pass);  // [T, d] -> [T, d]
   Tensor remember(const Tensor& encoded) { return cross_attention_->remember(encoded); }
 
  private:
-  Tensor forward_parallel(const Tensor& x, const LayerContext& c);
+  Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
   template <class Sublayer>
   Tensor around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer);
 
@@ -73,11 +79,13 @@ class StackImpl : public torch::nn::Module {
   PatchEmbeddings patches{nullptr};
 
  private:
-  LayerImpl& layer(std::size_t i);
+  std::shared_ptr<LayerImpl> layer(std::size_t i);
   // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
-  Tensor run_layers(Tensor x, LayerContext context, const std::vector<Tensor>& past, Capture::Stack* capture);
+  Tensor run_layers(Tensor x, LayerContext context, const Memory* memory, const std::vector<Tensor>& past,
+                    Pass& pass, Capture::Stack* capture);
+  Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);
 
   StackSpec spec_;
   Distances distances_{nullptr};

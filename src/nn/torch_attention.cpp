@@ -1,5 +1,7 @@
 #include "nn/torch_attention.h"
 
+#include "nn/dropout.h"
+
 #include <limits>
 
 namespace attend {
@@ -55,7 +57,9 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
                             : at::where(own.penalty > lowest, scores + own.penalty, own.penalty);
   Tensor weights = at::softmax(scores, -1);
   if (call.weights) call.weights->push_back(weights.detach());
-  if (call.dropout > 0) weights = at::dropout(weights, call.dropout, true);
+  // Every sequence has a seed of its own, for which the row where it begins stands.
+  weights = seeded_dropout(weights, call.dropout,
+                           call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
   return at::matmul(weights, heads(v)).transpose(0, 1).reshape({q.size(0), spec.heads * spec.head_size});
 }
 

@@ -1,7 +1,5 @@
 #include "nn/transformer.h"
 
-#include <cmath>
-
 namespace attend {
 
 TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
@@ -23,15 +21,18 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
 }
 
 Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass) {
+  const PassScope scope(pass);
   return encoder->forward(batch, pass, nullptr, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
+  const PassScope scope(pass);
   return encoder->forward(images, pass, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
 Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory* memory,
                                const CacheUse* cache) {
+  const PassScope scope(pass);
   return decoder->forward(batch, pass, memory, cache, pass.capture ? &pass.capture->decoder : nullptr);
 }
 
@@ -45,41 +46,6 @@ void TransformerImpl::pack(const std::function<void()>& after_each) {
       matrix->pack();
       after_each();
     }
-}
-
-std::int64_t TransformerImpl::head_size() const {
-  return (spec_.encoder ? spec_.encoder : spec_.decoder)->layers.front().self_attention.head_size;
-}
-
-void TransformerImpl::initialize(std::uint64_t seed) {
-  at::NoGradGuard no_grad;
-  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  for (auto& item : named_parameters()) {
-    Tensor& p = item.value();
-    if (!p.requires_grad()) continue;  // a constant
-    const bool norm = item.key().find("norm.") != std::string::npos;
-    if (p.dim() == 1) {
-      p.fill_(norm && item.key().ends_with("weight") ? 1 : 0);
-      continue;
-    }
-    const bool embedding = item.key().find("embeddings.") != std::string::npos;
-    if (spec_.initialization == Initialization::normal) {
-      p.normal_(0, spec_.initializer_range, generator);
-    } else if (spec_.initialization == Initialization::fan_in) {
-      p.normal_(0, embedding ? 1 : 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
-      if (item.key().ends_with("query_key_value.weight"))
-        p.narrow(0, 0, p.size(0) / 3).div_(std::sqrt(static_cast<double>(head_size())));
-      if (item.key().ends_with(".query.weight")) p.div_(std::sqrt(static_cast<double>(head_size())));
-    } else if (embedding) {
-      p.normal_(0, 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
-    } else {
-      const double limit = std::sqrt(6.0 / static_cast<double>(p.size(0) + p.size(1)));
-      p.uniform_(-limit, limit, generator);
-    }
-  }
-  for (const Stack& stack : {encoder, decoder})
-    if (stack && stack->embeddings && stack->embeddings->spec().padding_id >= 0)
-      stack->embeddings->tokens[stack->embeddings->spec().padding_id].zero_();
 }
 
 }  // namespace attend

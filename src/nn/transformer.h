@@ -33,8 +33,6 @@ class TransformerImpl : public torch::nn::Module {
   // Packs every matrix for the kernels, which would otherwise happen when it is first used; calls
   // `after_each` behind each one.
   void pack(const std::function<void()>& after_each);
-  // Fresh weights, from `seed` alone.
-  void initialize(std::uint64_t seed);
 
   // Null where the spec has none.
   Stack encoder{nullptr}, decoder{nullptr};
@@ -45,8 +43,6 @@ class TransformerImpl : public torch::nn::Module {
   PixelHead pixels{nullptr};
 
  private:
-  std::int64_t head_size() const;
-
   ModelSpec spec_;
 };
 TORCH_MODULE(Transformer);

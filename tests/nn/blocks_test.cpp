@@ -1,7 +1,9 @@
 // The fast path (float32, our kernels) against torch's operations in double precision, which every block
 // falls back to; and the cache against no cache.
 #include "base/parallel.h"
+#include "nn/initialize.h"
 #include "nn/parallel.h"
+#include "nn/spec_dropout.h"
 #include "nn/transformer.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +33,7 @@ ModelSpec encoder_decoder(NormOrder order) {
       StackSpec{.embeddings = embeddings, .layers = {decoder_layer, decoder_layer}, .final_norm = last};
   spec.language_model = LanguageModelHeadSpec{
       .transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
-  spec.initializer_range = 0.5;
+  spec.initialization.range = 0.5;
   return spec;
 }
 
@@ -39,7 +41,7 @@ ModelSpec encoder_decoder(NormOrder order) {
 std::vector<ModelSpec> with_distances() {
   std::vector<ModelSpec> specs(3, encoder_decoder(NormOrder::pre));
   for (ModelSpec& spec : specs) {
-    spec.initializer_range = 0.3;
+    spec.initialization.range = 0.3;
     for (StackSpec* stack : {&*spec.encoder, &*spec.decoder}) stack->embeddings.positions = {};
   }
   const auto each = [](ModelSpec& spec, const auto& change) {
@@ -91,8 +93,8 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
   for (const ModelSpec& spec : specs) {
     SCOPED_TRACE(&spec - specs.data());
     Transformer fast(spec), exact(spec);
-    fast->initialize(5);
-    exact->initialize(5);
+    initialize(fast, 5);
+    initialize(exact, 5);
     exact->to(at::kDouble);
     // The double model's tied matrix must be converted with the others, not left behind.
     const Tensor fast_loss = loss_of(fast), exact_loss = loss_of(exact);
@@ -110,7 +112,6 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
   }
 }
 
-// R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
 TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
   at::manual_seed(1);
   const Tensor bias = torch::randn({50}), dy = torch::randn({37, 50});
@@ -122,21 +123,42 @@ TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
     EXPECT_LT((found - expected).abs().max().item<double>(), 1e-5 * expected.abs().max().item<double>());
   };
   PackedWeight packed;
+  Tensor y;
   {
     const Bfloat16Products on(true);
     {
       const Bfloat16Products off(false);
       expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
     }
-    const Tensor y = linear(x, weight, bias, &packed);
+    y = linear(x, weight, bias, &packed);
     expect_close(y, at::linear(rounded(x), rounded(weight), bias));
-    y.backward(dy);
-    expect_close(x.grad(), at::mm(rounded(dy), rounded(weight)));
-    expect_close(weight.grad(), at::mm(rounded(dy).t(), rounded(x)));
   }
+  y.backward(dy);  // as the function did, which remembers it
+  expect_close(x.grad(), at::mm(rounded(dy), rounded(weight)));
+  expect_close(weight.grad(), at::mm(rounded(dy).t(), rounded(x)));
   expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
 }
 
+TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
+  Transformer network(encoder_decoder(NormOrder::post));
+  initialize(network, 1);
+  const auto encode = [&](bool bfloat16, bool gradients) {
+    Pass pass = Pass::training(1);
+    pass.bfloat16 = bfloat16;
+    pass.gradients = gradients;
+    return network->encode(TokenBatch::from(kSources), pass);
+  };
+  const Tensor exact = encode(false, true), rounded = encode(true, true);
+  EXPECT_EQ(at::equal(exact, rounded), !Bfloat16Products::available());
+  EXPECT_TRUE(at::allclose(exact, rounded, 0.05, 0.05));
+  EXPECT_TRUE(exact.requires_grad());
+  EXPECT_FALSE(encode(false, false).requires_grad());
+  const at::NoGradGuard no_grad;
+  EXPECT_FALSE(encode(false, true).requires_grad());
+  EXPECT_FALSE(Bfloat16Products::on());
+}
+
+// R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
 TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
   torch::manual_seed(3);
   const Tensor labels = torch::tensor({4, -100, 16, 4, -100, 16}, at::kLong);
@@ -215,11 +237,9 @@ TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
 
 TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
-  for (LayerSpec& layer : spec.encoder->layers)
-    layer.attention_result_dropout = layer.feed_forward_result_dropout = layer.self_attention.dropout =
-        layer.feed_forward.dropout = 0.3;
+  set_dropout(spec, {.all = 0.3, .activation = 0.3});
   Transformer network(spec);
-  network->initialize(1);
+  initialize(network, 1);
   const auto encode = [&](Pass pass) { return network->encode(TokenBatch::from(kSources), pass); };
   EXPECT_TRUE(at::equal(encode(Pass::inference()), encode(Pass::inference())));
   EXPECT_TRUE(at::equal(encode(Pass::training(3)), encode(Pass::training(3))));
@@ -230,11 +250,9 @@ TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
 // With dropout on, the gradient is that of the very function the pass computed.
 TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
-  for (LayerSpec& layer : spec.encoder->layers)
-    layer.attention_result_dropout = layer.feed_forward_result_dropout = layer.self_attention.dropout =
-        layer.feed_forward.dropout = 0.3;
+  set_dropout(spec, {.all = 0.3, .activation = 0.3});
   Transformer network(spec);
-  network->initialize(1);
+  initialize(network, 1);
   Tensor weight = network->named_parameters()["encoder.layers.0.self_attention.query_key_value.weight"];
   const auto loss = [&] {
     Pass pass = Pass::training(3);
@@ -257,7 +275,7 @@ class Decoding : public testing::TestWithParam<ModelSpec> {};
 TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
   c10::InferenceMode inference;
   Transformer network(GetParam());
-  network->initialize(2);
+  initialize(network, 2);
   Pass pass = Pass::inference();
   const TokenBatch source = TokenBatch::from(kSources);
   Memory memory = network->remember(network->encode(source, pass), source.offsets);
@@ -333,7 +351,7 @@ TEST(PagedCache, RefusesToGrowBeyondItsLimit) {
 
 TEST(Embeddings, IdsAndPositionsOutsideTheTablesAreErrors) {
   Transformer network(encoder_decoder(NormOrder::post));
-  network->initialize(1);
+  initialize(network, 1);
   Pass pass = Pass::inference();
   EXPECT_THROW(network->encode(TokenBatch::from({{1, 23}}), pass), Error);
   EXPECT_THROW(network->encode(TokenBatch::from({{-1}}), pass), Error);

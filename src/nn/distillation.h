@@ -1,0 +1,25 @@
+// Soft targets: a student learns the distribution that its teacher gives (Hinton et al. 2015,
+// arXiv:1503.02531).
+#pragma once
+
+#include "nn/loss.h"
+
+namespace attend {
+
+// temperature^2 KL(softmax(teacher / temperature) || softmax(student / temperature)), summed over rows, each
+// of which counts. student, teacher [n, C]; no gradient flows to the teacher.
+LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double temperature);
+
+// Scores over a vocabulary: those of hidden [n, d] weight [V, d]^T + bias [V] (undefined: none), or stored.
+struct VocabularyScores {
+  Tensor hidden, weight, bias = {};
+  Tensor stored = {};  // [n, V], instead
+};
+
+// As soft_cross_entropy between scores that are made, used and turned into gradients a block of rows at a
+// time: no [n, V] is ever held but the stored one. Gradients flow to the
+// student's three tensors; its scores cannot be stored ones.
+LossSum linear_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
+                                  double temperature);
+
+}  // namespace attend

@@ -1,0 +1,110 @@
+#include "nn/initialize.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+bool contains(std::string_view name, std::string_view part) {
+  return name.find(part) != name.npos;
+}
+
+// The network's parts whose shapes decide the widths of distributions.
+const StackSpec& stack_of(const ModelSpec& model) {
+  return model.encoder ? *model.encoder : *model.decoder;
+}
+
+// Vectors that stand in for a query or a token rather than shift a result: XLNet's and Transformer-XL's.
+bool is_bias(std::string_view name) {
+  return !name.ends_with("content_bias") && !name.ends_with("distance_bias") &&
+         !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask");
+}
+
+// The standard deviation of a matrix of a normal distribution, or of a vector that is no bias.
+double width_of(const ModelSpec& model, std::string_view name) {
+  const InitializationSpec& spec = model.initialization;
+  if (contains(name, "clusters.projection-")) return spec.projections.value_or(spec.range);
+  if (contains(name, "embeddings.") && !contains(name, "projection"))
+    return spec.embeddings.value_or(spec.range);
+  const bool result =
+      name.ends_with("self_attention.output.weight") || name.ends_with("feed_forward.out.weight");
+  if (spec.narrow_results && result)
+    return spec.range / std::sqrt(2 * static_cast<double>(stack_of(model).layers.size()));
+  return spec.range;
+}
+
+// T5's. A bias of distances [buckets, heads] is drawn as if it were a matrix from the model's width, and
+// queries are so much smaller that scores need no scale. (transformers draws an untied head of words, and
+// that of tokens' labels, sqrt(width) times as wide, so that a fresh one is all but certain of whatever it
+// says; the original does not, and neither do we.)
+double fan_in_width(const ModelSpec& model, std::string_view name, const Tensor& p) {
+  if (contains(name, "embeddings.")) return 1;
+  const StackSpec& stack = stack_of(model);
+  if (name.ends_with("distances.table")) return 1 / std::sqrt(static_cast<double>(stack.width()));
+  return 1 / std::sqrt(static_cast<double>(p.size(1)));
+}
+
+void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, at::Generator& generator) {
+  const InitializationSpec& spec = model.initialization;
+  switch (spec.kind) {
+    case InitializationSpec::Kind::normal:
+      p.normal_(0, width_of(model, name), generator);
+      return;
+    case InitializationSpec::Kind::fan_in: {
+      p.normal_(0, spec.range * fan_in_width(model, name, p), generator);
+      const double scale =
+          std::sqrt(static_cast<double>(stack_of(model).layers.front().self_attention.head_size));
+      if (name.ends_with("query_key_value.weight")) p.narrow(0, 0, p.size(0) / 3).div_(scale);
+      if (name.ends_with(".query.weight")) p.div_(scale);
+      return;
+    }
+    case InitializationSpec::Kind::xavier:
+      if (contains(name, "embeddings.")) {
+        p.normal_(0, 1 / std::sqrt(static_cast<double>(p.size(1))), generator);
+      } else {
+        const double limit = std::sqrt(6.0 / static_cast<double>(p.size(0) + p.size(1)));
+        p.uniform_(-limit, limit, generator);
+      }
+  }
+}
+
+void draw(const ModelSpec& model, const std::string& name, Tensor& p, at::Generator& generator) {
+  const InitializationSpec& spec = model.initialization;
+  if (contains(name, "norm.")) {
+    if (!name.ends_with("weight"))
+      p.zero_();
+    else if (spec.norms_vary)
+      p.normal_(1, spec.range, generator);
+    else
+      p.fill_(spec.kind == InitializationSpec::Kind::fan_in ? spec.range : 1);
+  } else if ((p.dim() == 1 && is_bias(name)) || name.ends_with("patches.mask")) {
+    p.zero_();
+  } else if (p.dim() == 1) {
+    p.normal_(0, width_of(model, name), generator);
+  } else {
+    draw_matrix(model, name, p, generator);
+  }
+}
+
+}  // namespace
+
+void initialize(Transformer& model, std::uint64_t seed,
+                const std::function<bool(const std::string& parameter)>& wanted) {
+  at::NoGradGuard no_grad;
+  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+  const auto is_wanted = [&](const std::string& name) { return !wanted || wanted(name); };
+  for (auto& item : model->named_parameters())
+    if (item.value().requires_grad() && is_wanted(item.key()))
+      draw(model->spec(), item.key(), item.value(), generator);
+  for (const auto& [name, stack] : {std::pair{"encoder", model->encoder}, {"decoder", model->decoder}}) {
+    if (!stack || !stack->embeddings) continue;
+    const EmbeddingSpec& spec = stack->embeddings->spec();
+    if (spec.padding_id >= 0 && is_wanted(fmt::format("{}.embeddings.tokens", name)))
+      stack->embeddings->tokens[spec.padding_id].zero_();
+    const auto* learned = std::get_if<LearnedPositions>(&spec.positions);
+    if (learned && learned->skipped_id >= 0 && is_wanted(fmt::format("{}.embeddings.positions", name)))
+      stack->embeddings->positions[learned->offset - 1].zero_();
+  }
+}
+
+}  // namespace attend

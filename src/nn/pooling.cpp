@@ -1,0 +1,73 @@
+#include "nn/pooling.h"
+
+namespace attend {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+void check_lengths(const Offsets& offsets) {
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    if (offsets.length(b) == 0)
+      fail("a text without tokens has no vector: it is text {} of its batch", b + 1);
+}
+
+// One node of the graph for all texts. Each text is summed by itself, so that it adds up as it would alone.
+struct MeanFunction : public Function<MeanFunction> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& hidden, const Offsets& offsets) {
+    Tensor pooled = at::empty({offsets.count(), hidden.size(1)}, hidden.options());
+    for (std::int64_t b = 0; b < offsets.count(); ++b) pooled[b].copy_(offsets.part(hidden, b).mean(0));
+    ctx->saved_data["lengths"] = offsets.lengths();
+    return pooled;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const Tensor lengths =
+        torch::tensor(ctx->saved_data["lengths"].toIntVector(), at::kLong).to(gradients[0].device());
+    const Tensor parts = gradients[0] / lengths.unsqueeze(1).to(gradients[0].scalar_type());
+    return {parts.repeat_interleave(lengths, 0), Tensor()};
+  }
+};
+
+// The gradient goes to the token that had the largest number.
+struct MaxFunction : public Function<MaxFunction> {
+  static Tensor forward(AutogradContext* ctx, const Tensor& hidden, const Offsets& offsets) {
+    Tensor pooled = at::empty({offsets.count(), hidden.size(1)}, hidden.options());
+    Tensor rows = at::empty({offsets.count(), hidden.size(1)}, hidden.options().dtype(at::kLong));
+    for (std::int64_t b = 0; b < offsets.count(); ++b) {
+      const auto [values, places] = offsets.part(hidden, b).max(0);
+      pooled[b].copy_(values);
+      rows[b].copy_(places + offsets.begin(b));
+    }
+    ctx->save_for_backward({rows});
+    ctx->saved_data["total"] = hidden.size(0);
+    return pooled;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+    const Tensor rows = ctx->get_saved_variables()[0];
+    return {at::zeros({ctx->saved_data["total"].toInt(), rows.size(1)}, gradients[0].options())
+                .scatter_(0, rows, gradients[0]),
+            Tensor()};
+  }
+};
+
+}  // namespace
+
+Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode) {
+  check_lengths(offsets);
+  switch (mode) {
+    case SentencePooling::Mode::cls:
+      return hidden.index_select(0, offsets.first_rows().to(hidden.device()));
+    case SentencePooling::Mode::mean:
+      return MeanFunction::apply(hidden, offsets);
+    case SentencePooling::Mode::max:
+      return MaxFunction::apply(hidden, offsets);
+  }
+  fail("unknown way to pool");
+}
+
+Tensor to_unit_length(const Tensor& x) {
+  return x / at::linalg_vector_norm(x, 2, {1}, true).clamp_min(1e-12);
+}
+
+}  // namespace attend

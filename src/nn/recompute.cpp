@@ -1,0 +1,75 @@
+#include "nn/recompute.h"
+
+#include "nn/linear.h"
+
+#include <torch/csrc/autograd/autograd.h>
+
+namespace attend {
+namespace {
+
+struct Saved : torch::CustomClassHolder {
+  Recomputable function;
+  Pass before;
+  bool bfloat16 = false;
+  std::size_t inputs = 0;  // of the saved tensors; parameters follow
+};
+
+// The inputs cut off from the graph they come from.
+std::vector<Tensor> leaves(at::TensorList inputs) {
+  std::vector<Tensor> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_(input.requires_grad()));
+  return leaves;
+}
+
+struct Recompute : torch::autograd::Function<Recompute> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Recomputable& function,
+                        const at::TensorList& inputs, const at::TensorList& parameters, Pass* pass) {
+    std::vector<Tensor> kept = inputs.vec();
+    kept.insert(kept.end(), parameters.begin(), parameters.end());
+    ctx->save_for_backward(std::move(kept));  // the parameters only to notice that one was changed meanwhile
+    auto saved = c10::make_intrusive<Saved>();
+    saved->function = function;
+    saved->before = *pass;
+    saved->bfloat16 = Bfloat16Products::on();
+    saved->inputs = inputs.size();
+    ctx->saved_data["saved"] = c10::IValue::make_capsule(std::move(saved));
+    // With a graph, which is dropped at once: without one blocks take other paths, which round otherwise.
+    at::AutoGradMode gradients(true);
+    const Tensor result = function(leaves(inputs), *pass).detach();
+    // A copy lies in memory that the graph left; the result itself lies behind it and would keep it in
+    // pieces.
+    return result.clone();
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto kept = ctx->get_saved_variables();
+    const auto capsule = ctx->saved_data["saved"].toCapsule();
+    const Saved& saved = static_cast<const Saved&>(*capsule);
+    const at::AutoGradMode with_graph(true);
+    const Bfloat16Products rounded(saved.bfloat16);
+    std::vector<Tensor> sources = leaves(at::TensorList(kept).slice(0, saved.inputs));
+    Pass pass = saved.before;
+    const Tensor result = saved.function(sources, pass);
+    sources.insert(sources.end(), kept.begin() + static_cast<std::ptrdiff_t>(saved.inputs), kept.end());
+    std::vector<Tensor> wanted;
+    for (const Tensor& source : sources)
+      if (source.requires_grad()) wanted.push_back(source);
+    const auto found = torch::autograd::grad({result}, wanted, {gradients[0]}, /*retain_graph=*/false,
+                                             /*create_graph=*/false, /*allow_unused=*/true);
+    torch::autograd::variable_list all{Tensor()};  // the function has none
+    auto next = found.begin();
+    for (const Tensor& source : sources) all.push_back(source.requires_grad() ? *next++ : Tensor());
+    all.emplace_back();  // nor has the pass
+    return all;
+  }
+};
+
+}  // namespace
+
+Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs,
+                 const std::vector<Tensor>& parameters, Pass& pass) {
+  return Recompute::apply(function, at::TensorList(inputs), at::TensorList(parameters), &pass);
+}
+
+}  // namespace attend

@@ -1,0 +1,16 @@
+// Two models with one set of vectors for tokens, positions and token types: what one learns of them the other
+// knows (Clark et al. 2020, "ELECTRA", arXiv:2003.10555, section 3.2).
+#pragma once
+
+#include "nn/transformer.h"
+
+namespace attend {
+
+// From here on the first stack of `to` reads those vectors of `from`'s first stack that have the same shapes,
+// and a head of `to` that is tied to its token vectors scores with them. Returns which: "tokens",
+// "positions", "types". Each is one parameter of both modules, with one gradient, and both save it. Vectors
+// that are computed, and those in clusters, stay each model's own, and so do norms and projections behind
+// them.
+std::vector<std::string> share_embeddings(const Transformer& from, Transformer to);
+
+}  // namespace attend

@@ -1,0 +1,89 @@
+#include "nn/two_streams.h"
+
+namespace attend {
+namespace {
+
+// The original's: so large that a row which sees nothing sees everything alike.
+constexpr double kHidden = -1e30;
+
+void check(const PermutedText& text, std::size_t number) {
+  const std::size_t L = text.ids.size();
+  if (text.order.size() != L || (!text.types.empty() && text.types.size() != L))
+    fail("text {}: expected a place in the order, and a type or none, for each of {} tokens; found {} and {}",
+         number, L, text.order.size(), text.types.size());
+  std::vector<bool> seen(L);
+  for (const std::int64_t token : text.predicted) {
+    if (token < 0 || token >= static_cast<std::int64_t>(L) || seen[static_cast<std::size_t>(token)])
+      fail("text {}: expected each predicted token once and from 0 to {}, found {}", number,
+           static_cast<std::int64_t>(L) - 1, token);
+    seen[static_cast<std::size_t>(token)] = true;
+  }
+}
+
+// Which tokens are hidden from which: [L, L] bool.
+Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
+  const Tensor order = torch::tensor(text.order, at::kLong);
+  const Tensor later = order.unsqueeze(1).le(order.unsqueeze(0));  // not order[j] < order[i]
+  const Tensor predicted = at::zeros_like(order, at::kBool).index_fill_(0, targets, true);
+  return later.logical_and(predicted);
+}
+
+}  // namespace
+
+OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types) {
+  const std::int64_t L = hidden.size(0);
+  const Tensor from_content = hidden.logical_and(at::eye(L, at::kBool).logical_not());
+  const Tensor unseen = at::cat({from_content, hidden.index_select(0, targets)});  // [L + P, L]
+  OwnKeys keys;
+  keys.penalty = at::constant_pad_nd(unseen.to(at::kFloat) * kHidden, {past, 0});  // [L + P, past + L]
+  keys.places = at::cat({at::arange(L), targets}) + past;
+  if (types.defined()) keys.segments = at::constant_pad_nd(types, {past, 0});
+  return keys;
+}
+
+TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past) {
+  const std::int64_t before = past.empty() ? 0 : past.front().size(1);
+  std::vector<std::int64_t> lengths, ids, positions, types, targets, labels, predicted;
+  auto visible = std::make_shared<VisibleRows>();
+  const bool typed = !texts.empty() && !texts.front().types.empty();
+  for (std::size_t b = 0; b < texts.size(); ++b) {
+    const PermutedText& text = texts[b];
+    check(text, b);
+    if (typed == text.types.empty() && !text.ids.empty())
+      fail("text {}: expected types for all texts or for none", b);
+    const auto L = static_cast<std::int64_t>(text.ids.size());
+    const auto P = static_cast<std::int64_t>(text.predicted.size());
+    ids.insert(ids.end(), text.ids.begin(), text.ids.end());
+    types.insert(types.end(), text.types.begin(), text.types.end());
+    for (std::int64_t i = 0; i < L; ++i) positions.push_back(i);
+    predicted.resize(predicted.size() + text.ids.size(), 0);
+    for (const std::int64_t token : text.predicted) {
+      const auto t = static_cast<std::size_t>(token);
+      targets.push_back(static_cast<std::int64_t>(ids.size()));
+      labels.push_back(text.ids[t]);
+      ids.push_back(0);  // not looked at
+      positions.push_back(token);
+      if (typed) types.push_back(text.types[t]);
+      predicted.push_back(1);
+    }
+    lengths.push_back(L + P);
+    visible->first.push_back(0);
+    visible->count.push_back(L);
+    const Tensor tokens = torch::tensor(text.predicted, at::kLong);
+    visible->own.push_back(two_stream_keys(hidden_tokens(text, tokens), tokens, before,
+                                           typed ? torch::tensor(text.types, at::kLong) : Tensor()));
+  }
+  TwoStreams streams;
+  streams.batch.ids = torch::tensor(ids, at::kLong);
+  streams.batch.positions = torch::tensor(positions, at::kLong);
+  if (typed) streams.batch.types = torch::tensor(types, at::kLong);
+  streams.batch.offsets = Offsets(lengths);
+  streams.batch.predicted = torch::tensor(predicted, at::kLong).to(at::kBool);
+  streams.batch.visible = std::move(visible);
+  streams.batch.past = std::move(past);
+  streams.targets = torch::tensor(targets, at::kLong);
+  streams.labels = torch::tensor(labels, at::kLong);
+  return streams;
+}
+
+}  // namespace attend

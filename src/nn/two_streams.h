@@ -1,0 +1,38 @@
+// XLNet's two streams (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): tokens are predicted in any
+// order, each from those before it in that order. A row of the first stream, the content, knows its token;
+// for each token that is to be predicted there is a row of the second, the query, that knows only its place.
+// Both read the content of what they may see.
+#pragma once
+
+#include "nn/ragged.h"
+
+namespace attend {
+
+// A text and the order in which it is predicted.
+struct PermutedText {
+  std::vector<std::int64_t> ids = {}, types = {};  // types: one for each id, or none
+  // Of each token: its place in the order. What is not predicted is seen by all, so it should see nothing
+  // that is, or it would tell: its place is before all others (any number below theirs).
+  std::vector<std::int64_t> order = {};
+  std::vector<std::int64_t> predicted = {};  // which of the tokens, each once
+};
+
+struct TwoStreams {
+  TokenBatch batch;  // of each text its L tokens, then a row for each of its P predicted ones
+  Tensor targets;    // [sum of P] int64: these rows, text by text in the order of `predicted`
+  Tensor labels;     // [sum of P] int64: their tokens
+};
+
+// Row i sees token j if j is not predicted or order[j] < order[i]; content also sees itself. That is the
+// perm_mask of transformers' DataCollatorForPermutationLanguageModeling. A row that sees nothing sees
+// everything alike, as in the original, so some token of a text should not be predicted. `past` as TokenBatch
+// has it. Error where a text's numbers do not fit each other.
+TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past = {});
+
+// What the rows of one text see, its content and then its queries. hidden [L, L] bool: token j from row i
+// (but from itself content is never hidden). targets [P] int64: the tokens that the queries stand for.
+// `past`: how many keys stand before the text's own, which all rows see. types [L] int64, or undefined: none
+// are given.
+OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types);
+
+}  // namespace attend

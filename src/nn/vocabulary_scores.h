@@ -1,0 +1,13 @@
+// The factors of a model's scores over its vocabulary: for losses that never hold all scores.
+#pragma once
+
+#include "nn/distillation.h"
+#include "nn/transformer.h"
+
+namespace attend {
+
+// Of the last hidden states [n, d], through the head's own transform. Error for a model without a head over
+// its vocabulary, and for one whose head is of clusters (Transformer-XL): its scores are no product.
+VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden);
+
+}  // namespace attend
