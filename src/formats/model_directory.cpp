@@ -222,13 +222,52 @@ std::optional<SentencePooling> ModelDirectory::sentence_pooling() const {
   return pooling;
 }
 
-ModelDirectory ModelDirectory::with(const Json& changes) const {
-  ModelDirectory changed = *this;
-  Json config = config_.json();
-  for (const auto& [field, value] : changes.items())
-    if (config.contains(field)) config[field] = value;
-  changed.config_ = Fields(config, config_.source());
-  return changed;
+void write_sentence_modules(const fs::path& directory, const SentencePooling& pooling, std::int64_t width) {
+  const auto write = [&](const fs::path& name, const Json& content) {
+    fs::create_directories((directory / name).parent_path());
+    write_file_atomically(directory / name, content.dump(2) + "\n");
+  };
+  Json modules = Json::array();
+  const auto add = [&](const char* kind, const std::string& folder) {
+    const std::size_t number = modules.size();
+    modules.push_back({{"idx", number},
+                       {"name", std::to_string(number)},
+                       {"path", folder},
+                       {"type", std::string("sentence_transformers.models.") + kind}});
+  };
+  add("Transformer", "");
+  add("Pooling", "1_Pooling");
+  if (pooling.normalize) add("Normalize", "2_Normalize");
+  using Mode = SentencePooling::Mode;
+  write("1_Pooling/config.json", {{"word_embedding_dimension", width},
+                                  {"pooling_mode_cls_token", pooling.mode == Mode::cls},
+                                  {"pooling_mode_mean_tokens", pooling.mode == Mode::mean},
+                                  {"pooling_mode_max_tokens", pooling.mode == Mode::max},
+                                  {"pooling_mode_mean_sqrt_len_tokens", false}});
+  Json settings = {{"max_seq_length", nullptr}, {"do_lower_case", pooling.lowercase}};
+  if (pooling.max_length) settings["max_seq_length"] = *pooling.max_length;
+  write("sentence_bert_config.json", settings);
+  if (!pooling.prompt.empty())
+    write("config_sentence_transformers.json",
+          {{"prompts", {{"text", pooling.prompt}}}, {"default_prompt_name", "text"}});
+  if (pooling.normalize) fs::create_directories(directory / "2_Normalize");
+  write("modules.json", modules);  // last: with it the directory is one of sentence-transformers
+}
+
+std::vector<std::string> sentence_module_folders(const fs::path& directory) {
+  const fs::path path = directory / "modules.json";
+  if (!file_exists(path)) return {};
+  const std::string source = path.string();
+  const Json modules = read_json(path);
+  if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
+  std::vector<std::string> folders;
+  for (const Json& json : modules) {
+    const std::string folder = Fields(json, source + ": a module").text({"path"}, "");
+    if (folder.empty()) continue;
+    inside(directory, folder, source + ": path");
+    folders.push_back(folder);
+  }
+  return folders;
 }
 
 }  // namespace attend

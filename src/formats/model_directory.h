@@ -52,6 +52,14 @@ struct SentencePooling {
   bool lowercase = false;                  // texts are lower-cased first (sentence_bert_config.json)
 };
 
+// Makes a sentence-transformers directory of a plain one, whose states are `width` wide: modules.json,
+// 1_Pooling/config.json, sentence_bert_config.json and, with a prompt, config_sentence_transformers.json.
+void write_sentence_modules(const std::filesystem::path& directory, const SentencePooling& pooling,
+                            std::int64_t width);
+// The folders of the modules that modules.json names, which hold something of their own; none without it.
+// Error for one that does not lie in the directory.
+std::vector<std::string> sentence_module_folders(const std::filesystem::path& directory);
+
 class ModelDirectory {
  public:
   // Error if `path` is not a directory or holds no config.json with a JSON object.
@@ -66,9 +74,6 @@ class ModelDirectory {
   // Nothing without modules.json. Error for modules and ways to pool that SentencePooling cannot say.
   std::optional<SentencePooling> sentence_pooling() const;
   Checkpoint checkpoint() const { return Checkpoint::open(path_); }
-
-  // The same directory with other values for those of these fields that its config.json has.
-  ModelDirectory with(const Json& changes) const;
 
  private:
   std::filesystem::path path_;

@@ -33,7 +33,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   const auto layers = static_cast<std::int64_t>(model.encoder->layers.size());
   share_layers(*model.encoder, config.integer({"num_hidden_groups"}, 1, 1, layers),
                config.integer({"inner_group_num"}, 1, 1, 1000));
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const LayerSpec& layer = model.encoder->layers.front();
   const bool pretraining = architecture == "AlbertForPreTraining";
   const double dropout = read_dropout(config, {"classifier_dropout_prob"}, 0.1);
@@ -87,10 +87,10 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_config(std::string_view preset) {
   BertRelative base = relative;
   base.width = 768, base.heads = 12, base.inner = 3072;
-  Json config = fresh_bert_config("albert", "AlbertForMaskedLM", base);
+  Json config = fresh_bert_config("albert", "AlbertForMaskedLM", sized(base, preset));
   config.update({{"embedding_size", 128},
                  {"num_hidden_groups", 1},
                  {"inner_group_num", 1},
@@ -113,7 +113,7 @@ const Family albert = {
                 "sop_classifier.classifier.{weight|bias}", "predictions.{dense|LayerNorm}.{weight|bias}",
                 "predictions.{bias|decoder.weight|decoder.bias}"},
     .optional_fields = bert_optional_fields(),
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -27,7 +27,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                   .problem = {},
                                   .dense_dropout = dropout,
                                   .dropout = dropout});
-  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   return model;
 }
 
@@ -42,18 +42,20 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_config(std::string_view preset) {
+  const bool tiny = preset == "tiny";
+  const int layers = tiny ? 3 : 6, heads = tiny ? 4 : 12, inner = tiny ? 1024 : 3072;
   return {{"model_type", "bart"},
           {"architectures", {"BartForConditionalGeneration"}},
           {"is_encoder_decoder", true},
           {"vocab_size", relative.vocabulary},
-          {"d_model", 768},
-          {"encoder_layers", 6},
-          {"encoder_attention_heads", 12},
-          {"encoder_ffn_dim", 3072},
-          {"decoder_layers", 6},
-          {"decoder_attention_heads", 12},
-          {"decoder_ffn_dim", 3072},
+          {"d_model", tiny ? 256 : 768},
+          {"encoder_layers", layers},
+          {"encoder_attention_heads", heads},
+          {"encoder_ffn_dim", inner},
+          {"decoder_layers", layers},
+          {"decoder_attention_heads", heads},
+          {"decoder_ffn_dim", inner},
           {"activation_function", "gelu"},
           {"dropout", 0.1},
           {"max_position_embeddings", 1024},
@@ -77,7 +79,7 @@ const Family bart = {
     .weights = weights,
     .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout",
                         "classifier_dropout", "num_labels", "id2label", "label2id", "problem_type"},
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -10,7 +10,7 @@ constexpr BertRelative relative = {.decodes = true};
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const bool pretraining = architecture == "BertForPreTraining";
   if (pretraining || architecture == "BertForMaskedLM" || model.decoder)
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
@@ -38,8 +38,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
-  return fresh_bert_config("bert", "BertForMaskedLM", relative);
+Json fresh_config(std::string_view preset) {
+  return fresh_bert_config("bert", "BertForMaskedLM", sized(relative, preset));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ const Family bert = {
                 "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
                 "bert.pooler.dense.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

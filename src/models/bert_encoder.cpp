@@ -129,6 +129,11 @@ WeightName bert_score_weights(const ModelSpec& model) {
   return score_weights(model);
 }
 
+BertRelative sized(BertRelative relative, std::string_view preset) {
+  if (preset == "tiny") relative.width = 256, relative.layers = 4, relative.heads = 4, relative.inner = 1024;
+  return relative;
+}
+
 Json fresh_bert_config(std::string_view model_type, std::string_view architecture,
                        const BertRelative& relative) {
   return {{"model_type", model_type},

@@ -43,6 +43,8 @@ void put_pretraining_heads(ModelSpec& model);
 // As score_weights, and "cls.seq_relationship" for whether a sentence follows.
 WeightName bert_score_weights(const ModelSpec& model);
 
+// The same with the sizes of a preset: "tiny" learns something within minutes on a CPU; others keep theirs.
+BertRelative sized(BertRelative relative, std::string_view preset);
 // config.json of a fresh model, and the fields that it may hold besides.
 Json fresh_bert_config(std::string_view model_type, std::string_view architecture,
                        const BertRelative& relative);

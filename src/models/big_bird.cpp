@@ -27,7 +27,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   }
   if (config.flag({"rescale_embeddings"}, false))
     stack.embeddings.scale = std::sqrt(static_cast<double>(stack.width()));
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
 
   const LayerSpec& layer = stack.layers.front();
   if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM" || model.decoder)
@@ -73,8 +73,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
-  Json config = fresh_bert_config("big_bird", "BigBirdForMaskedLM", relative);
+Json fresh_config(std::string_view preset) {
+  Json config = fresh_bert_config("big_bird", "BigBirdForMaskedLM", sized(relative, preset));
   config.update({{"max_position_embeddings", 4096},
                  {"attention_type", "block_sparse"},
                  {"block_size", 64},
@@ -103,7 +103,7 @@ const Family big_bird = {
                 "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
                 "cls.predictions.{bias|decoder.weight|decoder.bias}"},
     .optional_fields = bert_optional_fields(),
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

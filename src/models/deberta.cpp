@@ -35,8 +35,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
-  Json config = fresh_bert_config("deberta", "DebertaForMaskedLM", relative);
+Json fresh_config(std::string_view preset) {
+  Json config = fresh_bert_config("deberta", "DebertaForMaskedLM", sized(relative, preset));
   config.update({{"relative_attention", true},
                  {"pos_att_type", {"c2p", "p2c"}},
                  {"max_relative_positions", -1},
@@ -57,7 +57,7 @@ const Family deberta = {
     .weights = weights,
     .ignored = deberta_ignored(),
     .optional_fields = bert_optional_fields(),
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

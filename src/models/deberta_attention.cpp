@@ -50,7 +50,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
 
 void add_deberta_head(const Fields& config, std::string_view architecture, ModelSpec& model) {
   model.other_names = !config.flag({"legacy"}, true);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture.ends_with("ForMaskedLM"))
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);

@@ -53,10 +53,10 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_config(std::string_view preset) {
   BertRelative base = relative;
   base.width = 768, base.layers = 12, base.heads = 12, base.inner = 3072;
-  Json config = fresh_bert_config("deberta-v2", "DebertaV2ForMaskedLM", base);
+  Json config = fresh_bert_config("deberta-v2", "DebertaV2ForMaskedLM", sized(base, preset));
   config.update({{"relative_attention", true},
                  {"position_buckets", 256},
                  {"norm_rel_ebd", "layer_norm"},
@@ -81,7 +81,7 @@ const Family deberta_v2 = {
     .weights = weights,
     .ignored = deberta_ignored(),
     .optional_fields = bert_optional_fields(),
-    .presets = {"v3-base"},
+    .presets = {"v3-base", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -10,7 +10,7 @@ constexpr BertRelative relative = {.layers = 6, .types = 0};
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   model.encoder = bert_encoder(config, relative);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   for (LayerSpec& each : model.encoder->layers) each.attention_result_dropout = 0;
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture == "DistilBertForMaskedLM")
@@ -48,14 +48,15 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_config(std::string_view preset) {
+  const BertRelative size = sized(relative, preset);
   return {{"model_type", "distilbert"},
           {"architectures", {"DistilBertForMaskedLM"}},
           {"vocab_size", 30522},
-          {"dim", 768},
-          {"n_layers", 6},
-          {"n_heads", 12},
-          {"hidden_dim", 3072},
+          {"dim", size.width},
+          {"n_layers", size.layers},
+          {"n_heads", size.heads},
+          {"hidden_dim", size.inner},
           {"activation", "gelu"},
           {"dropout", 0.1},
           {"attention_dropout", 0.1},
@@ -79,7 +80,7 @@ const Family distilbert = {
     .ignored = {"distilbert.embeddings.position_ids",
                 "{vocab_transform|vocab_layer_norm|vocab_projector}.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -11,7 +11,7 @@ constexpr BertRelative relative = {
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
   if (architecture == "ElectraForMaskedLM" || model.decoder) {
@@ -64,8 +64,14 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
-  Json config = fresh_bert_config("electra", "ElectraForPreTraining", relative);
+// The discriminators; beside each the generator that goes with it: a quarter as wide (the paper's
+// section 3.2), over embeddings of the same width, which the two share.
+Json fresh_config(std::string_view preset) {
+  const bool generator = preset.ends_with("-generator");
+  BertRelative size = sized(relative, preset.substr(0, preset.find('-')));
+  if (generator) size.width /= 4, size.heads /= 4, size.inner /= 4;
+  Json config =
+      fresh_bert_config("electra", generator ? "ElectraForMaskedLM" : "ElectraForPreTraining", size);
   config["embedding_size"] = 128;
   return config;
 }
@@ -85,7 +91,7 @@ const Family electra = {
                 "discriminator_predictions.{dense|dense_prediction}.{weight|bias}",
                 "generator_predictions.{dense|LayerNorm}.{weight|bias}", "generator_lm_head.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
-    .presets = {"small"},
+    .presets = {"small", "small-generator", "tiny", "tiny-generator"},
     .fresh_config = fresh_config,
 };
 

@@ -16,10 +16,9 @@ namespace {
 
 }  // namespace
 
-bool takes_types(const Model& model) {
-  Transformer net = model.network();
-  if (net->is_encoder_decoder() || net->reads_images()) return false;
-  const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
+bool takes_types(const ModelSpec& model) {
+  if (model.encoder && (model.decoder || model.encoder->patches)) return false;
+  const StackSpec& stack = model.decoder ? *model.decoder : *model.encoder;
   const auto& distance = stack.layers.front().self_attention.distance;
   return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
 }

@@ -12,7 +12,10 @@ struct ForwardOptions {
 };
 
 // Does the model take token_type_ids?
-bool takes_types(const Model& model);
+bool takes_types(const ModelSpec& model);
+inline bool takes_types(const Model& model) {
+  return takes_types(model.network()->spec());
+}
 
 // Inputs are named as the arguments of the model's forward: input_ids [B, L], attention_mask [B, L] (without
 // it every position is real), token_type_ids, position_ids, labels; decoder_input_ids and

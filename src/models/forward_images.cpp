@@ -1,4 +1,5 @@
 #include "models/forward_parts.h"
+#include "models/reconstruction.h"
 #include "models/score_outputs.h"
 
 namespace attend {
@@ -27,20 +28,12 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   return images;
 }
 
-// How far the hidden patches' pixels are from what was made of them, on average.
+// The mean over hidden pixels, as the original has it.
 Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
-  if (made.sizes() != images.pixels.sizes())
-    fail("bool_masked_pos: the patches become an image of [{}], which cannot be compared with [{}]",
-         fmt::join(made.sizes(), ", "), fmt::join(images.pixels.sizes(), ", "));
-  const auto [rows, columns] = patches->grid(images.pixels);
-  const Tensor hidden = images.hidden.reshape({-1, rows, columns})
-                            .repeat_interleave(spec.patch_height, 1)
-                            .repeat_interleave(spec.patch_width, 2)
-                            .unsqueeze(1)
-                            .to(made.scalar_type());  // [B, 1, H, W]
-  const Tensor distance = (images.pixels - made).abs() * hidden;
-  return distance.sum() / (hidden.sum() + 1e-5) / spec.channels;
+  const Tensor distance = reconstruction_distance(images, made, patches);
+  const Tensor hidden = images.hidden.sum().to(made.scalar_type()) * (spec.patch_height * spec.patch_width);
+  return distance / (hidden + 1e-5) / spec.channels;
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
   if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
     const Tensor scores = net->language_model_head(hidden);
     r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
-    r.loss = cross_entropy(scores, labels, {}).mean();
+    r.loss = net->language_model_head->loss(hidden, labels, {}).mean();
     return;
   }
   r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden));

@@ -2,7 +2,9 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/file.h"
 #include "models/model.h"
+#include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
@@ -18,28 +20,63 @@ Json parse_value(const std::string& text) {
   return value.is_discarded() ? Json(text) : value;
 }
 
-// The vocabulary and the special tokens of config.json, from the tokenizer.
+// The vocabulary and the special tokens of config.json, from the tokenizer. What a decoder starts with, or
+// must end with, stays the kind of token that it is in the family: Marian and T5 start with padding, BART
+// with the end token.
 void take_from_tokenizer(Json& config, const fs::path& directory) {
   const Tokenizer tokenizer = Tokenizer::from_file(directory);
   config["vocab_size"] = tokenizer.vocabulary_size();
-  const fs::path path = directory / "tokenizer_config.json";
-  if (!fs::exists(path)) return;
-  const Json settings = read_json(path);
-  for (const char* kind : {"bos", "eos", "pad", "unk"}) {
-    const auto found = settings.find(std::string(kind) + "_token");
-    if (found == settings.end()) continue;
-    const Json& token = found->is_object() ? found->value("content", Json()) : *found;
-    if (!token.is_string()) continue;
-    const auto id = tokenizer.token_to_id(token.get<std::string>());
-    const std::string field = std::string(kind) + "_token_id";
-    if (!id || !config.contains(field)) continue;
+  const tokenizers::TokenizerConfig settings(directory);
+  const Json family = config;
+  for (const std::string kind : {"bos", "eos", "pad", "unk", "sep", "cls", "mask"}) {
+    const std::string token = settings.token(kind + "_token", ""), field = kind + "_token_id";
+    const auto id = token.empty() ? std::nullopt : tokenizer.token_to_id(token);
+    if (!id) continue;
+    if (kind == "pad" && family.contains("pad_index")) config["pad_index"] = *id;
+    // XLM appends masks to a text that it goes on with.
+    if (kind == "mask" && family.contains("pad_index")) config[field] = *id;
+    if (!family.contains(field)) continue;
     config[field] = *id;
-    // The original Transformer starts decoding with the padding token and must end with the end token.
-    if (kind == std::string("pad") && config.contains("decoder_start_token_id"))
-      config["decoder_start_token_id"] = *id;
-    if (kind == std::string("eos") && config.contains("forced_eos_token_id"))
-      config["forced_eos_token_id"] = *id;
+    for (const char* role : {"decoder_start_token_id", "forced_eos_token_id"})
+      if (family.contains(role) && family[role] == family[field]) config[role] = *id;
   }
+}
+
+// Ids of tokens that the vocabulary does not have become null, and clusters end before the vocabulary does.
+// Left out, transformers would take the family's usual ids for them.
+void keep_inside(Json& config, const std::vector<std::pair<std::string, Json>>& asked_for) {
+  const Json size = config.value("vocab_size", Json());
+  if (!size.is_number_integer()) return;
+  const auto outside = [&](const Json& id) { return id.is_number_integer() && id >= size; };
+  for (auto& [field, value] : config.items()) {
+    const bool asked = std::ranges::any_of(asked_for, [&](const auto& each) { return each.first == field; });
+    if (asked) continue;  // whose Error says more
+    if (field.ends_with("_token_id") && outside(value)) value = nullptr;
+    if (field == "cutoffs" && value.is_array()) {
+      Json inside = Json::array();
+      for (const Json& end : value)
+        if (!outside(end)) inside.push_back(end);
+      value = inside;
+    }
+  }
+}
+
+// How pictures become what the model reads, as ViT's authors have it: [-1, 1]. What the directory has of its
+// own stays.
+void write_preprocessor(const PatchSpec& patches, const fs::path& directory) {
+  const fs::path path = directory / "preprocessor_config.json";
+  if (fs::exists(path)) return;
+  const Json half(Json::array_t(static_cast<std::size_t>(patches.channels), 0.5));
+  const Json config = {{"image_processor_type", "ViTImageProcessor"},
+                       {"do_resize", true},
+                       {"size", {{"height", patches.height}, {"width", patches.width}}},
+                       {"resample", 2},
+                       {"do_rescale", true},
+                       {"rescale_factor", 1.0 / 255},
+                       {"do_normalize", true},
+                       {"image_mean", half},
+                       {"image_std", half}};
+  write_file_atomically(path, config.dump(2) + "\n");
 }
 
 }  // namespace
@@ -71,9 +108,12 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
       fail("--set {}: {} has no such field", field, fresh.family);
     config[field] = value;
   }
+  keep_inside(config, fields);
   const Model model = Model::fresh(Fields(config, "the new config.json"), fresh.seed);
   model.save(fresh.directory);
   if (!fresh.tokenizer.empty()) tokenizers::copy_tokenizer(fresh.tokenizer, fresh.directory);
+  const ModelSpec& spec = model.network()->spec();
+  if (spec.encoder && spec.encoder->patches) write_preprocessor(*spec.encoder->patches, fresh.directory);
   std::int64_t parameters = 0;
   for (const Tensor& p : model.network()->parameters()) parameters += p.numel();
   return parameters;

@@ -15,8 +15,9 @@ struct FreshModel {
   std::uint64_t seed = 0;
 };
 
-// Writes config.json, model.safetensors and the tokenizer's files. Returns the number of parameters. Error if
-// a setting names a field that the family's config does not have, or if the directory already holds a model.
+// Writes config.json, model.safetensors and the tokenizer's files, or preprocessor_config.json for pictures.
+// Returns the number of parameters. Error if a setting names a field that the family's config does not have,
+// or if the directory already holds a model.
 std::int64_t make_fresh_model(const FreshModel& fresh);
 
 }  // namespace attend

@@ -13,6 +13,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (config.flag({"add_cross_attention"}, false))
     fail("{}: add_cross_attention: only false is supported", config.source());
   ModelSpec model = gpt_model(config, architecture, {});
+  model.initialization.narrow_results = true;
   const bool scaled = config.flag({"scale_attn_weights"}, true),
              by_layer = config.flag({"scale_attn_by_inverse_layer_idx"}, false);
   for (std::size_t i = 0; i < model.decoder->layers.size(); ++i) {
@@ -61,11 +62,9 @@ Json fresh_config(std::string_view preset) {
     double dropout;
   };
   // The four of the paper, and the CPU configuration of nanoGPT's character model.
-  static constexpr Size sizes[] = {{"small", 768, 12, 12, 1024, 0.1},
-                                   {"medium", 1024, 24, 16, 1024, 0.1},
-                                   {"large", 1280, 36, 20, 1024, 0.1},
-                                   {"xl", 1600, 48, 25, 1024, 0.1},
-                                   {"character", 128, 4, 4, 64, 0.0}};
+  static constexpr Size sizes[] = {{"small", 768, 12, 12, 1024, 0.1},  {"medium", 1024, 24, 16, 1024, 0.1},
+                                   {"large", 1280, 36, 20, 1024, 0.1}, {"xl", 1600, 48, 25, 1024, 0.1},
+                                   {"character", 128, 4, 4, 64, 0.0},  {"tiny", 256, 4, 4, 512, 0.1}};
   for (const Size& size : sizes) {
     if (size.name != preset) continue;
     return {{"model_type", "gpt2"},        {"architectures", {"GPT2LMHeadModel"}},
@@ -112,7 +111,7 @@ const Family gpt2 = {
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
                         "tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
                         "problem_type"},
-    .presets = {"small", "medium", "large", "xl", "character"},
+    .presets = {"small", "medium", "large", "xl", "character", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -86,7 +86,7 @@ ModelSpec gpt_model(const Fields& config, std::string_view architecture, const G
   model.decoder = decoder(config, relative);
   model.language_model = language_model(config, architecture);
   model.scores = scores(config, architecture);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 

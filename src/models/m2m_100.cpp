@@ -33,7 +33,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "M2M100ForConditionalGeneration")
     model.language_model =
         LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
-  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   return model;
 }
 

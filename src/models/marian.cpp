@@ -20,7 +20,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
-  model.initialization = Initialization::xavier;
+  model.initialization.kind = InitializationSpec::Kind::xavier;
   return model;
 }
 

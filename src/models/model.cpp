@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "models/adapter.h"
 #include "models/tensors.h"
+#include "nn/initialize.h"
 
 #include <algorithm>
 #include <set>
@@ -58,11 +59,26 @@ class Reader {
   Reader(const Checkpoint& checkpoint, std::string_view prefix, const Adapter* adapter, std::string source)
       : checkpoint_(checkpoint), prefix_(prefix), adapter_(adapter), source_(std::move(source)) {}
 
+  // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
+  bool has(const std::string& name, const WeightSource& source, const Tensor& weight, bool shape) const {
+    const std::vector<std::string> names = all_names(name, source);
+    const auto expected =
+        source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
+    if (const Tensor whole = adapter_ != nullptr ? adapter_->replacement(names) : Tensor(); whole.defined())
+      return !shape || whole.sizes() == expected;
+    const auto found = find_one(names);
+    return found != names.end() && (!shape || checkpoint_.find(*found)->shape == expected);
+  }
+
+  // Nothing is made of it, but neither is it unknown.
+  void pass_over(const std::string& name, const WeightSource& source) {
+    const std::vector<std::string> names = all_names(name, source);
+    asked_.insert(names.begin(), names.end());
+  }
+
   // One of the tensors that make up `weight`, in our layout. `shared`: other parts of the model use it too.
   Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight, bool shared) {
-    std::vector<std::string> names = spellings(name, prefix_);
-    for (const std::string& alias : source.aliases)
-      for (std::string& spelling : spellings(alias, prefix_)) names.push_back(std::move(spelling));
+    const std::vector<std::string> names = all_names(name, source);
     asked_.insert(names.begin(), names.end());
     const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
     const auto& expected = source.shape.empty() ? plain : source.shape;
@@ -81,6 +97,18 @@ class Reader {
   bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
 
  private:
+  std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const {
+    std::vector<std::string> names = spellings(name, prefix_);
+    for (const std::string& alias : source.aliases)
+      for (std::string& spelling : spellings(alias, prefix_)) names.push_back(std::move(spelling));
+    return names;
+  }
+
+  std::vector<std::string>::const_iterator find_one(const std::vector<std::string>& names) const {
+    return std::ranges::find_if(
+        names, [&](const std::string& spelling) { return checkpoint_.find(spelling) != nullptr; });
+  }
+
   static void check_shape(const std::string& file, const std::string& name, at::IntArrayRef found,
                           at::IntArrayRef expected) {
     if (found != expected)
@@ -89,8 +117,7 @@ class Reader {
   }
 
   Tensor map(const std::string& name, const std::vector<std::string>& names, at::IntArrayRef expected) const {
-    const auto found = std::ranges::find_if(
-        names, [&](const std::string& spelling) { return checkpoint_.find(spelling) != nullptr; });
+    const auto found = find_one(names);
     if (found == names.end()) fail("{}: the tensor {} is missing", source_, name);
     const TensorView& view = *checkpoint_.find(*found);
     const std::string file = checkpoint_.file_of(*found).string();
@@ -107,15 +134,40 @@ class Reader {
   std::set<std::string> asked_;
 };
 
+// Is a parameter one of a head (ViT's mask token serves one too) rather than of the body?
+bool is_of_head(std::string_view parameter) {
+  for (std::string_view part : {"head.", "pooler.", "scores.", "spans.", "pixels."})
+    if (parameter.starts_with(part)) return true;
+  return parameter == "encoder.patches.mask";
+}
+
+// Does what a checkpoint scores, by its config.json, differ from `wanted`? Labels that were never named may
+// be any of as many.
+bool differ(const Fields& config, const std::vector<std::string>& wanted) {
+  const std::vector<std::string> own = read_labels(config);
+  if (own.size() != wanted.size()) return true;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i] != wanted[i] && own[i] != fmt::format("LABEL_{}", i)) return true;
+  return false;
+}
+
+Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) {
+  if (!fresh || !fresh->labels) return config;
+  Json changed = config.json();
+  set_labels(changed, *fresh->labels);
+  return Fields(changed, config.source());
+}
+
 }  // namespace
 
-Model::Model(const Family& family, Fields config, std::string architecture)
+Model::Model(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout)
     : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
   if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
       family.architectures.end())
     fail("{}: architectures: {} is not supported for {}; these are: {}", config_.source(), architecture_,
          family.model_type, fmt::join(family.architectures, ", "));
-  const ModelSpec spec = family.spec(config_, architecture_);
+  ModelSpec spec = family.spec(config_, architecture_);
+  set_dropout(spec, dropout);
   table_ = family.weights(spec);
   try {
     // Only address space so far: memory is used when weights are written.
@@ -129,54 +181,85 @@ Model::Model(const Family& family, Fields config, std::string architecture)
   }
 }
 
-Model Model::load(const ModelDirectory& directory, Purpose purpose, std::string_view architecture,
-                  const Adapter* adapter) {
+Model Model::load(const ModelDirectory& directory, const LoadOptions& options) {
   const Family& family = find_family(directory.config());
   const std::vector<std::string> named = directory.architectures();
-  std::string chosen(architecture);
+  std::string chosen = options.architecture;
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
-  Model model(family, directory.config(), chosen);
+  Model model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
   model.generation_config_ = directory.generation_config();
   const Checkpoint checkpoint = directory.checkpoint();
+  const bool other_head = !named.empty() && named.front() != chosen;
+  const bool other_labels = options.fresh && options.fresh->labels &&
+                            (other_head || differ(directory.config(), options.fresh->labels->names));
   try {
-    model.set_weights(checkpoint, purpose, adapter);
+    model.read_weights(checkpoint, options, other_labels);
   } catch (const Error& error) {
-    if (!named.empty() || !architecture.empty()) throw;
+    if (!named.empty() || !options.architecture.empty()) throw;
     fail("{} (config.json says nothing of architectures, so it is read as {})", error.what(), chosen);
   }
   // The packed copies do the work from here on; the file's pages need not stay in memory beside them.
-  if (purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
+  if (options.purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
   return model;
 }
 
 Model Model::fresh(const Fields& config, std::uint64_t seed) {
   const Family& family = find_family(config);
   const std::vector<std::string> named = config.texts({"architectures"});
-  Model model(family, config, named.empty() ? std::string(family.architectures.front()) : named.front());
-  model.network_->initialize(seed);
+  Model model(family, config, named.empty() ? std::string(family.architectures.front()) : named.front(), {});
+  initialize(model.network_, seed);
   for (auto& item : model.network_->named_parameters())
     item.value().requires_grad_(!find_source(model.table_, item.key()).frozen);
   return model;
 }
 
-void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose, const Adapter* adapter) {
+void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
+  read_weights(checkpoint, {.purpose = purpose}, false);
+}
+
+void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels) {
   at::NoGradGuard no_grad;
+  const Adapter* adapter = options.adapter;
   Reader reader(checkpoint, family_->prefix, adapter,
                 checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
   const ModelSpec& spec = network_->spec();
   const bool shared = (spec.language_model && !spec.language_model->untied) ||
                       (network_->is_encoder_decoder() && spec.share_embeddings);
+  const bool training = options.purpose == Purpose::training;
+  std::set<std::string> fresh;
+  std::vector<std::string> fresh_names;
+  const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
+    if (!options.fresh || !is_of_head(parameter)) return false;
+    if (other_labels && parameter.starts_with("scores.out.")) return true;
+    const bool may_differ = parameter.starts_with("scores.");  // in shape, with the number of labels
+    return !std::ranges::all_of(
+        source.names, [&](const std::string& name) { return reader.has(name, source, weight, may_differ); });
+  };
   for (auto& item : network_->named_parameters()) {
     Tensor& weight = item.value();
     const WeightSource source = find_source(table_, item.key());
+    if (is_fresh(item.key(), source, weight)) {
+      fresh.insert(item.key());
+      for (const std::string& name : source.names) {
+        fresh_names.push_back(name);
+        reader.pass_over(name, source);
+      }
+      continue;
+    }
     std::vector<Tensor> parts;
     for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight, shared));
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
-    if (purpose == Purpose::training && parts.size() == 1)
-      loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
     weight.set_data(loaded.to(at::kFloat));
-    weight.requires_grad_(purpose == Purpose::training && !source.frozen);
+    weight.requires_grad_(training && !source.frozen);
+  }
+  if (!fresh.empty()) {
+    initialize(network_, options.fresh->seed, [&](const std::string& name) { return fresh.contains(name); });
+    for (auto& item : network_->named_parameters())
+      if (fresh.contains(item.key()))
+        item.value().requires_grad_(training && !find_source(table_, item.key()).frozen);
+    inform("the head of {} is new: {}", architecture_, fmt::join(fresh_names, ", "));
   }
   if (adapter != nullptr) adapter->check_used();
   std::vector<std::string> unknown;

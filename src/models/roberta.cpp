@@ -14,7 +14,7 @@ constexpr BertRelative relative = {.vocabulary = 50265,
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const StackSpec& stack = put_bert_stack(model, config, architecture, relative);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   if (architecture.ends_with("ForMaskedLM") || model.decoder)
     model.language_model = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
   // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
@@ -58,7 +58,7 @@ Family make_family(std::string_view model_type, const std::vector<std::string_vi
       .ignored = {"roberta.embeddings.position_ids", "roberta.pooler.dense.{weight|bias}",
                   "lm_head.{bias|decoder.weight|decoder.bias}", "lm_head.{dense|layer_norm}.{weight|bias}"},
       .optional_fields = bert_optional_fields(),
-      .presets = {"base"},
+      .presets = {"base", "tiny"},
       .fresh_config = fresh_config};
 }
 
@@ -69,14 +69,16 @@ const Family roberta = make_family(
     "roberta",
     {"RobertaModel", "RobertaForMaskedLM", "RobertaForCausalLM", "RobertaForSequenceClassification",
      "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
-    [](std::string_view) -> Json { return fresh_bert_config("roberta", "RobertaForMaskedLM", relative); });
+    [](std::string_view preset) -> Json {
+      return fresh_bert_config("roberta", "RobertaForMaskedLM", sized(relative, preset));
+    });
 const Family xlm_roberta =
     make_family("xlm-roberta",
                 {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForCausalLM",
                  "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification",
                  "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
-                [](std::string_view) -> Json {
-                  return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", relative);
+                [](std::string_view preset) -> Json {
+                  return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", sized(relative, preset));
                 });
 
 }  // namespace attend

@@ -1,6 +1,8 @@
 #include "models/score_outputs.h"
 
 #include "models/forward_parts.h"
+#include "nn/head_rows.h"
+#include "nn/label_loss.h"
 
 namespace attend {
 namespace {
@@ -12,51 +14,7 @@ Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view n
     fail("{}: expected {} numbers, found {}", name, scores.size(0), flat.numel());
   if (flat.lt(0).logical_and(flat.ne(kIgnoredLabel)).logical_or(flat.ge(scores.size(1))).any().item<bool>())
     fail("{}: expected numbers from 0 to {}", name, scores.size(1) - 1);
-  return at::cross_entropy_loss(scores, flat, {}, at::Reduction::Mean, kIgnoredLabel);
-}
-
-// The mean of both ends' losses. A position outside the text does not count (transformers' own rule).
-Tensor span_loss(const Tensor& start, const Tensor& end, const Tensor& starts, const Tensor& ends) {
-  const std::int64_t length = start.size(1);
-  const auto loss = [&](const Tensor& scores, const Tensor& place) {
-    return at::cross_entropy_loss(scores, place.reshape(-1).to(at::kLong).clamp(0, length), {},
-                                  at::Reduction::Mean, length);
-  };
-  return (loss(start, starts) + loss(end, ends)) / 2;
-}
-
-// The row of each text's last token whose id is not `padding`; its first where there is none.
-Tensor last_rows(const TokenBatch& batch, std::optional<std::int64_t> padding) {
-  const Offsets& offsets = batch.offsets;
-  if (!padding && offsets.count() > 1)
-    fail("without pad_token_id in config.json this model scores one text at a time, found {}",
-         offsets.count());
-  Tensor last = offsets.last_rows();
-  if (!padding) return last;
-  const auto ids = batch.ids.accessor<std::int64_t, 1>();
-  auto row = last.accessor<std::int64_t, 1>();
-  for (std::int64_t b = 0; b < offsets.count(); ++b) {
-    while (row[b] > offsets.begin(b) && ids[row[b]] == *padding) --row[b];
-    // Nothing but padding: the original then takes the first token.
-    if (ids[row[b]] == *padding) row[b] = offsets.begin(b);
-  }
-  return last;
-}
-
-// The row before each text's first token of id `padding`; its last where there is none, or where it begins
-// so.
-Tensor rows_before(const TokenBatch& batch, std::optional<std::int64_t> padding) {
-  Tensor row = last_rows(batch, padding);  // checks that there is an id where one is needed
-  if (!padding) return row;
-  row = batch.offsets.last_rows();
-  const auto ids = batch.ids.accessor<std::int64_t, 1>();
-  for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
-    const std::int64_t begin = batch.offsets.begin(b);
-    for (std::int64_t t = begin + batch.offsets.length(b) - 1; t > begin; --t)
-      if (ids[t] == *padding) row[b] = t - 1;
-    if (ids[begin] == *padding) row[b] = begin + batch.offsets.length(b) - 1;
-  }
-  return row;
+  return cross_entropy(scores, flat, {}).mean();
 }
 
 // 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
@@ -83,22 +41,20 @@ Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
   return rows.layout.rows_at(columns, "the last end token");
 }
 
-// What the head reads: [B or T, d].
+// What the head reads: [B or T, d]. Where padding is among the rows, it decides what is last or first.
 Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRows& rows) {
   const auto pick = [&](const Tensor& index) { return rows.hidden.index_select(0, index); };
   switch (spec.input) {
     case HeadInput::pooled:
       return rows.pooled;
-    case HeadInput::every_token:
-      return rows.hidden;
     case HeadInput::first_token:
-      return rows.first.defined() ? rows.first : pick(rows.batch.offsets.first_rows());
+      return rows.first.defined() ? rows.first : head_rows(spec, rows.batch, rows.hidden);
     case HeadInput::last_token:
-      return pick(last_rows(rows.batch, spec.token_id));
-    case HeadInput::last_column:
-      return pick(rows.batch.offsets.last_rows());
     case HeadInput::before_token:
-      return pick(rows_before(rows.batch, spec.token_id));
+      if (!spec.token_id && rows.batch.offsets.count() > 1)
+        fail("without pad_token_id in config.json this model scores one text at a time, found {}",
+             rows.batch.offsets.count());
+      return head_rows(spec, rows.batch, rows.hidden);
     case HeadInput::end_token:
       return pick(end_rows(rows, spec.token_id.value()));
     case HeadInput::chosen_token: {
@@ -107,8 +63,9 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
         columns = at::full({rows.layout.sequences()}, rows.layout.length() - 1, at::kLong);
       return pick(rows.layout.rows_at(columns, "mc_token_ids"));
     }
+    default:
+      return head_rows(spec, rows.batch, rows.hidden);
   }
-  fail("unknown input of a head");
 }
 
 }  // namespace
@@ -123,11 +80,11 @@ Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::opti
          scores.size(0), scores.size(1), fmt::join(labels.sizes(), ", "));
   switch (*problem) {
     case ProblemType::regression:
-      return at::mse_loss(scores.flatten(), labels.to(scores.scalar_type()).flatten());
+      return squared_error(scores, labels).mean();
     case ProblemType::single_label:
       return label_loss(scores, labels, "labels");
     case ProblemType::multi_label:
-      return at::binary_cross_entropy_with_logits(scores, labels.to(scores.scalar_type()).view_as(scores));
+      return sigmoid_cross_entropy(scores, labels).mean();
   }
   fail("unknown problem type");
 }
@@ -169,8 +126,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       out[name] = rows.layout.pad(scores.squeeze(1));
       if (!labels.defined()) return {};
       rows.layout.check(labels, std::string(spec.label_input));
-      return at::binary_cross_entropy_with_logits(scores.squeeze(1),
-                                                  rows.layout.unpad(labels).to(scores.scalar_type()));
+      return sigmoid_cross_entropy(scores.squeeze(1), rows.layout.unpad(labels)).mean();
     case ScoreKind::question_answering: {
       if (spec.question_end) {  // an answer may stand at the first token, which means none, and behind the
                                 // question
@@ -183,12 +139,15 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       const Tensor starts = find(inputs, "start_positions"), ends = find(inputs, "end_positions");
       if (!starts.defined() && !ends.defined()) return {};
       if (!starts.defined() || !ends.defined()) fail("expected both start_positions and end_positions");
-      // The caller has made every position of the padded batch a row.
-      const Tensor by_text = scores.reshape({rows.layout.sequences(), rows.layout.length(), 2});
-      if (starts.numel() != by_text.size(0) || ends.numel() != by_text.size(0))
+      const std::int64_t length = rows.layout.length();
+      const Offsets texts(std::vector<std::int64_t>(rows.layout.sequences(), length));
+      if (starts.numel() != texts.count() || ends.numel() != texts.count())
         fail("start_positions, end_positions: expected one number per text ({}), found {} and {}",
-             by_text.size(0), starts.numel(), ends.numel());
-      return span_loss(by_text.select(2, 0), by_text.select(2, 1), starts, ends);
+             texts.count(), starts.numel(), ends.numel());
+      // The caller has made every position of the padded batch a row. A place before the first is the first,
+      // and one behind the last does not count: transformers' own rule.
+      const auto places = [&](const Tensor& given) { return given.to(at::kLong).clamp(0, length); };
+      return span_cross_entropy(scores, texts, places(starts), places(ends)).mean();
     }
   }
   fail("unknown kind of scores");

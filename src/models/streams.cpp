@@ -1,10 +1,10 @@
 #include "models/streams.h"
 
+#include "nn/memories.h"
+#include "nn/two_streams.h"
+
 namespace attend {
 namespace {
-
-// The original's: so large that a row which sees nothing sees everything alike.
-constexpr double kHidden = -1e30;
 
 // Error unless `t` is of this shape.
 void check_shape(const Tensor& t, const char* name, at::IntArrayRef shape) {
@@ -62,17 +62,8 @@ Streams::Streams(const Padded& given, const Tensors& inputs, std::vector<Tensor>
   for (std::int64_t b = 0; b < B; ++b) {
     visible->first.push_back(0);
     visible->count.push_back(L);
-    // A column sees itself, a target sees what its column sees but for that.
-    const Tensor self = at::eye(L, at::kBool);
-    const Tensor unseen = at::cat(
-        {hidden[b].logical_and(self.logical_not()), hidden[b].index_select(0, picked[b])});  // [L + P, L]
-    const Tensor penalty =
-        at::cat({at::zeros({rows, past_}), unseen.to(at::kFloat) * kHidden}, 1);  // [L + P, M + L]
-    const Tensor places = at::cat({at::arange(L), picked[b]}) + past_;
-    Tensor segments;
-    if (whole.types.defined())
-      segments = at::cat({at::zeros({past_}, at::kLong), whole.types.view({B, L})[b]});
-    visible->own.push_back({penalty, places, segments});
+    const Tensor types = whole.types.defined() ? whole.types.view({B, L})[b] : Tensor();
+    visible->own.push_back(two_stream_keys(hidden[b], picked[b], past_, types));
   }
   batch.visible = std::move(visible);
 }
@@ -116,11 +107,8 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
 void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
                   const StackSpec& stack) {
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
-    Tensor all = layer_inputs[i];  // [B, L, d]
-    if (!past.empty()) all = at::cat({past[i], all}, 1);
-    if (*stack.memory > 0 && all.size(1) > *stack.memory)
-      all = all.narrow(1, all.size(1) - *stack.memory, *stack.memory);
-    out[fmt::format("mems.{}", i)] = all.transpose(0, 1).contiguous();
+    const Tensor memory = next_memory(past.empty() ? Tensor() : past[i], layer_inputs[i], *stack.memory);
+    out[fmt::format("mems.{}", i)] = memory.transpose(0, 1).contiguous();
   }
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "models/family.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attend {
@@ -97,7 +98,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                   .problem = {},
                                   .dense_dropout = dropout,
                                   .dropout = dropout});
-  model.initialization = Initialization::fan_in;
+  model.initialization = {.kind = InitializationSpec::Kind::fan_in,
+                          .range = config.number({"initializer_factor"}, 1, 0, 10)};
   return model;
 }
 
@@ -147,8 +149,9 @@ Json fresh_config(std::string_view preset) {
     std::string_view name;
     int width, inner, heads, layers;
   };
-  static constexpr Size sizes[] = {{"small", 512, 2048, 8, 6}, {"base", 768, 3072, 12, 12}};
-  const Size& size = preset == "small" ? sizes[0] : sizes[1];
+  static constexpr Size sizes[] = {
+      {"small", 512, 2048, 8, 6}, {"base", 768, 3072, 12, 12}, {"tiny", 256, 1024, 4, 3}};
+  const Size& size = *std::ranges::find(sizes, preset, &Size::name);
   return {{"model_type", "t5"},
           {"architectures", {"T5ForConditionalGeneration"}},
           {"is_encoder_decoder", true},
@@ -186,8 +189,9 @@ const Family t5 = {
                 "wi_0|wi_1|wo}.weight",
                 "decoder.block.{i}.layer.{0|1|2}.layer_norm.weight", "decoder.final_layer_norm.weight",
                 "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "lm_head.weight"},
-    .optional_fields = {"classifier_dropout", "num_labels", "id2label", "label2id", "problem_type"},
-    .presets = {"small", "base"},
+    .optional_fields = {"classifier_dropout", "initializer_factor", "num_labels", "id2label", "label2id",
+                        "problem_type"},
+    .presets = {"small", "base", "tiny"},
     .fresh_config = fresh_config,
 };
 

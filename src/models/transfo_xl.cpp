@@ -107,7 +107,9 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .clusters = embeddings.clusters, .output = "prediction_scores"};
   }
-  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  model.initialization = {.range = config.number({"init_std"}, 0.02, 0, 10),
+                          .projections = config.number({"proj_init_std"}, 0.01, 0, 10),
+                          .norms_vary = true};
   return model;
 }
 
@@ -141,26 +143,39 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   };
 }
 
-Json fresh_config(std::string_view) {
-  return {{"model_type", "transfo-xl"},
-          {"architectures", {"TransfoXLLMHeadModel"}},
-          {"vocab_size", 267735},
-          {"cutoffs", {20000, 40000, 200000}},
-          {"d_model", 1024},
-          {"d_embed", 1024},
-          {"n_head", 16},
-          {"d_head", 64},
-          {"d_inner", 4096},
-          {"div_val", 4},
-          {"n_layer", 18},
-          {"mem_len", 1600},
-          {"clamp_len", 1000},
-          {"same_length", true},
-          {"dropout", 0.1},
-          {"dropatt", 0.0},
-          {"init_std", 0.02},
-          {"layer_norm_epsilon", 1e-5},
-          {"eos_token_id", 0}};
+// wt103: the paper's large model; tiny: one cluster, for vocabularies of subwords.
+Json fresh_config(std::string_view preset) {
+  Json config = {{"model_type", "transfo-xl"},
+                 {"architectures", {"TransfoXLLMHeadModel"}},
+                 {"vocab_size", 267735},
+                 {"cutoffs", {20000, 40000, 200000}},
+                 {"d_model", 1024},
+                 {"d_embed", 1024},
+                 {"n_head", 16},
+                 {"d_head", 64},
+                 {"d_inner", 4096},
+                 {"div_val", 4},
+                 {"n_layer", 18},
+                 {"mem_len", 1600},
+                 {"clamp_len", 1000},
+                 {"same_length", true},
+                 {"dropout", 0.1},
+                 {"dropatt", 0.0},
+                 {"init_std", 0.02},
+                 {"layer_norm_epsilon", 1e-5},
+                 {"eos_token_id", 0}};
+  if (preset == "tiny")
+    config.update({{"vocab_size", 32000},
+                   {"cutoffs", Json::array()},
+                   {"d_model", 256},
+                   {"d_embed", 256},
+                   {"n_head", 4},
+                   {"d_inner", 1024},
+                   {"div_val", 1},
+                   {"n_layer", 4},
+                   {"mem_len", 128},
+                   {"clamp_len", 256}});
+  return config;
 }
 
 }  // namespace
@@ -176,7 +191,7 @@ const Family transfo_xl = {
                 "crit.out_layers.{i}.{weight|bias}"},
     .optional_fields = {"tie_word_embeddings", "num_labels", "id2label", "label2id", "problem_type",
                         "pad_token_id"},
-    .presets = {"wt103"},
+    .presets = {"wt103", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -66,7 +66,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.pooler = architecture == "ViTModel";
   model.pooler_activation = read_activation(config, {"pooler_act"}, "tanh");
   model.pooled_width = config.maybe_integer({"pooler_output_size"}).value_or(0);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -92,20 +92,22 @@ std::vector<WeightName> weights(const ModelSpec&) {
   };
 }
 
-Json fresh_config(std::string_view) {
+// base: ViT-B/16; tiny: for small grey images as Fashion-MNIST's, with the dropout of the paper's table 3.
+Json fresh_config(std::string_view preset) {
+  const bool tiny = preset == "tiny";
   return {{"model_type", "vit"},
           {"architectures", {"ViTForImageClassification"}},
-          {"hidden_size", 768},
-          {"num_hidden_layers", 12},
-          {"num_attention_heads", 12},
-          {"intermediate_size", 3072},
+          {"hidden_size", tiny ? 256 : 768},
+          {"num_hidden_layers", tiny ? 4 : 12},
+          {"num_attention_heads", tiny ? 4 : 12},
+          {"intermediate_size", tiny ? 1024 : 3072},
           {"hidden_act", "gelu"},
-          {"hidden_dropout_prob", 0.0},
+          {"hidden_dropout_prob", tiny ? 0.1 : 0.0},
           {"attention_probs_dropout_prob", 0.0},
-          {"image_size", 224},
-          {"patch_size", 16},
-          {"num_channels", 3},
-          {"encoder_stride", 16},
+          {"image_size", tiny ? 28 : 224},
+          {"patch_size", tiny ? 4 : 16},
+          {"num_channels", tiny ? 1 : 3},
+          {"encoder_stride", tiny ? 4 : 16},
           {"initializer_range", 0.02},
           {"layer_norm_eps", 1e-12}};
 }
@@ -122,7 +124,7 @@ const Family vit = {
     .ignored = {"vit.pooler.dense.{weight|bias}", "vit.embeddings.mask_token", "classifier.{weight|bias}"},
     .optional_fields = {"qkv_bias", "pooler_act", "pooler_output_size", "num_labels", "id2label", "label2id",
                         "problem_type"},
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

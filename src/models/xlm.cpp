@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "models/family.h"
 
+#include <cmath>
+
 namespace attend {
 namespace {
 
@@ -94,7 +96,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
     model.scores = read_scores(config, architecture);
-  model.initializer_range = config.number({"init_std"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
+  model.initialization.embeddings = config.number({"embed_init_std"}, std::pow(2048, -0.5), 0, 10);
   return model;
 }
 
@@ -133,13 +136,14 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_config(std::string_view preset) {
+  const bool tiny = preset == "tiny";
   return {{"model_type", "xlm"},
           {"architectures", {"XLMWithLMHeadModel"}},
           {"vocab_size", 30145},
-          {"emb_dim", 1024},
-          {"n_layers", 12},
-          {"n_heads", 8},
+          {"emb_dim", tiny ? 256 : 1024},
+          {"n_layers", tiny ? 4 : 12},
+          {"n_heads", tiny ? 4 : 8},
           {"dropout", 0.1},
           {"attention_dropout", 0.1},
           {"gelu_activation", true},
@@ -149,6 +153,7 @@ Json fresh_config(std::string_view) {
           {"max_position_embeddings", 512},
           {"layer_norm_eps", 1e-12},
           {"init_std", 0.02},
+          {"embed_init_std", std::pow(2048, -0.5)},
           {"pad_index", 2},
           {"pad_token_id", 2}};
 }
@@ -167,7 +172,7 @@ const Family xlm = {
     .ignored = {"transformer.position_ids", "pred_layer.proj.{weight|bias}"},
     .optional_fields = {"start_n_top", "end_n_top", "num_labels", "id2label", "label2id", "problem_type",
                         "tie_word_embeddings", "mask_token_id", "lang_id", "lang2id", "id2lang"},
-    .presets = {"base"},
+    .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };
 

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "models/family.h"
 
+#include <algorithm>
+
 namespace attend {
 namespace {
 
@@ -88,7 +90,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
     model.scores = read_scores(config, architecture);
-  model.initializer_range = config.number({"initializer_range"}, 0.02, 0, 10);
+  model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
@@ -134,23 +136,21 @@ std::vector<WeightName> weights(const ModelSpec& model) {
 }
 
 Json fresh_config(std::string_view preset) {
-  const bool large = preset == "large";
-  return {{"model_type", "xlnet"},
-          {"architectures", {"XLNetLMHeadModel"}},
-          {"vocab_size", 32000},
-          {"d_model", large ? 1024 : 768},
-          {"n_layer", large ? 24 : 12},
-          {"n_head", large ? 16 : 12},
-          {"d_inner", large ? 4096 : 3072},
-          {"ff_activation", "gelu"},
-          {"untie_r", true},
-          {"attn_type", "bi"},
-          {"clamp_len", -1},
-          {"initializer_range", 0.02},
-          {"layer_norm_eps", 1e-12},
-          {"dropout", 0.1},
-          {"pad_token_id", 5},
-          {"bos_token_id", 1},
+  struct Size {
+    std::string_view name;
+    int width, layers, heads, inner;
+  };
+  static constexpr Size sizes[] = {
+      {"base", 768, 12, 12, 3072}, {"large", 1024, 24, 16, 4096}, {"tiny", 256, 4, 4, 1024}};
+  const Size& size = *std::ranges::find(sizes, preset, &Size::name);
+  return {{"model_type", "xlnet"},   {"architectures", {"XLNetLMHeadModel"}},
+          {"vocab_size", 32000},     {"d_model", size.width},
+          {"n_layer", size.layers},  {"n_head", size.heads},
+          {"d_inner", size.inner},   {"ff_activation", "gelu"},
+          {"untie_r", true},         {"attn_type", "bi"},
+          {"clamp_len", -1},         {"initializer_range", 0.02},
+          {"layer_norm_eps", 1e-12}, {"dropout", 0.1},
+          {"pad_token_id", 5},       {"bos_token_id", 1},
           {"eos_token_id", 2}};
 }
 
@@ -168,7 +168,7 @@ const Family xlnet = {
     .ignored = {"lm_loss.{weight|bias}", "{sequence_summary.summary|logits_proj}.{weight|bias}"},
     .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "mem_len", "use_mems_eval",
                         "start_n_top", "end_n_top", "summary_type", "tie_word_embeddings"},
-    .presets = {"base", "large"},
+    .presets = {"base", "large", "tiny"},
     .fresh_config = fresh_config,
 };
 

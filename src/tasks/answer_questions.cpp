@@ -1,8 +1,8 @@
 // Answers that are stretches of a given text (Rajpurkar et al. 2016, arXiv:1606.05250).
 #include <attend/tasks.h>
 
+#include "base/characters.h"
 #include "base/python_text.h"
-#include "tasks/characters.h"
 #include "tasks/spans.h"
 #include "tasks/text_model.h"
 

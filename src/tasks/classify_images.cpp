@@ -22,9 +22,11 @@ struct ImageClassifier::State {
     if (!model.network()->reads_images() || !model.network()->scores)
       fail("{}: expected a model that classifies pictures (ViTForImageClassification), found {}",
            directory.path().string(), model.architecture());
-    if (model.network()->encoder->patches->spec().channels != 3)
-      fail("{}: expected a model of pictures with 3 colours, found {} channels", directory.path().string(),
-           model.network()->encoder->patches->spec().channels);
+    const std::int64_t channels = model.network()->encoder->patches->spec().channels;
+    if (channels != processor.channels())
+      fail(
+          "{}: expected a model of pictures with {} channels, as preprocessor_config.json has them, found {}",
+          directory.path().string(), processor.channels(), channels);
   }
 
   // Unlike for texts, a regression gets a function as well.

@@ -1,7 +1,7 @@
 // Labels for tokens: named entities, parts of speech.
 #include <attend/tasks.h>
 
-#include "tasks/characters.h"
+#include "base/characters.h"
 #include "tasks/entities.h"
 #include "tasks/text_model.h"
 

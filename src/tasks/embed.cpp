@@ -1,31 +1,18 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
 #include <attend/attend.h>
 
-#include "base/python_text.h"
-#include "base/utf8.h"
+#include "models/head.h"
 #include "models/model.h"
+#include "models/sentence_texts.h"
+#include "nn/pooling.h"
 #include "tasks/text_batches.h"
 
 namespace attend {
 namespace {
 
-// [T, d] -> [B, d].
-Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode) {
-  if (mode == SentencePooling::Mode::cls) return hidden.index_select(0, offsets.first_rows());
-  std::vector<Tensor> pooled;
-  for (std::int64_t b = 0; b < offsets.count(); ++b) {
-    const Tensor rows = offsets.part(hidden, b);
-    pooled.push_back(mode == SentencePooling::Mode::max ? rows.amax(0) : rows.mean(0));
-  }
-  return at::stack(pooled);
-}
-
 // The architecture without a head, whose weights would only cost time.
-std::string base_architecture(const ModelDirectory& directory) {
-  const Family& family = find_family(directory.model_type());
-  for (std::string_view name : family.architectures)
-    if (name.ends_with("Model") && !name.ends_with("HeadModel")) return std::string(name);
-  return std::string(family.architectures.front());
+std::string body_of(const ModelDirectory& directory) {
+  return architecture_for(find_family(directory.model_type()), Head::body);
 }
 
 }  // namespace
@@ -36,7 +23,7 @@ struct Embedder::State {
   SentencePooling pooling;
 
   explicit State(const ModelDirectory& directory)
-      : model(Model::load(directory, Purpose::inference, base_architecture(directory))),
+      : model(Model::load(directory, {.architecture = body_of(directory)})),
         tokenizer(Tokenizer::from_file(directory.path())) {
     if (!model.network()->encoder || model.network()->decoder || model.network()->reads_images())
       fail("{}: expected an encoder of text such as BERT, found {}", directory.path().string(),
@@ -52,11 +39,7 @@ struct Embedder::State {
   std::vector<std::vector<std::int64_t>> encode(const std::vector<std::string>& texts) const {
     if (pooling.prompt.empty() && !pooling.lowercase) return encode_texts(tokenizer, texts);
     std::vector<std::string> prepared;
-    for (const std::string& text : texts) {
-      const std::string whole = pooling.prompt + text;
-      // The tokenizer will say what is wrong with text that is no UTF-8.
-      prepared.push_back(pooling.lowercase && !find_invalid_utf8(whole) ? lowercase(whole) : whole);
-    }
+    for (const std::string& text : texts) prepared.push_back(prepare_text(text, pooling));
     return encode_texts(tokenizer, prepared);
   }
 };
@@ -83,8 +66,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     const TokenBatch tokens = TokenBatch::from(ids);
     Pass pass = Pass::inference();
     Tensor pooled = pool(network->encode(tokens, pass), tokens.offsets, state_->pooling.mode);  // [B, d]
-    if (state_->pooling.normalize)
-      pooled = pooled / at::linalg_vector_norm(pooled, 2, {1}, true).clamp_min(1e-12);
+    if (state_->pooling.normalize) pooled = to_unit_length(pooled);
     if (!pooled.isfinite().all().item<bool>())
       fail("the model gives numbers that are not finite: are its weights whole?");
     pooled = pooled.contiguous();

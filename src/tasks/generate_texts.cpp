@@ -1,9 +1,9 @@
 // Texts that go on, or that an encoder-decoder makes of others.
 #include <attend/tasks.h>
 
+#include "base/characters.h"
 #include "base/log.h"
 #include "generation/generate.h"
-#include "tasks/characters.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
 #include "tokenizers/clean_up.h"

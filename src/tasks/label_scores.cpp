@@ -4,18 +4,6 @@
 
 namespace attend {
 
-std::vector<std::string> read_labels(const Fields& config) {
-  std::vector<std::string> labels;
-  const auto names = config.json().find("id2label");
-  const bool named = names != config.json().end() && names->is_object();
-  for (std::int64_t i = 0; i < read_label_count(config); ++i) {
-    const std::string id = std::to_string(i);
-    const bool known = named && names->contains(id) && names->at(id).is_string();
-    labels.push_back(known ? names->at(id).get<std::string>() : "LABEL_" + id);
-  }
-  return labels;
-}
-
 ScoreFunction score_function(const Model& model) {
   const ScoreHeadSpec& head = model.network()->scores->spec();
   if (head.problem == ProblemType::regression) return ScoreFunction::none;

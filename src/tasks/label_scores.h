@@ -3,14 +3,12 @@
 
 #include <attend/tasks.h>
 
+#include "models/labels.h"
 #include "models/model.h"
 
 #include <span>
 
 namespace attend {
-
-// config.json's id2label by number, or LABEL_0 and so on.
-std::vector<std::string> read_labels(const Fields& config);
 
 // What ScoreFunction::by_model means for this model.
 ScoreFunction score_function(const Model& model);

@@ -9,17 +9,33 @@ namespace {
 
 constexpr std::int64_t kLongestSide = 1 << 13;  // in pixels: no model reads that many
 
-// Three numbers, or one for all colours: [3, 1, 1].
-Tensor colours(const Fields& config, const char* name) {
+// A number for each channel, or one for all: [channels, 1, 1].
+Tensor colours(const Fields& config, const char* name, std::int64_t channels) {
   const auto found = config.json().find(name);
-  std::vector<float> values(3, 0.5f);
+  std::vector<float> values(static_cast<std::size_t>(channels), 0.5f);
   if (found != config.json().end() && !found->is_null()) {
-    const Json list = found->is_array() ? *found : Json::array({*found, *found, *found});
-    if (list.size() != 3 || !std::ranges::all_of(list, [](const Json& each) { return each.is_number(); }))
-      fail("{}: {}: expected three numbers, found {}", config.source(), name, shown(*found));
-    for (std::size_t i = 0; i < 3; ++i) values[i] = list[i].get<float>();
+    const Json list = found->is_array() ? *found : Json(Json::array_t(values.size(), *found));
+    if (list.size() != values.size() ||
+        !std::ranges::all_of(list, [](const Json& each) { return each.is_number(); }))
+      fail("{}: {}: expected {} numbers, found {}", config.source(), name, values.size(), shown(*found));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = list[i].get<float>();
   }
-  return torch::tensor(values).view({3, 1, 1});
+  return torch::tensor(values).view({channels, 1, 1});
+}
+
+std::int64_t read_channels(const Fields& config) {
+  const auto mean = config.json().find("image_mean");
+  return mean != config.json().end() && mean->is_array() && mean->size() == 1 ? 1 : 3;
+}
+
+// As Pillow's convert("L"): the weights of ITU-R 601, in integers.
+Tensor grey(const Image& image) {
+  Tensor bytes = at::empty({1, image.height, image.width}, at::kByte);
+  auto* const out = bytes.mutable_data_ptr<std::uint8_t>();
+  const std::uint8_t* rgb = image.pixels.data();
+  for (std::int64_t i = 0; i < bytes.numel(); ++i, rgb += 3)
+    out[i] = static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+  return bytes;
 }
 
 Resampling read_resampling(const Fields& config) {
@@ -49,16 +65,22 @@ ImageProcessor::ImageProcessor(const std::filesystem::path& model_directory) {
     }
     resampling_ = read_resampling(config);
   }
+  channels_ = read_channels(config);
   if (config.flag({"do_rescale"}, true)) scale_ = config.number({"rescale_factor"}, 1.0 / 255);
   if (config.flag({"do_normalize"}, true))
-    normalization_ = {colours(config, "image_mean"), colours(config, "image_std")};
+    normalization_ = {colours(config, "image_mean", channels_), colours(config, "image_std", channels_)};
 }
 
-Tensor ImageProcessor::operator()(const Image& image) const {
-  const Image sized = size_ ? resized(image, size_->width, size_->height, resampling_) : image;
-  const Tensor bytes = torch::tensor(at::ArrayRef<std::uint8_t>(sized.pixels), at::kByte)
-                           .view({sized.height, sized.width, 3})
-                           .permute({2, 0, 1});
+Tensor ImageProcessor::sized(const Image& image) const {
+  const Image made = size_ ? resized(image, size_->width, size_->height, resampling_) : image;
+  if (channels_ == 1) return grey(made);
+  return torch::tensor(at::ArrayRef<std::uint8_t>(made.pixels), at::kByte)
+      .view({made.height, made.width, 3})
+      .permute({2, 0, 1})
+      .contiguous();
+}
+
+Tensor ImageProcessor::normalized(const Tensor& bytes) const {
   // The original scales in double precision and goes on in single.
   Tensor pixels = scale_ ? (bytes.to(at::kDouble) * *scale_).to(at::kFloat) : bytes.to(at::kFloat);
   if (normalization_) pixels = (pixels - normalization_->first) / normalization_->second;

@@ -1,0 +1,52 @@
+#include "models/companions.h"
+
+#include "base/file.h"
+#include "formats/model_directory.h"
+#include "tokenizers/tokenizer_files.h"
+
+#include <string>
+#include <vector>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+void copy_whole(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to.parent_path());
+  write_file_atomically(to, read_file(from));
+}
+
+// The regular files of a folder; none if there is no such folder.
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.is_regular_file()) names.push_back(entry.path().filename());
+  return names;
+}
+
+// sentence_bert_config.json, sentence_xlnet_config.json and so on, whatever the family.
+bool is_sentence_config(const std::string& name) {
+  return name.starts_with("sentence_") && name.ends_with("_config.json");
+}
+
+}  // namespace
+
+void copy_companions(const fs::path& from, const fs::path& to) {
+  std::error_code missing;
+  if (fs::equivalent(from, to, missing)) return;
+  fs::create_directories(to);
+  tokenizers::copy_tokenizer(from, to);
+  for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja",
+                           "chat_template.json", "modules.json", "config_sentence_transformers.json"})
+    if (file_exists(from / name)) copy_whole(from / name, to / name);
+  for (const fs::path& name : files_in(from))
+    if (is_sentence_config(name.string())) copy_whole(from / name, to / name);
+  std::vector<std::string> folders = sentence_module_folders(from);
+  folders.push_back("additional_chat_templates");
+  for (const std::string& folder : folders)
+    for (const fs::path& name : files_in(from / folder)) copy_whole(from / folder / name, to / folder / name);
+}
+
+}  // namespace attend

@@ -1,0 +1,73 @@
+#include "models/shrink.h"
+
+#include "base/file.h"
+#include "models/companions.h"
+#include "models/model.h"
+
+#include <charconv>
+
+namespace attend {
+namespace {
+
+constexpr const char* kCounts[] = {"num_hidden_layers", "n_layer",        "n_layers",          "num_layers",
+                                   "encoder_layers",    "decoder_layers", "num_decoder_layers"};
+
+// config.json of a model with so many layers in each stack.
+Fields with_layers(const Fields& config, const Family& family, std::size_t count) {
+  Json changed = config.json();
+  const Json usual = family.fresh_config(family.presets.front());
+  for (const char* field : kCounts)  // what config.json leaves out has another family's number of layers
+    if (changed.contains(field) || usual.contains(field)) changed[field] = count;
+  return Fields(changed, config.source());
+}
+
+void check_layers(const StackSpec& stack, const std::vector<std::int64_t>& layers,
+                  const std::string& source) {
+  if (!stack.weights_of.empty()) fail("{}: its layers share their weights: none can be left out", source);
+  const auto count = static_cast<std::int64_t>(stack.layers.size());
+  for (const std::int64_t layer : layers)
+    if (layer < 0 || layer >= count)
+      fail("--keep-layers {}: expected layers from 0 to {}, which {} has", layer, count - 1, source);
+}
+
+// The name in the whole model of what is called `name` in the small one.
+std::string whole_name(const std::string& name, const std::vector<std::int64_t>& layers) {
+  for (const std::string_view stack : {"encoder.layers.", "decoder.layers."}) {
+    if (!name.starts_with(stack)) continue;
+    std::size_t layer = 0;
+    const char* const begin = name.data() + stack.size();
+    const auto [end, error] = std::from_chars(begin, name.data() + name.size(), layer);
+    if (error != std::errc() || layer >= layers.size()) break;
+    return fmt::format("{}{}{}", stack, layers[layer], end);
+  }
+  return name;
+}
+
+}  // namespace
+
+void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& layers,
+                  const std::filesystem::path& to) {
+  if (layers.empty()) fail("--keep-layers: expected one layer at least");
+  const std::string source = from.path().string();
+  const Model whole = Model::load(from, Purpose::training);
+  const ModelSpec& spec = whole.network()->spec();
+  for (const auto& stack : {spec.encoder, spec.decoder})
+    if (stack) check_layers(*stack, layers, source);
+
+  const Model small = Model::fresh(with_layers(whole.config(), whole.family(), layers.size()), 0);
+  const auto weights = whole.network()->named_parameters();
+  at::NoGradGuard no_grad;
+  for (auto& item : small.network()->named_parameters()) {
+    const std::string name = whole_name(item.key(), layers);
+    const Tensor* const weight = weights.find(name);
+    if (weight == nullptr || weight->sizes() != item.value().sizes())
+      fail("{}: {} has no place in a model of {} of its layers", source, name, layers.size());
+    item.value().copy_(*weight);
+  }
+  copy_companions(from.path(), to);
+  const std::filesystem::path generation = from.path() / "generation_config.json";
+  if (file_exists(generation)) write_file_atomically(to / generation.filename(), read_file(generation));
+  small.save(to);
+}
+
+}  // namespace attend

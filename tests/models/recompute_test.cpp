@@ -1,0 +1,107 @@
+// Layers that are computed again in the backward pass: every family's network, with dropout everywhere, gives
+// the gradients that it gives otherwise, to the last bit.
+#include "models/model.h"
+#include "nn/initialize.h"
+#include "nn/spec_dropout.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> networks() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
+    if (fs::exists(entry.path() / "model.safetensors")) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TokenBatch texts(const Stack& reader, std::int64_t seed) {
+  const StackSpec& stack = reader->spec();
+  std::int64_t longest = 40;  // long enough for BigBird's blocks
+  if (reader->embeddings->max_positions() < longest) longest = reader->embeddings->max_positions();
+  std::vector<std::vector<std::int64_t>> all;
+  for (const std::int64_t length : {longest, std::int64_t{1}, longest / 2}) {
+    all.emplace_back();
+    for (std::int64_t i = 0; i < length; ++i)
+      all.back().push_back(2 + (i * 7 + seed) % (stack.embeddings.vocabulary - 2));
+  }
+  TokenBatch batch = TokenBatch::from(all);
+  const auto& distance = stack.layers.front().self_attention.distance;
+  if (distance && distance->segments) batch.types = at::arange(batch.ids.numel(), at::kLong) % 2;
+  return batch;
+}
+
+// How many functions the gradient of `result` goes through.
+std::size_t graph_size(const Tensor& result) {
+  std::set<torch::autograd::Node*> seen;
+  std::vector<torch::autograd::Node*> next{result.grad_fn().get()};
+  while (!next.empty()) {
+    torch::autograd::Node* const node = next.back();
+    next.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    for (const auto& edge : node->next_edges()) next.push_back(edge.function.get());
+  }
+  return seen.size();
+}
+
+class Recomputed : public testing::TestWithParam<std::string> {};
+
+TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
+  const Model model =
+      Model::load(ModelDirectory(fs::path(ATTEND_TEST_DATA) / "models" / GetParam()), Purpose::training);
+  ModelSpec spec = model.network()->spec();
+  set_dropout(spec, {.all = 0.3});
+  spec.initialization.range = 0.3;
+  Transformer network(spec);
+  initialize(network, 5);
+  std::map<bool, std::size_t> graphs;
+  const auto results = [&](bool recompute) {
+    network->zero_grad();
+    Pass pass = Pass::training(11);
+    pass.recompute = recompute;
+    Tensor hidden;
+    if (network->reads_images()) {
+      const PatchSpec& p = *spec.encoder->patches;
+      const Tensor pixels = at::arange(2 * p.channels * p.height * p.width, at::kFloat).sin();
+      hidden = network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
+    } else if (network->is_encoder_decoder()) {
+      const TokenBatch source = texts(network->encoder, 3);
+      const Memory memory = network->remember(network->encode(source, pass), source.offsets);
+      hidden = network->decode(texts(network->decoder, 5), pass, &memory);
+    } else if (network->decoder) {
+      hidden = network->decode(texts(network->decoder, 5), pass);
+    } else {
+      hidden = network->encode(texts(network->encoder, 5), pass);
+    }
+    graphs[recompute] = graph_size(hidden);
+    (hidden * at::arange(hidden.numel()).view_as(hidden).sin()).sum().backward();
+    std::map<std::string, Tensor> all{{"hidden", hidden.detach().clone()}};
+    for (const auto& item : network->named_parameters())
+      if (item.value().grad().defined()) all["gradient of " + item.key()] = item.value().grad().clone();
+    all["the next seed"] = at::scalar_tensor(static_cast<std::int64_t>(pass.next_seed()), at::kLong);
+    return all;
+  };
+  const auto plain = results(false), again = results(true);
+  EXPECT_GT(plain.size(), 10);
+  EXPECT_LT(graphs[true], graphs[false]) << "nothing was left to be computed again";
+  ASSERT_EQ(plain.size(), again.size());
+  for (const auto& [name, tensor] : plain) {
+    ASSERT_EQ(again.count(name), 1) << name;
+    EXPECT_TRUE(tensor.isfinite().all().item<bool>()) << name;
+    EXPECT_TRUE(at::equal(tensor, again.at(name))) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Recomputed, testing::ValuesIn(networks()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace attend
