@@ -1,7 +1,6 @@
-#include "training/objective.h"
-
 #include "base/file.h"
 #include "formats/json.h"
+#include "objectives/sequence_to_sequence.h"
 
 #include <gtest/gtest.h>
 

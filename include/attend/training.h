@@ -1,0 +1,126 @@
+// Training and fine-tuning as a program calls them: a recipe says what, train() does it.
+//
+//   attend::Recipe recipe;
+//   recipe.objective = "classification";
+//   recipe.model = "MiniLM";
+//   recipe.train = {"reviews.tsv"};
+//   recipe.output = "MiniLM-reviews";
+//   attend::train(recipe);
+//
+// What a recipe leaves open (std::nullopt, 0, an empty text) follows from the objective: fine-tuning goes
+// three times through the data with AdamW and a small, falling rate; training from nothing as the paper has
+// it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attend {
+
+struct Recipe {
+  std::string objective;        // a name of objectives()
+  std::filesystem::path model;  // the directory to start from, with its tokenizer
+  std::vector<std::string> train, validation;
+  std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
+  std::filesystem::path generator;  // replaced-tokens: the model whose guesses replace tokens
+  std::filesystem::path teacher;    // distillation: the model whose answers are learned
+  bool resume = false;              // go on from the newest checkpoint in `output`
+
+  // The data.
+  std::string format;           // of tables: tsv, csv or jsonl; empty: by the file's ending
+  std::string columns;          // "text=sentence,label=label", by header or number
+  std::int64_t max_length = 0;  // longest example in tokens; 0: what the model can read, at most 512
+  std::int64_t length = 0;      // of blocks of running text, in tokens; 0: the same
+  // Of each file, or one of all, where tokens know their language (XLM): names of config.json's lang2id, or
+  // numbers. Empty: a file's ending (train.en).
+  std::vector<std::string> languages;
+  double bpe_dropout = 0;       // sequence-to-sequence: words are cut anew in each epoch
+  std::filesystem::path cache;  // where the ids of large texts are kept for the next run; empty: nowhere
+
+  // What is hidden of a text, and how.
+  // Share of the tokens (or patches) that are hidden and predicted; by default as in the objective's paper:
+  // masked-lm and its relatives and span-corruption 0.15, denoising 0.3, permutation-lm 1/6, masked-images
+  // 0.6.
+  std::optional<double> mask_rate;
+  bool whole_words = false;  // all pieces of a word together
+  std::int64_t ngram = 0;    // up to so many words in a row (n-gram masking); 0: 3 for sentence-order, else 1
+  double mean_span = 3;      // span-corruption, permutation-lm, and denoising (Poisson with this mean)
+  double permute_sentences = 0;  // denoising: share of texts whose sentences change places
+  double rotate = 0;             // denoising: share of texts that begin elsewhere
+  double delete_rate = 0;        // denoising: share of tokens that are left out without a trace
+  std::string infilling =
+      "spans";  // denoising: "spans" (a mask for each span) or "tokens" (one for each token)
+  // Pictures, in training: moved by up to so many pixels either way; half of them mirrored.
+  std::int64_t augment_shift = 0;
+  bool augment_flip = false;
+
+  // Losses.
+  double label_smoothing = 0;
+  double r_drop = 0;                 // weight of the disagreement of two readings (Liang et al. 2021)
+  double discriminator_weight = 50;  // replaced-tokens
+  double scale = 20;                 // pairs: of the cosines
+  std::vector<std::int64_t>
+      matryoshka;          // pairs, scored-pairs: these first numbers of a vector must do alone too
+  double temperature = 2;  // distillation
+  double soft_weight = 0.5, hard_weight = 0.5, hidden_weight = 0;  // distillation: of its terms
+  std::vector<std::int64_t> keep_layers;  // distillation: the student is the model with these layers alone
+
+  // How long.
+  std::int64_t steps = 0;
+  double epochs = 0;
+  double minutes = 0;         // of the whole run, over all resumptions
+  std::int64_t patience = 0;  // validations without a better score before the run ends; 0: never
+
+  // Steps.
+  std::int64_t batch_tokens = 4096;        // at most, by the longer side of a pair
+  std::optional<std::int64_t> batch_size;  // examples to a batch at most; 0: any number
+  std::int64_t accumulate = 1;             // batches to a step
+  std::string optimizer = "adamw";
+  std::optional<double> rate, beta1, beta2, epsilon, weight_decay, clip,
+      warmup;  // warmup below 1: share of the steps
+  double momentum = 0.9;
+  std::string schedule;
+  double min_rate = 0;
+  std::int64_t cooldown = 0;
+  double layer_decay = 1;  // each layer's rate is this times that of the layer above it
+  double head_rate = 1;    // factor of the rate of fresh heads
+  std::vector<std::string> freeze;
+  double ema = 0;  // decay of a running average of the weights, which is what stays
+  std::string precision = "float32";
+  bool recompute = false;  // gradient checkpointing: less memory, a third more time
+  std::optional<double> dropout, attention_dropout, activation_dropout;
+  std::uint64_t seed = 1;
+
+  // Validation and what stays.
+  std::int64_t validate_every = 0;  // steps; 0: behind each epoch
+  std::int64_t save_every = 0;      // steps between checkpoints beside those
+  std::string best;                 // the score that tells the best checkpoint
+  std::int64_t keep = 1;            // newest checkpoints that stay, beside the best
+  std::int64_t average = 1;         // the result is the mean of so many last checkpoints
+  // A folder for what each step reads, as safetensors with the names of transformers' arguments; empty:
+  // nowhere.
+  std::filesystem::path save_batches;
+  bool bleu = false, lowercase = false;  // sequence-to-sequence: validate by BLEU of greedy translations
+};
+
+enum class TrainingEnd { finished, interrupted };
+
+// Trains and leaves the result in recipe.output. `stop` is asked between steps; true saves and ends the run.
+// Error for a recipe that cannot be, for data that cannot be read, and as training/trainer.h says.
+TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop = {});
+
+// The names of all objectives, each with a line that says what it does.
+std::vector<std::pair<std::string, std::string>> objectives();
+
+// The figures of a model on data, by name: "accuracy", "f1", "spearman", "exact_match", "loss" ... The
+// recipe's objective (or "language-model": causal or masked, as the model is), model, `train` (the data), the
+// size of a batch and what says how data is read count. Error for a model that has not learned the objective:
+// none is given a head.
+std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
+
+}  // namespace attend

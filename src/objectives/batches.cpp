@@ -1,0 +1,46 @@
+#include "objectives/batches.h"
+
+#include "base/random.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attend {
+
+std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
+                                                    const std::function<std::int64_t(std::int64_t)>& tokens,
+                                                    const BatchSize& size, std::uint64_t seed,
+                                                    std::int64_t epoch, bool shuffled) {
+  // Long enough to fill batches with nearly equal lengths, short enough that epochs differ.
+  constexpr std::int64_t kWindow = 8192;
+  Random random(seed, epoch);
+  std::vector<std::int64_t> order(examples);
+  std::iota(order.begin(), order.end(), 0);
+  if (shuffled) random.shuffle(order);
+  const auto shorter = [&](std::int64_t a, std::int64_t b) { return tokens(a) < tokens(b); };
+
+  std::vector<std::vector<std::int64_t>> batches;
+  const auto window = shuffled ? kWindow : static_cast<std::int64_t>(order.size());
+  for (std::size_t begin = 0; begin < order.size(); begin += window) {
+    const auto end = std::min(order.size(), begin + window);
+    std::stable_sort(order.begin() + begin, order.begin() + end, shorter);
+    std::vector<std::int64_t> batch;
+    std::int64_t filled = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int64_t more = tokens(order[i]);
+      const bool enough = size.examples > 0 && static_cast<std::int64_t>(batch.size()) == size.examples;
+      if (!batch.empty() && (filled + more > size.tokens || enough)) {
+        batches.push_back(std::move(batch));
+        batch.clear();
+        filled = 0;
+      }
+      batch.push_back(order[i]);
+      filled += more;
+    }
+    if (!batch.empty()) batches.push_back(std::move(batch));
+  }
+  if (shuffled) random.shuffle(batches);
+  return batches;
+}
+
+}  // namespace attend

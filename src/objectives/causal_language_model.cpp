@@ -1,0 +1,95 @@
+#include "objectives/causal_language_model.h"
+
+#include "objectives/kinds.h"
+#include "objectives/masked_language_model.h"
+#include "objectives/text_streams.h"
+#include "objectives/token_ids.h"
+
+namespace attend {
+
+CausalLanguageModel::CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers)
+    : text_(std::move(text)), length_(length), remembers_(remembers) {
+  if (text_.total() <= length) fail("{} tokens of text are too few for blocks of {}", text_.total(), length);
+}
+
+void CausalLanguageModel::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
+  const auto slack = std::min(length_, text_.total() - length_);
+  first_ = static_cast<std::int64_t>(Random(seed, epoch).below(static_cast<std::uint64_t>(slack)));
+}
+
+std::int64_t CausalLanguageModel::examples() const {
+  return (text_.total() - 1 - first_) / length_;
+}
+
+std::vector<std::vector<std::int64_t>> CausalLanguageModel::batches(const BatchSize& size, std::uint64_t seed,
+                                                                    std::int64_t epoch, bool shuffled) const {
+  if (!remembers_) return Objective::batches(size, seed, epoch, shuffled);
+  const std::int64_t fitting = size.tokens / length_;
+  return stream_batches(examples(), size.examples > 0 ? std::min(size.examples, fitting) : fitting,
+                        !shuffled);
+}
+
+Batch CausalLanguageModel::collate(std::span<const std::int64_t> examples, const Draws& draws) const {
+  std::vector<TokenIds> inputs, labels;
+  for (const std::int64_t example : examples) {
+    const auto begin = text_.ids().begin() + first_ + example * length_;
+    inputs.emplace_back(begin, begin + length_);
+    labels.emplace_back(begin + 1, begin + length_ + 1);
+  }
+  Batch batch;
+  batch.tokens = TokenBatch::from(inputs);
+  batch.token_labels = joined(labels);
+  batch.continues = remembers_ && examples.front() != 0;
+  batch.counts = {batch.token_labels.numel()};
+  return batch;
+}
+
+namespace {
+
+// The loss of blocks that look back at what the blocks before them have left.
+Tensor streamed_loss(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
+  const Tensor hidden = read_streams(trainee, batch, pass);
+  const Tensor labels = batch.token_labels.to(hidden.device());
+  return trainee.network()->language_model_head->loss(hidden, labels, options).sum;
+}
+
+}  // namespace
+
+Losses CausalLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& pass,
+                                   const LossOptions& options) const {
+  if (remembers_) {
+    const Tensor loss = streamed_loss(trainee, batch, pass, options);
+    return {{loss}, loss.detach()};
+  }
+  const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
+  return {{made.loss}, made.loss.detach(), made.hidden};
+}
+
+namespace {
+
+std::unique_ptr<Objective> make(const Setting& setting) {
+  const StackSpec& stack = setting.spec.decoder ? *setting.spec.decoder : *setting.spec.encoder;
+  if (!stack.layers.front().self_attention.causal)
+    fail("{}: expected a model that reads from left to right; config.json says it with \"causal\": true",
+         setting.directory.path().string());
+  const std::int64_t most = max_positions(stack.embeddings), wanted = setting.recipe.length;
+  constexpr std::int64_t kUsual = 512;  // where positions have no end
+  const bool endless = most == std::numeric_limits<std::int64_t>::max();
+  TokenizeOptions options;
+  options.cache_directory = setting.recipe.cache;
+  options.tokenizer = setting.directory.path();
+  return std::make_unique<CausalLanguageModel>(
+      tokenize_running_text(plain_tokenizer(setting), setting.files, options),
+      wanted > 0 ? std::min(wanted, most) : (endless ? kUsual : most), setting.spec.decoder && stack.memory);
+}
+
+}  // namespace
+
+const ObjectiveKind kCausalLanguageModel = {
+    .name = "causal-lm",
+    .summary = "the next token of running text",
+    .head = Head::causal_language_model,
+    .make = make,
+};
+
+}  // namespace attend

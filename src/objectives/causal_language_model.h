@@ -1,0 +1,33 @@
+// Causal language modelling (Radford et al. 2018): every token is predicted from those before it in a block
+// of running text. Each epoch cuts the text at other places. Models with memories (Dai et al. 2019,
+// arXiv:1901.02860) read it in order.
+#pragma once
+
+#include "data/token_rows.h"
+#include "objectives/meters.h"
+#include "objectives/objective.h"
+
+namespace attend {
+
+class CausalLanguageModel : public Objective {
+ public:
+  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. Error if the text is
+  // shorter than one.
+  CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false);
+
+  void begin_epoch(std::uint64_t seed, std::int64_t epoch) override;
+  std::int64_t examples() const override;
+  std::int64_t tokens(std::int64_t) const override { return length_; }
+  std::vector<std::vector<std::int64_t>> batches(const BatchSize& size, std::uint64_t seed,
+                                                 std::int64_t epoch, bool shuffled) const override;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+  std::unique_ptr<Meter> meter() const override { return perplexity_meter(); }
+
+ private:
+  TokenRows text_;
+  std::int64_t length_, first_ = 0;
+  bool remembers_;
+};
+
+}  // namespace attend

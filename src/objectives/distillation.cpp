@@ -1,0 +1,181 @@
+#include "objectives/distillation.h"
+
+#include "models/head.h"
+#include "nn/label_loss.h"
+#include "nn/vocabulary_scores.h"
+#include "objectives/token_ids.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+bool is_over_vocabulary(Head head) {
+  return head == Head::causal_language_model || head == Head::masked_language_model ||
+         head == Head::pretraining || head == Head::conditional_generation;
+}
+
+bool is_over_labels(Head head) {
+  return head == Head::sequence_classification || head == Head::token_classification ||
+         head == Head::image_classification;
+}
+
+const StackSpec& top_of(const ModelSpec& spec) {
+  return spec.decoder ? *spec.decoder : *spec.encoder;
+}
+
+// Whoever learns what another says of tokens must mean the same tokens.
+void check_tokens(const Tokenizer& student, const Tokenizer& teacher, const std::string& source) {
+  const std::size_t ours = student.vocabulary_size(), theirs = teacher.vocabulary_size();
+  for (std::size_t i = 0; i < std::max(ours, theirs); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const auto a = student.id_to_token(id), b = teacher.id_to_token(id);
+    if (a != b)
+      fail("--teacher {}: expected the student's tokens, found \"{}\" where the student has \"{}\" (id {})",
+           source, b.value_or(""), a.value_or(""), id);
+  }
+}
+
+// How many rows the last hidden states have.
+std::int64_t hidden_rows(const Batch& batch) {
+  if (batch.images.pixels.defined()) return batch.sequences() * batch.patches;
+  return batch.target.ids.defined() ? batch.target.offsets.total() : batch.tokens.offsets.total();
+}
+
+bool are_classes(const Tensor& labels) {
+  return !labels.is_floating_point();
+}
+
+// The numbers of the rows with a label.
+Tensor labelled_rows(const Tensor& labels) {
+  return labels.reshape(-1).ne(kIgnoredLabel).nonzero().squeeze(1);
+}
+
+}  // namespace
+
+Model load_teacher(const Recipe& recipe, const ObjectiveKind& kind, const ModelSpec& student,
+                   const TokenizerPair& tokenizers) {
+  const std::string source = recipe.teacher.string();
+  if (kind.join != nullptr || (!is_over_vocabulary(kind.head) && !is_over_labels(kind.head)))
+    fail(
+        "--teacher: {} has neither one model's scores over labels nor over a vocabulary, which could be "
+        "learned",
+        kind.name);
+  const ModelDirectory directory(recipe.teacher);
+  const Family& family = find_family(directory.config());
+  const std::vector<std::string> own = directory.architectures();
+  Model teacher = Model::load(directory, {.architecture = architecture_for(
+                                              family, kind.head, own.empty() ? std::string() : own.front())});
+  const ModelSpec& spec = teacher.network()->spec();
+  if (!spec.encoder != !student.encoder || !spec.decoder != !student.decoder)
+    fail("--teacher {}: expected as many stacks as the student has: an encoder, a decoder or both", source);
+  const StackSpec &theirs = top_of(spec), &ours = top_of(student);
+  if (theirs.embeddings.vocabulary != ours.embeddings.vocabulary && is_over_vocabulary(kind.head))
+    fail("--teacher {}: expected the student's vocabulary of {} tokens, found {}", source,
+         ours.embeddings.vocabulary, theirs.embeddings.vocabulary);
+  if (recipe.hidden_weight > 0 && theirs.width() != ours.width())
+    fail("--hidden-weight: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
+         ours.width(), theirs.width());
+  if (tokenizers.source) {
+    const TokenizerPair others = TokenizerPair::from_file(recipe.teacher);
+    check_tokens(*tokenizers.source, *others.source, source);
+    check_tokens(*tokenizers.target, *others.target, source);
+  }
+  return teacher;
+}
+
+std::optional<Labels> taught_labels(const Model& teacher) {
+  const auto& spec = teacher.network()->spec().scores;
+  if (!spec) return {};
+  std::vector<std::string> names = read_labels(teacher.config());
+  bool named = false;
+  for (std::size_t i = 0; i < names.size(); ++i) named = named || names[i] != fmt::format("LABEL_{}", i);
+  if (!named) return {};
+  return Labels{std::move(names), spec->problem};
+}
+
+Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
+                           std::unique_ptr<Objective> objective, Model teacher)
+    : objective_(std::move(objective)),
+      teacher_(std::move(teacher)),
+      vocabulary_(is_over_vocabulary(kind.head)),
+      temperature_(recipe.temperature),
+      soft_weight_(recipe.soft_weight),
+      hard_weight_(recipe.hard_weight),
+      hidden_weight_(recipe.hidden_weight) {
+  if (!(soft_weight_ > 0) && !(hidden_weight_ > 0))
+    fail("--teacher: expected a --soft-weight or a --hidden-weight above 0");
+  const std::optional<Labels> labels = objective_->labels();
+  const auto& scores = teacher_.network()->spec().scores;
+  if (labels && scores && scores->labels != static_cast<std::int64_t>(labels->names.size()))
+    fail("--teacher {}: expected the {} labels of the data, found {}", recipe.teacher.string(),
+         labels->names.size(), scores->labels);
+}
+
+std::vector<Term> Distillation::terms() const {
+  std::vector<Term> terms = objective_->terms();
+  for (Term& term : terms) {
+    if (term.name == "loss") term.name = "labels";
+    term.weight *= hard_weight_;
+  }
+  if (soft_weight_ > 0) terms.push_back({"soft_targets", soft_weight_});
+  if (hidden_weight_ > 0) terms.push_back({"hidden_states", hidden_weight_});
+  return terms;
+}
+
+Batch Distillation::collate(std::span<const std::int64_t> examples, const Draws& draws) const {
+  Batch batch = objective_->collate(examples, draws);
+  const Tensor& labels = vocabulary_ ? batch.token_labels : batch.labels;
+  if (soft_weight_ > 0) batch.counts.push_back(are_classes(labels) ? count_labels(labels) : labels.numel());
+  if (hidden_weight_ > 0) batch.counts.push_back(hidden_rows(batch));
+  return batch;
+}
+
+Losses Distillation::losses(Trainee& trainee, const Batch& batch, Pass& pass,
+                            const LossOptions& options) const {
+  Losses student = objective_->losses(trainee, batch, pass, options);
+  const Losses taught = ask_teacher(batch, pass);
+  if (soft_weight_ > 0) student.sums.push_back(soft_targets(trainee, batch, student, taught));
+  if (hidden_weight_ > 0) student.sums.push_back(hidden_states(batch, student, taught));
+  return student;
+}
+
+Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
+  Pass reading = Pass::inference();
+  reading.gradients = false;
+  reading.bfloat16 = pass.bfloat16;
+  const PassScope scope(reading);
+  Trainee teacher = teacher_;
+  Batch read = batch;
+  // What it would lose by the labels is not asked, and costs as much as its scores.
+  if (vocabulary_) read.token_labels = at::full_like(batch.token_labels, kIgnoredLabel);
+  return objective_->losses(teacher, read, reading, {});
+}
+
+Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Losses& student,
+                                  const Losses& taught) const {
+  if (vocabulary_) {
+    if (!student.hidden.defined() || student.hidden.size(0) != batch.token_labels.numel())
+      fail("--teacher: this objective does not show the hidden states of the tokens that it predicts");
+    const Tensor rows = labelled_rows(batch.token_labels.to(student.hidden.device()));
+    const VocabularyScores ours = vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows));
+    const at::NoGradGuard no_grad;
+    const VocabularyScores theirs =
+        vocabulary_scores(teacher_.network(), taught.hidden.index_select(0, rows));
+    const at::AutoGradMode gradients(student.hidden.requires_grad());
+    return linear_soft_cross_entropy(ours, theirs, temperature_).sum;
+  }
+  if (!are_classes(batch.labels)) return squared_error(student.scores, taught.scores).sum;
+  const Tensor rows = labelled_rows(batch.labels.to(student.scores.device()));
+  return soft_cross_entropy(student.scores.index_select(0, rows), taught.scores.index_select(0, rows),
+                            temperature_)
+      .sum;
+}
+
+Tensor Distillation::hidden_states(const Batch& batch, const Losses& student, const Losses& taught) const {
+  if (!student.hidden.defined() || student.hidden.size(0) != hidden_rows(batch))
+    fail("--hidden-weight: this objective does not show the hidden states of all tokens");
+  return cosine_distance(student.hidden, taught.hidden).sum;
+}
+
+}  // namespace attend

@@ -1,0 +1,55 @@
+// A student learns what its teacher says beside what the labels say (Hinton et al. 2015, "Distilling the
+// knowledge in a neural network", arXiv:1503.02531; Sanh et al. 2019, "DistilBERT", arXiv:1910.01108). The
+// terms:
+// - those of the objective itself, with Recipe::hard_weight; "loss" is called labels here;
+// - soft_targets, with soft_weight: the teacher's distribution over labels or over the vocabulary at
+// Recipe::temperature
+//   (nn/distillation.h), of the rows that have a label. Of numbers and of several labels at once, whose
+//   scores are no distribution, the squared error of the scores (Ba & Caruana 2013, arXiv:1312.6184);
+// - hidden_states, with hidden_weight: one minus the cosine of both models' last hidden states, of all
+// tokens.
+#pragma once
+
+#include "objectives/registry.h"
+
+namespace attend {
+
+// The recipe's teacher with the objective's head. Error if it was not trained for that, reads other tokens
+// than the student, or is of another width while hidden states are to be learned.
+Model load_teacher(const Recipe& recipe, const ObjectiveKind& kind, const ModelSpec& student,
+                   const TokenizerPair& tokenizers);
+// The labels that a teacher tells apart, in its order; nothing where it has none or never named them.
+std::optional<Labels> taught_labels(const Model& teacher);
+
+class Distillation : public Objective {
+ public:
+  // Error if the objective has neither scores over labels nor over a vocabulary, or labels of another number.
+  Distillation(const Recipe& recipe, const ObjectiveKind& kind, std::unique_ptr<Objective> objective,
+               Model teacher);
+
+  std::vector<Term> terms() const override;
+  void begin_epoch(std::uint64_t seed, std::int64_t epoch) override { objective_->begin_epoch(seed, epoch); }
+  std::int64_t examples() const override { return objective_->examples(); }
+  std::int64_t tokens(std::int64_t example) const override { return objective_->tokens(example); }
+  std::vector<std::vector<std::int64_t>> batches(const BatchSize& size, std::uint64_t seed,
+                                                 std::int64_t epoch, bool shuffled) const override {
+    return objective_->batches(size, seed, epoch, shuffled);
+  }
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+  std::unique_ptr<Meter> meter() const override { return objective_->meter(); }
+  std::optional<Labels> labels() const override { return objective_->labels(); }
+
+ private:
+  Losses ask_teacher(const Batch& batch, const Pass& pass) const;
+  Tensor soft_targets(Trainee& trainee, const Batch& batch, const Losses& student,
+                      const Losses& taught) const;
+  Tensor hidden_states(const Batch& batch, const Losses& student, const Losses& taught) const;
+
+  std::unique_ptr<Objective> objective_;
+  Trainee teacher_;
+  bool vocabulary_;  // the scores are over it, not over labels
+  double temperature_, soft_weight_, hard_weight_, hidden_weight_;
+};
+
+}  // namespace attend

@@ -1,0 +1,13 @@
+// Every objective's record, which stands at the end of its file; registry.cpp lists them.
+#pragma once
+
+#include "objectives/registry.h"
+
+namespace attend {
+
+extern const ObjectiveKind kSequenceToSequence, kCausalLanguageModel, kMaskedLanguageModel, kClassification,
+    kRegression, kMultiLabel, kNextSentence, kSentenceOrder, kReplacedTokens, kTranslationLanguageModel,
+    kSpanCorruption, kDenoising, kPermutationLanguageModel, kTokenClassification, kQuestionAnswering,
+    kMultipleChoice, kPairs, kScoredPairs, kImageClassification, kMaskedImages;
+
+}  // namespace attend

@@ -1,0 +1,88 @@
+// What a model is trained to do: examples become batches, batches become losses.
+//
+// A file per objective, a line in registry.cpp. Three ideas hold them together:
+// - A batch follows from (seed, epoch, numbers of its examples) alone. It is made on a thread of its own,
+// ahead
+//   of the model, and a run that is resumed makes the same ones.
+// - A loss is a sum over labels, term by term, and the batch knows how many labels each term has. The loop
+// divides
+//   every term by its count over the whole step, however many batches (and some day processes) share it.
+// - What is measured in validation is what the loss has computed anyway: its scores go to a Meter.
+#pragma once
+
+#include "base/random.h"
+#include "models/labels.h"
+#include "nn/loss.h"
+#include "objectives/batch.h"
+#include "objectives/batches.h"
+#include "objectives/trainee.h"
+
+#include <memory>
+#include <span>
+
+namespace attend {
+
+// A part of a loss. What is trained on is the sum of weight * (sum over labels) / (number of labels).
+struct Term {
+  std::string name;
+  double weight = 1;
+};
+
+// What chance decides about an example follows from the seed, the epoch and the example's number.
+struct Draws {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+  Random of(std::int64_t example) const { return Random(Random(seed, epoch).next(), example); }
+};
+
+// A figure of a validation.
+struct Score {
+  std::string name;
+  double value;
+  bool higher_is_better;
+};
+
+// Adds up, batch by batch, what scores say of their labels.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+  virtual void add(const Batch& batch, const Tensor& scores) = 0;
+  virtual std::vector<Score> scores() const = 0;  // the most telling one first
+};
+
+// What a loss has come to.
+struct Losses {
+  std::vector<Tensor> sums;  // a scalar for each of terms(), differentiable
+  Tensor scores = {};        // for the Meter; undefined where there is none
+  // [T, d]: the last hidden states, or with a vocabulary head those of the rows that token_labels speak of.
+  // What a student learns beside the scores; undefined where nobody can.
+  Tensor hidden = {};
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  virtual std::vector<Term> terms() const { return {{"loss"}}; }
+
+  // What an example's number stands for may change from epoch to epoch.
+  virtual void begin_epoch(std::uint64_t seed, std::int64_t epoch) {}
+  virtual std::int64_t examples() const = 0;
+  // How much of a batch the example takes: batches are filled by tokens.
+  virtual std::int64_t tokens(std::int64_t example) const = 0;
+  // The batches of an epoch, as numbers of examples, of at most so many tokens and (0: any number of)
+  // examples. By default as make_batches; an objective whose examples must come in an order says so here.
+  virtual std::vector<std::vector<std::int64_t>> batches(const BatchSize& size, std::uint64_t seed,
+                                                         std::int64_t epoch, bool shuffled) const;
+  virtual Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const = 0;
+
+  // Reads nothing but its arguments: the batches of the next step are being made while it runs.
+  virtual Losses losses(Trainee& trainee, const Batch& batch, Pass& pass,
+                        const LossOptions& options) const = 0;
+  virtual std::unique_ptr<Meter> meter() const { return nullptr; }
+
+  // What the model's score head is to tell apart; nothing for objectives without one.
+  virtual std::optional<Labels> labels() const { return {}; }
+};
+
+}  // namespace attend

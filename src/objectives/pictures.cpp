@@ -1,0 +1,109 @@
+#include "objectives/pictures.h"
+
+#include "base/progress.h"
+#include "data/labeled_texts.h"
+#include "nn/parallel.h"
+
+#include <atomic>
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kMostPrepared = std::int64_t{1} << 31;  // bytes
+constexpr std::int64_t kCost = 1 << 16;                        // of reading a picture, for parallel_ranges
+
+const PatchSpec& read_spec(const Setting& setting) {
+  if (!setting.spec.encoder || !setting.spec.encoder->patches)
+    fail("{}: expected a model that reads pictures such as ViT, found {}", setting.directory.path().string(),
+         setting.directory.model_type());
+  return *setting.spec.encoder->patches;
+}
+
+}  // namespace
+
+Pictures::Pictures(const Setting& setting)
+    : processor_(setting.directory.path()),
+      spec_(read_spec(setting)),
+      shift_(setting.held_out ? 0 : setting.recipe.augment_shift),
+      flip_(!setting.held_out && setting.recipe.augment_flip) {
+  for (const std::string& file : setting.files) {
+    files_.emplace_back(file, table_options(setting));
+    for (std::int64_t i = 0; i < files_.back().count(); ++i) places_.push_back({files_.size() - 1, i});
+  }
+  if (places_.empty()) fail("{}: expected pictures, found none", fmt::join(setting.files, ", "));
+  if (shift_ < 0 || shift_ >= std::min(spec_.height, spec_.width))
+    fail("--augment-shift {}: expected at most {} pixels for pictures of {} x {}", shift_,
+         std::min(spec_.height, spec_.width) - 1, spec_.width, spec_.height);
+  if (count() > kMostPrepared / (spec_.channels * spec_.height * spec_.width)) return;
+  const Tensor prepared = at::empty({count(), spec_.channels, spec_.height, spec_.width}, at::kByte);
+  Progress progress("preparing", static_cast<std::uint64_t>(count()), "pictures");
+  std::atomic<std::uint64_t> done = 0;
+  parallel_ranges(count(), kCost, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      prepared[i].copy_(read(i));
+      progress.update(++done);
+    }
+  });
+  prepared_ = prepared;
+}
+
+std::int64_t Pictures::patches() const {
+  return 1 + spec_.rows() * spec_.columns();
+}
+
+Tensor Pictures::read(std::int64_t picture) const {
+  if (prepared_.defined()) return prepared_[picture];
+  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
+  const Tensor bytes = processor_.sized(files_[file].image(number));
+  if (bytes.sizes() != at::IntArrayRef({spec_.channels, spec_.height, spec_.width}))
+    fail(
+        "{}: preprocessor_config.json makes it {} x {} pixels of {} channels: expected {} x {} of {}, as "
+        "config.json "
+        "has them",
+        files_[file].place(number), bytes.size(2), bytes.size(1), bytes.size(0), spec_.width, spec_.height,
+        spec_.channels);
+  return bytes;
+}
+
+Tensor Pictures::moved(const Tensor& bytes, Random& random) const {
+  Tensor picture = bytes;
+  if (shift_ > 0) {
+    const auto places = static_cast<std::uint64_t>(2 * shift_ + 1);
+    const auto down = static_cast<std::int64_t>(random.below(places));
+    const auto right = static_cast<std::int64_t>(random.below(places));
+    picture = at::constant_pad_nd(picture, {shift_, shift_, shift_, shift_}, 0)
+                  .narrow(1, down, spec_.height)
+                  .narrow(2, right, spec_.width);
+  }
+  return flip_ && random.uniform() < 0.5 ? picture.flip({2}) : picture;
+}
+
+Batch Pictures::batch(std::span<const std::int64_t> pictures, std::span<Random> random) const {
+  std::vector<Tensor> bytes(pictures.size());
+  const std::int64_t cost = prepared_.defined() ? 1 : kCost;
+  parallel_ranges(static_cast<std::int64_t>(pictures.size()), cost,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                      bytes[i] = moved(read(pictures[i]), random[i]);
+                  });
+  Batch batch;
+  batch.images.pixels = processor_.normalized(at::stack(bytes));
+  batch.patches = patches();
+  return batch;
+}
+
+std::vector<std::string> Pictures::labels() const {
+  std::vector<std::string> names;
+  for (const PictureFiles& file : files_) {
+    if (!file.labelled()) return {};
+    names.insert(names.end(), file.labels().begin(), file.labels().end());
+  }
+  return in_label_order(std::move(names));
+}
+
+const std::string& Pictures::label(std::int64_t picture) const {
+  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
+  return files_[file].labels()[static_cast<std::size_t>(files_[file].label_id(number))];
+}
+
+}  // namespace attend

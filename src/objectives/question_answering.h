@@ -1,0 +1,31 @@
+// An answer cut out of a context (Rajpurkar et al. 2016, arXiv:1606.05250; with questions that have none,
+// 2018, arXiv:1806.03822), as Devlin et al. 2018, arXiv:1810.04805, section 4.2: each token has a score as
+// the answer's start and one as its end, and the loss is the mean of two cross-entropies, over the tokens of
+// a window alone: no padding takes part. A window without the answer points at the token that stands for no
+// answer.
+#pragma once
+
+#include "objectives/question_windows.h"
+#include "objectives/registry.h"
+
+namespace attend {
+
+class QuestionAnswering : public Objective {
+ public:
+  explicit QuestionAnswering(const Setting& setting);
+
+  std::vector<Term> terms() const override { return {{"start", 0.5}, {"end", 0.5}}; }
+  // An example is a window.
+  std::int64_t examples() const override { return static_cast<std::int64_t>(windows_.windows().size()); }
+  std::int64_t tokens(std::int64_t example) const override;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+  std::unique_ptr<Meter> meter() const override;
+  // A start and an end, which the originals take for labels.
+  std::optional<Labels> labels() const override { return Labels{{"LABEL_0", "LABEL_1"}, {}}; }
+
+ private:
+  QuestionWindows windows_;
+};
+
+}  // namespace attend

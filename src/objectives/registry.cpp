@@ -1,0 +1,74 @@
+#include "objectives/registry.h"
+
+#include "objectives/kinds.h"
+
+#include <array>
+
+namespace attend {
+namespace {
+
+constexpr std::array kKinds = {
+    &kCausalLanguageModel,
+    &kMaskedLanguageModel,
+    &kSequenceToSequence,
+    &kClassification,
+    &kRegression,
+    &kMultiLabel,
+    &kNextSentence,
+    &kSentenceOrder,
+    &kReplacedTokens,
+    &kTranslationLanguageModel,
+    &kSpanCorruption,
+    &kDenoising,
+    &kPermutationLanguageModel,
+    &kTokenClassification,
+    &kQuestionAnswering,
+    &kMultipleChoice,
+    &kPairs,
+    &kScoredPairs,
+    &kImageClassification,
+    &kMaskedImages,
+};
+
+}  // namespace
+
+std::span<const ObjectiveKind* const> objective_kinds() {
+  return kKinds;
+}
+
+const ObjectiveKind& find_objective(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ObjectiveKind* kind : kKinds) {
+    if (kind->name == name) return *kind;
+    names.push_back(kind->name);
+  }
+  fail("--objective {}: expected one of {}", name, fmt::join(names, ", "));
+}
+
+TableOptions table_options(const Setting& setting) {
+  TableOptions options;
+  if (!setting.recipe.format.empty()) options.format = parse_table_format(setting.recipe.format);
+  if (!setting.recipe.columns.empty()) options.columns = parse_columns(setting.recipe.columns);
+  return options;
+}
+
+Tokenizer plain_tokenizer(const Setting& setting) {
+  Tokenizer tokenizer = Tokenizer::from_file(setting.directory.path());
+  tokenizer.truncation().reset();
+  tokenizer.padding().reset();
+  return tokenizer;
+}
+
+std::int64_t longest_text(const Setting& setting) {
+  const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
+  const std::int64_t readable = max_positions(stack.embeddings);
+  const std::int64_t wanted = setting.recipe.max_length;
+  return wanted > 0 ? std::min(wanted, readable) : std::min<std::int64_t>(readable, 512);
+}
+
+std::int64_t start_token(const Setting& setting) {
+  const Fields& config = setting.directory.config();
+  return config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0);
+}
+
+}  // namespace attend

@@ -1,0 +1,101 @@
+#include "objectives/scored_pairs.h"
+
+#include "base/log.h"
+#include "metrics/regression.h"
+#include "nn/label_loss.h"
+#include "objectives/kinds.h"
+#include "objectives/meters.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+std::vector<float> over_range(const Setting& setting, const std::vector<TextPair>& rows) {
+  const auto [low, high] = std::ranges::minmax(rows, {}, &TextPair::score);
+  const double lowest = low.score, range = high.score - lowest;
+  if (!(range > 0))
+    fail("{}: expected scores that differ, found {} everywhere", fmt::join(setting.files, ", "), lowest);
+  inform("{}: scores from {} to {} are cosines from 0 to 1", fmt::join(setting.files, ", "), lowest,
+         high.score);
+  std::vector<float> targets;
+  for (const TextPair& row : rows) targets.push_back(static_cast<float>((row.score - lowest) / range));
+  return targets;
+}
+
+class SimilarityMeter : public Meter {
+ public:
+  explicit SimilarityMeter(std::vector<std::int64_t> widths)
+      : widths_(std::move(widths)), metrics_(widths_.size()) {}
+
+  void add(const Batch& batch, const Tensor& scores) override {
+    const Tensor made = scores.detach().to(at::kCPU, at::kDouble), expected = batch.labels.to(at::kDouble);
+    const auto a = made.accessor<double, 2>();
+    const auto b = expected.accessor<double, 1>();
+    for (std::int64_t i = 0; i < made.size(0); ++i)
+      for (std::size_t k = 0; k < metrics_.size(); ++k)
+        metrics_[k].add(a[i][static_cast<std::int64_t>(k)], b[i]);
+  }
+  std::vector<Score> scores() const override {
+    std::vector<std::vector<Score>> all;
+    for (const RegressionMetric& metric : metrics_) {
+      all.push_back(to_scores(metric.figures()));
+      std::stable_partition(all.back().begin(), all.back().end(),
+                            [](const Score& score) { return score.name == "spearman"; });
+    }
+    return by_width(widths_, all);
+  }
+
+ private:
+  std::vector<std::int64_t> widths_;
+  std::vector<RegressionMetric> metrics_;
+};
+
+}  // namespace
+
+ScoredPairs::ScoredPairs(const Setting& setting)
+    : ScoredPairs(setting, read_scored_pairs(setting.files, table_options(setting))) {}
+
+ScoredPairs::ScoredPairs(const Setting& setting, const std::vector<TextPair>& rows)
+    : vectors_(setting, rows), targets_(over_range(setting, rows)) {}
+
+Batch ScoredPairs::collate(std::span<const std::int64_t> examples, const Draws& draws) const {
+  std::vector<float> targets;
+  for (const std::int64_t example : examples) targets.push_back(targets_[static_cast<std::size_t>(example)]);
+  Batch batch;
+  batch.tokens = vectors_.batch(examples);
+  batch.labels = torch::tensor(targets);
+  batch.counts.assign(vectors_.widths().size(), batch.labels.numel());
+  return batch;
+}
+
+Losses ScoredPairs::losses(Trainee& trainee, const Batch& batch, Pass& pass,
+                           const LossOptions& options) const {
+  const auto [firsts, seconds] = vectors_(trainee, batch.tokens, pass);
+  const Tensor labels = batch.labels.to(firsts.device());
+  Losses losses;
+  std::vector<Tensor> cosines;
+  for (const std::int64_t width : vectors_.widths()) {
+    cosines.push_back(at::cosine_similarity(firsts.narrow(1, 0, width), seconds.narrow(1, 0, width), 1));
+    losses.sums.push_back(squared_error(cosines.back(), labels).sum);
+  }
+  losses.scores = at::stack(cosines, 1);
+  return losses;
+}
+
+std::unique_ptr<Meter> ScoredPairs::meter() const {
+  return std::make_unique<SimilarityMeter>(vectors_.widths());
+}
+
+const ObjectiveKind kScoredPairs = {
+    .name = "scored-pairs",
+    .summary = "vectors whose cosine says how alike two texts are: score, text, text",
+    .head = Head::body,
+    .fine_tunes = true,
+    .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
+      return std::make_unique<ScoredPairs>(setting);
+    },
+    .accompany = write_pooling,
+};
+
+}  // namespace attend

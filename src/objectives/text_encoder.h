@@ -1,0 +1,38 @@
+// Whole texts, or pairs of them, as a model reads them: with special tokens and token types, cut where they
+// are too long.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "objectives/batch.h"
+#include "objectives/registry.h"
+
+namespace attend {
+
+struct EncodedText {
+  TokenIds ids, types;  // `types` is empty where the model takes none
+};
+
+class TextEncoder {
+ public:
+  // Texts of more than `longest` tokens are cut; absent: longest_text().
+  explicit TextEncoder(const Setting& setting, std::optional<std::int64_t> longest = {});
+
+  // `pairs` is empty, or as long as `texts`, where a text without a second one has an empty one. Says how
+  // many texts were cut. On all cores.
+  std::vector<EncodedText> encode(const std::vector<std::string>& texts,
+                                  const std::vector<std::string>& pairs = {}) const;
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  bool with_types() const { return with_types_; }
+
+ private:
+  Tokenizer tokenizer_;
+  bool with_types_;
+  std::int64_t longest_;
+};
+
+// Of whole texts, which are kept elsewhere or made for this batch.
+TokenBatch make_batch(std::span<const EncodedText* const> texts);
+TokenBatch make_batch(std::span<const EncodedText> texts);
+
+}  // namespace attend

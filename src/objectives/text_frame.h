@@ -1,0 +1,49 @@
+// The special tokens that a tokenizer puts around a text and between two, learned from an example: so that
+// pieces that are ids already can be put together as if they had been encoded.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "objectives/text_encoder.h"
+
+namespace attend {
+
+class TextFrame {
+ public:
+  // `pairs`: two texts are to be framed too. Error if the tokenizer puts them together in another way than
+  // one behind the other.
+  TextFrame(const Tokenizer& tokenizer, bool with_types, bool pairs);
+
+  std::int64_t specials() const { return single_.specials(); }  // around one text
+  std::int64_t pair_specials() const { return pair_.specials(); }
+
+  // Token types only where they are asked for.
+  EncodedText one(std::span<const TokenId> text) const { return join(single_, text, {}); }
+  EncodedText two(std::span<const TokenId> first, std::span<const TokenId> second) const {
+    return join(pair_, first, second);
+  }
+  // Where the second text begins behind a first one of so many tokens.
+  std::int64_t second_at(std::int64_t first) const {
+    return static_cast<std::int64_t>(pair_.before.size() + pair_.between.size()) + first;
+  }
+  // Does this id stand in a frame? Such tokens are never hidden.
+  bool is_special(std::int64_t id) const;
+
+ private:
+  // before, first text, between, second text, behind.
+  struct Frame {
+    TokenIds before, between, behind;
+    TokenIds before_types, between_types, behind_types;
+    std::int64_t first_type = 0, second_type = 0;
+    std::int64_t specials() const {
+      return static_cast<std::int64_t>(before.size() + between.size() + behind.size());
+    }
+  };
+  static Frame learn(const Encoding& encoding, bool pair);
+  EncodedText join(const Frame& frame, std::span<const TokenId> first, std::span<const TokenId> second) const;
+
+  Frame single_, pair_;
+  bool with_types_;
+};
+
+}  // namespace attend

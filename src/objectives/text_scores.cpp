@@ -1,0 +1,38 @@
+#include "objectives/text_scores.h"
+
+#include "nn/head_rows.h"
+
+namespace attend {
+namespace {
+
+// Each text behind `start`, without its last token.
+TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
+  TokenBatch target = tokens;
+  target.ids = tokens.ids.roll(1);
+  target.ids.index_fill_(0, tokens.offsets.first_rows().to(tokens.ids.device()), start);
+  return target;
+}
+
+}  // namespace
+
+Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tensor* last_hidden) {
+  Transformer network = model.network();
+  const ScoreHeadSpec& spec = network->scores->spec();
+  const TokenBatch tokens = given.to(network->device());
+  TokenBatch read = tokens;
+  Tensor hidden;  // [T, d]
+  if (network->is_encoder_decoder()) {
+    const Fields& config = model.config();
+    const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+    read = shifted(tokens,
+                   config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
+    hidden = network->decode(read, pass, &memory);
+  } else {
+    hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
+  }
+  if (last_hidden != nullptr) *last_hidden = hidden;
+  if (spec.input == HeadInput::pooled) return network->scores(network->pooler(hidden, read.offsets), pass);
+  return network->scores(head_rows(spec, read, hidden, &tokens), pass);
+}
+
+}  // namespace attend

@@ -1,0 +1,40 @@
+// A tag for each word: parts of speech, names (Devlin et al. 2018, arXiv:1810.04805, section 5.3), with the
+// loss of transformers' ...ForTokenClassification. The tag counts on a word's first piece; the others, and
+// the special tokens, are no one's.
+#pragma once
+
+#include "data/tagged_words.h"
+#include "objectives/registry.h"
+#include "objectives/text_encoder.h"
+
+namespace attend {
+
+// For each token the number of the word whose first piece it is, or -1. The words stand one space apart in
+// the text that was encoded; of what a word is cut into, the space before it may be a part.
+std::vector<std::int64_t> first_pieces(const Encoding& encoding, std::span<const std::string> words);
+
+class TokenClassification : public Objective {
+ public:
+  // Without labels in the setting they are those of the data.
+  explicit TokenClassification(const Setting& setting);
+
+  std::int64_t examples() const override { return static_cast<std::int64_t>(sentences_.size()); }
+  std::int64_t tokens(std::int64_t example) const override;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::optional<Labels> labels() const override { return labels_; }
+
+ private:
+  struct Sentence {
+    EncodedText text;
+    TokenIds labels;  // of each token: its tag's number or kIgnoredLabel
+  };
+  // Returns how many words have no token: they make none, or are behind the end of what the model reads.
+  std::size_t read(const TextEncoder& encoder, const TaggedSentence& words, Sentence& sentence) const;
+
+  Labels labels_;
+  std::vector<Sentence> sentences_;
+};
+
+}  // namespace attend

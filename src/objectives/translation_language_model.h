@@ -1,0 +1,39 @@
+// Translation language modelling (Lample & Conneau 2019, "XLM", arXiv:1901.07291, section 3.4): a sentence
+// and its translation side by side, tokens hidden in both, so that one language helps to guess the other.
+//
+// A model whose tokens know their language (XLM) is told it, and the positions of the second sentence begin
+// at 0 again, each sentence within special tokens of its own, as the paper has it. Others read a pair of
+// texts.
+#pragma once
+
+#include "objectives/masking.h"
+#include "objectives/text_frame.h"
+
+namespace attend {
+
+class TranslationLanguageModel : public Objective {
+ public:
+  // Two files: line n of one belongs to line n of the other. Pairs with an empty side, or too long together,
+  // are left out with a warning.
+  explicit TranslationLanguageModel(const Setting& setting);
+
+  std::int64_t examples() const override { return static_cast<std::int64_t>(pairs_.size()); }
+  std::int64_t tokens(std::int64_t example) const override;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+
+ private:
+  struct Pair {
+    std::vector<TokenId> first, second;
+  };
+  // Both within their special tokens; `first_length`: of the part whose positions are the first sentence's.
+  EncodedText framed(const Pair& pair, std::int64_t& first_length) const;
+
+  TextFrame frame_;
+  Masking masking_;
+  std::vector<std::int64_t> languages_;  // of the two, or empty
+  std::int64_t specials_;
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace attend

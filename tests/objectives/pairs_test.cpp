@@ -1,0 +1,139 @@
+#include "objectives/pairs.h"
+
+#include "base/file.h"
+#include "objectives/kinds.h"
+#include "objectives/scored_pairs.h"
+#include "objectives/word_setting.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+std::map<std::string, double> by_name(const std::vector<Score>& scores) {
+  std::map<std::string, double> all;
+  for (const Score& score : scores) all[score.name] = score.value;
+  return all;
+}
+
+Tensor numbers(const std::vector<std::int64_t>& flat) {
+  return torch::tensor(flat, at::kLong).view({-1, 2});
+}
+
+// What a meter of vectors of width 2 says.
+std::vector<Score> measure(const Objective& objective, const std::vector<std::int64_t>& texts,
+                           const std::vector<float>& vectors) {
+  const std::unique_ptr<Meter> meter = objective.meter();
+  Batch batch;
+  batch.labels = numbers(texts);
+  meter->add(batch, torch::tensor(vectors).view({2 * batch.labels.size(0), -1}));
+  return meter->scores();
+}
+
+struct PairSetting : WordSetting {
+  explicit PairSetting(std::string_view rows = "a b\tc\nd\te f g\nh\ti\n") : WordSetting("bert", Head::body) {
+    add_file("pairs.tsv", rows);
+  }
+};
+
+TEST(Pairs, TheSecondTextsStandBehindTheFirstOnes) {
+  const PairSetting setting;
+  const Pairs pairs(setting.setting());
+  ASSERT_EQ(pairs.examples(), 3);
+  EXPECT_EQ(pairs.tokens(0), 4) << "of the longer text, with two special tokens";
+  EXPECT_EQ(pairs.tokens(1), 5);
+  const Batch batch = pairs.collate(std::vector<std::int64_t>{1, 0}, {});
+  EXPECT_EQ(batch.tokens.offsets.lengths(), (std::vector<std::int64_t>{3, 4, 5, 3}));
+  EXPECT_EQ(batch.counts, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(batch.tokens.ids[1].item<std::int64_t>(), kFirstLetter + 3);
+}
+
+TEST(Pairs, WhatIsRightForATextIsNoNegativeOfIt) {
+  // Pairs 0 and 1 have one first text, 1 and 2 one second text; the second text of 3 is the first of 0.
+  const Tensor left_out = false_negatives(numbers({0, 1, 0, 2, 3, 2, 4, 0}));
+  const Tensor expected =
+      torch::tensor({0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0}).view({4, 4}).to(at::kBool);
+  EXPECT_TRUE(left_out.equal(expected)) << left_out;
+}
+
+TEST(Pairs, EqualTextsHaveOneNumber) {
+  const PairSetting setting("a\tb\na\tc\nc\ta\n");
+  const Batch batch = Pairs(setting.setting()).collate(std::vector<std::int64_t>{0, 1, 2}, {});
+  EXPECT_TRUE(batch.labels.equal(numbers({0, 1, 0, 2, 2, 0}))) << batch.labels;
+}
+
+TEST(Pairs, TheSearchIsAmongAllDifferentSecondTexts) {
+  const PairSetting setting;
+  const Pairs pairs(setting.setting());
+  // Text 1 is nearest to text 0, which it belongs to; text 3 is nearer to 1 than to its own, which is 1's.
+  std::map<std::string, double> found =
+      by_name(measure(pairs, {0, 1, 2, 3}, {1, 0, /**/ 0.9f, 0.1f, /**/ 1, 0.1f, /**/ 0, 1}));
+  EXPECT_DOUBLE_EQ(found.at("recall@1"), 0.5);
+  EXPECT_DOUBLE_EQ(found.at("recall@10"), 1);
+  EXPECT_DOUBLE_EQ(found.at("mrr"), 0.75);
+  // A text with two right ones looks for each among the wrong ones; one that is a candidate too does not find
+  // itself.
+  found = by_name(
+      measure(pairs, {0, 1, 0, 2, 2, 0}, {1, 0, 1, 0, 0.9f, 0.1f, /**/ 0.9f, 0.4f, 0.9f, 0.1f, 1, 0}));
+  EXPECT_DOUBLE_EQ(found.at("recall@1"), 1) << "of three pairs";
+  EXPECT_EQ(measure(pairs, {0, 1, 2, 3}, {1, 0, 0, 1, 1, 0, 0, 1}).front().name, "recall@1");
+}
+
+TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
+  PairSetting setting;
+  const std::int64_t whole = setting.spec.encoder->width();
+  setting.recipe.matryoshka = {2, 8, whole};
+  const Pairs pairs(setting.setting());
+  std::vector<std::string> names;
+  for (const Term& term : pairs.terms()) names.push_back(term.name);
+  EXPECT_EQ(names, (std::vector<std::string>{fmt::format("loss_{}", whole), "loss_8", "loss_2"}));
+  EXPECT_EQ(pairs.collate(std::vector<std::int64_t>{0, 2}, {}).counts, (std::vector<std::int64_t>{2, 2, 2}));
+  for (const std::int64_t width : {std::int64_t{0}, whole + 1}) {
+    setting.recipe.matryoshka = {width};
+    EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "--matryoshka"));
+  }
+}
+
+TEST(Pairs, OnlyOfEncodersOfText) {
+  WordSetting setting("gpt2", Head::body, {{"bos_token_id", nullptr}, {"eos_token_id", nullptr}});
+  setting.add_file("pairs.tsv", "a\tb\n");
+  EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "expected an encoder of text"));
+}
+
+TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
+  PairSetting setting;
+  setting.recipe.max_length = 20;
+  const std::filesystem::path output = setting.directory.path() / "out";
+  setting.directory.file("out/config.json", "{}");
+  kPairs.accompany(setting.setting(), output);
+  const auto pooling = ModelDirectory(output).sentence_pooling();
+  ASSERT_TRUE(pooling);
+  EXPECT_EQ(pooling->mode, SentencePooling::Mode::mean);
+  EXPECT_EQ(pooling->max_length, 20);
+  // What the model's own directory says stays.
+  const std::string own = "{\"own\": 1}";
+  setting.directory.file("out/modules.json", own);
+  kPairs.accompany(setting.setting(), output);
+  EXPECT_EQ(read_file(output / "modules.json"), own);
+}
+
+TEST(ScoredPairs, TheScoreIsOverItsRange) {
+  WordSetting setting("bert", Head::body);
+  setting.add_file("pairs.tsv", "5\ta\tb\n-1\tc\td\n0.5\te\tf\n");
+  const ScoredPairs pairs(setting.setting());
+  const Batch batch = pairs.collate(std::vector<std::int64_t>{0, 1, 2}, {});
+  EXPECT_TRUE(batch.labels.equal(torch::tensor({1.0f, 0.0f, 0.25f}))) << batch.labels;
+  const std::unique_ptr<Meter> meter = pairs.meter();
+  meter->add(batch, torch::tensor({0.9f, -0.9f, 0.8f}).view({3, 1}));
+  EXPECT_EQ(meter->scores().front().name, "spearman");
+  EXPECT_DOUBLE_EQ(meter->scores().front().value, 1);
+}
+
+TEST(ScoredPairs, ScoresThatAreAllTheSameSayNothing) {
+  WordSetting setting("bert", Head::body);
+  setting.add_file("pairs.tsv", "3\ta\tb\n3\tc\td\n");
+  EXPECT_TRUE(contains(error_of([&] { ScoredPairs(setting.setting()); }), "expected scores that differ"));
+}
+
+}  // namespace
+}  // namespace attend
