@@ -3,6 +3,7 @@
 #include "models/tensors.h"
 
 #include <algorithm>
+#include <set>
 
 namespace attend {
 namespace {
@@ -45,54 +46,59 @@ std::optional<fs::path> Checkpoints::newest() const {
   return found.empty() ? std::nullopt : std::optional(found.back());
 }
 
-void Checkpoints::save(const Model& model, const AdamOptimizer& optimizer, const Progression& at) const {
+void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const Progression& at) const {
   const fs::path target = of_step(at.step), unfinished = target.string() + ".unfinished";
   fs::remove_all(unfinished);
-  model.save(unfinished);
-  write_tensors(unfinished / "optimizer.safetensors", optimizer.state());
-  const Json standing = {{"step", at.step},           {"epoch", at.epoch},   {"batch", at.batch},
-                         {"seconds", at.seconds},     {"tokens", at.tokens}, {"best", at.best},
-                         {"best_step", at.best_step}, {"worse", at.worse}};
+  trainee.save(unfinished);
+  write_tensors(unfinished / "optimizer.safetensors", state);
+  if (!trainee.carried.empty()) write_tensors(unfinished / "carried.safetensors", trainee.carried);
+  const Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
+                         {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
+                         {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
   write_file_atomically(unfinished / "training.json", standing.dump(2) + "\n");
   fs::remove_all(target);
   fs::rename(unfinished, target);
 }
 
-void Checkpoints::prune(std::size_t keep, std::int64_t every, std::int64_t best_step) const {
+void Checkpoints::prune(std::size_t keep, const Progression& at) const {
   const std::vector<fs::path> found = all();
+  const std::set<std::int64_t> validated(at.validated.begin(), at.validated.end());
   std::size_t regular = 0;
   for (std::size_t i = found.size(); i-- > 0;) {  // the newest first
     const std::int64_t step = step_of(found[i]);
-    const bool counts = step % every == 0;
-    const bool stays = i + 1 == found.size() || step == best_step || (counts && regular < keep);
+    const bool counts = validated.count(step) > 0;
+    const bool stays = i + 1 == found.size() || step == at.best_step || (counts && regular < keep);
     if (counts) ++regular;
     if (!stays) fs::remove_all(found[i]);
   }
 }
 
-Progression Checkpoints::restore(const fs::path& checkpoint, Model& model, AdamOptimizer& optimizer) {
+Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
   const Fields standing(read_json(checkpoint / "training.json"), (checkpoint / "training.json").string());
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   Progression at;
   at.step = standing.integer({"step"}, {}, 0, kMost);
-  at.epoch = standing.integer({"epoch"}, {}, 0, kMost);
-  at.batch = standing.integer({"batch"}, {}, 0, kMost);
+  at.place.epoch = standing.integer({"epoch"}, {}, 0, kMost);
+  at.place.batch = standing.integer({"batch"}, {}, 0, kMost);
   at.seconds = standing.number({"seconds"});
   at.tokens = standing.integer({"tokens"}, {}, 0, kMost);
-  at.best = standing.number({"best"});
+  at.best = standing.maybe_number({"best"}).value_or(std::numeric_limits<double>::quiet_NaN());
   at.best_step = standing.integer({"best_step"}, {}, 0, kMost);
   at.worse = standing.integer({"worse"}, {}, 0, kMost);
-  model.set_weights(Checkpoint::open(checkpoint), Purpose::training);
-  optimizer.restore(read_tensors(checkpoint / "optimizer.safetensors"), at.step);
+  at.validated = standing.integers({"validated"});
+  trainee.load_weights(checkpoint);
+  state = read_tensors(checkpoint / "optimizer.safetensors");
+  const fs::path carried = checkpoint / "carried.safetensors";
+  if (fs::exists(carried)) trainee.carried = read_tensors(carried);
   return at;
 }
 
-void average_weights(const std::vector<fs::path>& checkpoints, Model& model) {
+void average_weights(const std::vector<fs::path>& checkpoints, Trainee& trainee) {
   at::NoGradGuard no_grad;
   std::vector<Tensor> sums;  // in double: the mean of equal weights is that weight
   for (const fs::path& checkpoint : checkpoints) {
-    model.set_weights(Checkpoint::open(checkpoint), Purpose::training);
-    const std::vector<Tensor> weights = model.network()->parameters();
+    trainee.load_weights(checkpoint);
+    const std::vector<Tensor> weights = trainee.weights();
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (sums.size() == i)
         sums.push_back(weights[i].to(at::kDouble));
@@ -100,7 +106,7 @@ void average_weights(const std::vector<fs::path>& checkpoints, Model& model) {
         sums[i] += weights[i];
     }
   }
-  const std::vector<Tensor> weights = model.network()->parameters();
+  const std::vector<Tensor> weights = trainee.weights();
   for (std::size_t i = 0; i < sums.size(); ++i)
     weights[i].copy_(sums[i] / static_cast<double>(checkpoints.size()));
 }

@@ -1,11 +1,12 @@
 // Training checkpoints: everything a run needs to go on as if it had never stopped.
 //
-// OUTPUT/checkpoints/step-N/ is a model directory with two more files: optimizer.safetensors and
-// training.json. It is written under another name and renamed, so what is there is whole.
+// OUTPUT/checkpoints/step-N/ is a model directory with more files: optimizer.safetensors, training.json and,
+// where batches leave something behind, carried.safetensors. It is written under another name and renamed, so
+// what is there is whole.
 #pragma once
 
-#include "models/model.h"
-#include "training/optimizer.h"
+#include "objectives/trainee.h"
+#include "training/batch_stream.h"
 
 #include <filesystem>
 #include <optional>
@@ -14,28 +15,30 @@ namespace attend {
 
 // Where a run stands.
 struct Progression {
-  std::int64_t step = 0;   // steps done
-  std::int64_t epoch = 0;  // of the next batch
-  std::int64_t batch = 0;  // in that epoch, of the next batch
-  double seconds = 0;      // spent so far
-  std::int64_t tokens = 0;
-  double best = 0;             // the best validation score so far
-  std::int64_t best_step = 0;  // 0: none yet
-  std::int64_t worse = 0;      // validations since
+  std::int64_t step = 0;  // steps done
+  DataPlace place;
+  double seconds = 0;                   // spent so far
+  std::int64_t tokens = 0;              // labels learned from
+  double best = 0;                      // the best validation score so far
+  std::int64_t best_step = 0;           // 0: none yet
+  std::int64_t worse = 0;               // validations since
+  std::vector<std::int64_t> validated;  // the steps behind which the run has validated
 };
+
+// A checkpoint's tensors beside the weights, by name: of the optimizer, of averages.
+using TrainingState = std::map<std::string, Tensor>;
 
 class Checkpoints {
  public:
   explicit Checkpoints(std::filesystem::path output) : output_(std::move(output)) {}
 
-  void save(const Model& model, const AdamOptimizer& optimizer, const Progression& at) const;
-  // Removes all but the newest one, the best one, and the newest `keep` of those whose step `every` divides.
-  // (A run that was interrupted in between leaves one more, which must not count.)
-  void prune(std::size_t keep, std::int64_t every, std::int64_t best_step) const;
+  void save(const Trainee& trainee, const TrainingState& state, const Progression& at) const;
+  // Removes all but the newest one, the best one, and the newest `keep` of those that were validated.
+  void prune(std::size_t keep, const Progression& at) const;
   // The newest whole checkpoint; nothing if there is none.
   std::optional<std::filesystem::path> newest() const;
-  // Weights, optimizer and standing from a checkpoint.
-  static Progression restore(const std::filesystem::path& checkpoint, Model& model, AdamOptimizer& optimizer);
+  // Weights and what batches carry into the trainee.
+  static Progression restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
 
   // All whole checkpoints, the oldest first.
   std::vector<std::filesystem::path> all() const;
@@ -46,7 +49,7 @@ class Checkpoints {
   std::filesystem::path output_;
 };
 
-// The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), into the model.
-void average_weights(const std::vector<std::filesystem::path>& checkpoints, Model& model);
+// The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), into the trainee.
+void average_weights(const std::vector<std::filesystem::path>& checkpoints, Trainee& trainee);
 
 }  // namespace attend

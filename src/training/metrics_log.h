@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/tensorboard.h"
+#include "training/step_log.h"
 
 #include <filesystem>
 #include <string>
@@ -19,7 +20,7 @@ class MetricsLog {
   void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
 
  private:
-  std::filesystem::path path_;
+  StepLog lines_;
   TensorBoardWriter events_;
 };
 

@@ -1,88 +1,136 @@
 #include "training/optimizer.h"
 
-#include "kernels/kernels.h"
 #include "nn/parallel.h"
+#include "training/named_state.h"
+#include "training/update_rule.h"
 
 #include <cmath>
+#include <limits>
+#include <set>
 
 namespace attend {
+namespace {
 
-AdamOptimizer::AdamOptimizer(const std::vector<std::pair<std::string, Tensor>>& parameters,
-                             const AdamOptions& options)
-    : options_(options) {
-  for (const auto& [name, weight] : parameters)
-    if (weight.requires_grad())
-      slots_.push_back({name, weight, at::zeros_like(weight), at::zeros_like(weight)});
+constexpr std::pair<const char*, OptimizerKind> kNames[] = {
+    {"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd},
+    {"lion", OptimizerKind::lion},   {"muon", OptimizerKind::muon},
+};
+
+std::unique_ptr<UpdateRule> make_rule(const OptimizerOptions& options) {
+  switch (options.kind) {
+    case OptimizerKind::adamw:
+    case OptimizerKind::muon:  // of all but hidden matrices
+      return make_adamw(options);
+    case OptimizerKind::adafactor:
+      return make_adafactor(options);
+    case OptimizerKind::sgd:
+      return make_sgd(options);
+    case OptimizerKind::lion:
+      return make_lion(options);
+  }
+  fail("optimizer: unknown kind {}", static_cast<int>(options.kind));
 }
 
-double AdamOptimizer::step(double rate, double divisor) {
+void check_hidden_matrix(const Parameter& p) {
+  if (p.weight.dim() != 2 || p.parts < 1 || p.weight.size(0) % p.parts != 0)
+    fail("optimizer muon: {}: expected a matrix of {} equal parts, found shape {}", p.name, p.parts,
+         p.weight.sizes());
+}
+
+// A float32 sum of squares may overflow where no gradient does; then double decides.
+double norm_of(const Tensor& gradient) {
+  const double norm = at::linalg_vector_norm(gradient).item<double>();
+  if (std::isfinite(norm) || !gradient.is_floating_point()) return norm;
+  return at::linalg_vector_norm(gradient, 2, {}, false, at::kDouble).item<double>();
+}
+
+}  // namespace
+
+OptimizerKind parse_optimizer(const std::string& name) {
+  for (const auto& [known, kind] : kNames)
+    if (name == known) return kind;
+  fail("--optimizer {}: expected adamw, adafactor, sgd, lion or muon", name);
+}
+
+void check_range(const char* what, double value, double low, double high) {
+  if (!(value >= low && value < high))
+    fail("optimizer: {}: expected a number from {:g} to below {:g}, found {}", what, low, high, value);
+}
+
+bool Update::in_loops() const {
+  return on_kernels(weight()) && on_kernels(gradient) && weight().is_contiguous();
+}
+
+Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options)
+    : rule_(make_rule(options)), weight_decay_(options.weight_decay) {
+  check_range("weight decay", options.weight_decay, 0, std::numeric_limits<double>::infinity());
+  const bool muon = options.kind == OptimizerKind::muon;
+  if (muon) hidden_rule_ = make_muon(options);
+  std::set<std::string> names;
+  bool any_hidden = false;
+  for (const Parameter& p : parameters) {
+    if (!p.weight.requires_grad() || p.weight.numel() == 0) continue;
+    if (!names.insert(p.name).second) fail("optimizer: two parameters are called {}", p.name);
+    const bool hidden = muon && p.hidden_matrix;
+    if (hidden) check_hidden_matrix(p);
+    any_hidden |= hidden;
+    const UpdateRule* rule = hidden ? hidden_rule_.get() : rule_.get();
+    parameters_.push_back(p);
+    slots_.push_back({rule, rule->fresh_state(p)});
+  }
+  if (parameters_.empty())
+    fail("nothing to train: none of {} parameters needs a gradient", parameters.size());
+  if (muon && !any_hidden)
+    fail("optimizer muon: none of {} parameters is a matrix between hidden states; take adamw",
+         parameters_.size());
+}
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::step(double rate, double gradient_scale) {
   at::NoGradGuard no_grad;
-  double squares = 0;
-  for (Slot& slot : slots_)
-    if (slot.weight.grad().defined()) {
-      const double norm = at::linalg_vector_norm(slot.weight.grad()).item<double>();
-      squares += norm * norm;
-    }
-  const double norm = std::sqrt(squares) / divisor;
-  if (!std::isfinite(norm))
-    fail("the gradients of step {} are not finite; a smaller --rate or a longer --warmup helps", steps_ + 1);
-  double scale = 1 / divisor;
-  if (options_.clip > 0 && norm > options_.clip) scale *= options_.clip / norm;
-
   ++steps_;
-  const double step = static_cast<double>(steps_);
-  kernels::Adam adam;
-  adam.rate = static_cast<float>(rate);
-  adam.beta1 = static_cast<float>(options_.beta1);
-  adam.beta2 = static_cast<float>(options_.beta2);
-  adam.epsilon = static_cast<float>(options_.epsilon);
-  adam.correction1 = static_cast<float>(1 - std::pow(options_.beta1, step));
-  adam.correction2 = static_cast<float>(1 - std::pow(options_.beta2, step));
-  adam.gradient_scale = static_cast<float>(scale);
-  for (Slot& slot : slots_) {
-    const Tensor gradient = slot.weight.grad().defined() ? slot.weight.grad().contiguous() : Tensor();
-    if (!gradient.defined()) continue;
-    const double decay = slot.weight.dim() > 1 ? options_.weight_decay : 0;
-    if (!on_kernels(slot.weight)) {
-      const Tensor g = gradient * scale;
-      slot.mean.lerp_(g, 1 - options_.beta1);
-      slot.variance.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);
-      slot.weight.mul_(1 - rate * decay);
-      slot.weight.addcdiv_(slot.mean,
-                           (slot.variance.sqrt() / std::sqrt(adam.correction2)).add_(options_.epsilon),
-                           -rate / adam.correction1);
-    } else {
-      adam.weight_decay = static_cast<float>(decay);
-      parallel_ranges(slot.weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-        kernels::kernels().adam(adam, slot.weight.data_ptr<float>(), gradient.const_data_ptr<float>(),
-                                slot.mean.data_ptr<float>(), slot.variance.data_ptr<float>(), begin, end);
-      });
-      // Written behind torch's back: packed copies of the weight must notice.
-      slot.weight.unsafeGetTensorImpl()->bump_version();
-    }
-    slot.weight.mutable_grad().reset();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Parameter& p = parameters_[i];
+    if (!p.weight.grad().defined()) continue;
+    slots_[i].rule->apply({p, p.weight.grad().contiguous(), slots_[i].state, rate * p.rate, gradient_scale,
+                           p.decays ? weight_decay_ : 0, steps_});
+    // Perhaps written behind torch's back: packed copies of the weight must notice.
+    p.weight.unsafeGetTensorImpl()->bump_version();
+    p.weight.mutable_grad().reset();
   }
-  return norm;
 }
 
-std::map<std::string, Tensor> AdamOptimizer::state() const {
-  std::map<std::string, Tensor> state;
-  for (const Slot& slot : slots_) {
-    state["mean." + slot.name] = slot.mean;
-    state["variance." + slot.name] = slot.variance;
-  }
-  return state;
+std::map<std::string, Tensor> Optimizer::state() const {
+  std::map<std::string, Tensor> all;
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    for (const StateTensor& tensor : slots_[i].state)
+      all[tensor.kind + "." + parameters_[i].name] = tensor.value;
+  return all;
 }
 
-void AdamOptimizer::restore(const std::map<std::string, Tensor>& state, std::int64_t steps) {
-  for (Slot& slot : slots_)
-    for (auto [kind, tensor] : {std::pair{"mean.", &slot.mean}, {"variance.", &slot.variance}}) {
-      const auto found = state.find(kind + slot.name);
-      if (found == state.end() || found->second.sizes() != tensor->sizes())
-        fail("the checkpoint's optimizer state does not fit the model: {}{}", kind, slot.name);
-      tensor->copy_(found->second);
-    }
+void Optimizer::restore(const std::map<std::string, Tensor>& state, std::int64_t steps) {
+  restore_state(this->state(), state, "optimizer state");
   steps_ = steps;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters,
+                                          const OptimizerOptions& options) {
+  return std::make_unique<Optimizer>(parameters, options);
+}
+
+GradientNorm gradient_norm(std::span<const Parameter> parameters) {
+  at::NoGradGuard no_grad;
+  GradientNorm result;
+  double squares = 0;
+  for (const Parameter& p : parameters) {
+    if (!p.weight.grad().defined()) continue;
+    const double norm = norm_of(p.weight.grad());
+    if (!std::isfinite(norm) && result.not_finite.empty()) result.not_finite = p.name;
+    squares += norm * norm;
+  }
+  result.norm = std::sqrt(squares);
+  return result;
 }
 
 }  // namespace attend

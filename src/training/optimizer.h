@@ -1,4 +1,8 @@
-// AdamW (Kingma & Ba 2014, arXiv:1412.6980; Loshchilov & Hutter 2017, arXiv:1711.05101).
+// Optimizers behind one interface: what is trained is a list of parameters, each with a rule of its own by
+// which it follows its gradient (update_rule.h).
+//
+// Clipping is apart: the loop asks for the norm of the gradients and puts the scale that follows from it,
+// and from how many labels they were summed over, into the step.
 #pragma once
 
 #include "nn/torch.h"
@@ -7,34 +11,100 @@
 
 namespace attend {
 
-struct AdamOptions {
-  double beta1 = 0.9, beta2 = 0.98, epsilon = 1e-9;  // those of Vaswani et al. 2017
-  double weight_decay = 0;                           // of matrices only: never of biases and norms
-  double clip = 0;                                   // largest norm of all gradients together; 0: no limit
+// One tensor that is trained.
+struct Parameter {
+  std::string name;  // its own: checkpoints hold the state by it
+  Tensor weight;
+  double rate = 1;             // factor of the learning rate
+  bool decays = true;          // weight decay is for matrices, never for biases and norms
+  bool hidden_matrix = false;  // [out, in] between hidden states: what Muon is for; no embedding, no head
+  std::int64_t parts = 1;  // matrices that are stacked in its rows, as [3 w, d] of queries, keys and values
 };
 
-class AdamOptimizer {
+enum class OptimizerKind {
+  adamw,      // Kingma & Ba 2014, arXiv:1412.6980; Loshchilov & Hutter 2017, arXiv:1711.05101
+  adafactor,  // Shazeer & Stern 2018, arXiv:1804.04235: second moments by row and column
+  sgd,        // stochastic gradient descent, with momentum (Sutskever et al. 2013) as torch has it
+  lion,       // Chen et al. 2023, arXiv:2302.06675: the sign of a mean
+  muon,       // Jordan et al. 2024: orthogonal steps for hidden matrices, AdamW for everything else
+};
+OptimizerKind parse_optimizer(const std::string& name);  // Error that lists the names
+
+struct AdafactorOptions {  // defaults: those of transformers for a rate from outside
+  double epsilon_square = 1e-30, epsilon_scale = 1e-3;
+  double clip_threshold = 1;     // largest root mean square of a step, before the rate
+  double decay_rate = -0.8;      // the second moment of step t is mixed with 1 - t^decay_rate
+  double beta1 = 0;              // of a mean of steps; 0: none is kept
+  bool scale_parameter = false;  // the rate is times the root mean square of the weight
+  bool relative_step = false;    // the rate is min(0.01, 1/sqrt(step)), and that of the schedule is not used
+  bool warmup_init = false;      // with relative_step: min(1e-6 step, 1/sqrt(step))
+};
+
+struct MuonOptions {
+  double momentum = 0.95;
+  bool nesterov = true;
+  std::int64_t steps = 5;  // of the Newton-Schulz iteration
+  // The rate is times 0.2 sqrt(max(out, in)), so that a step is as large as one of AdamW and one rate serves
+  // both (Liu et al. 2025, arXiv:2502.16982: "match_rms_adamw"); else times sqrt(max(1, out / in))
+  // ("original"), for which rates are some 50 times AdamW's.
+  bool match_adamw = true;
+};
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adamw;
+  double beta1 = 0.9, beta2 = 0.98;  // of AdamW, those of Vaswani et al. 2017; of Lion (paper: 0.9, 0.99)
+  double epsilon = 1e-9;             // of AdamW
+  // Of parameters that decay. Decoupled (times the rate, beside the gradient) in all but SGD, where it is
+  // added to the gradient and so goes through the momentum, as in torch.optim.SGD.
+  double weight_decay = 0;
+  double momentum = 0;  // of SGD; without dampening
+  bool nesterov = false;
+  AdafactorOptions adafactor = {};
+  MuonOptions muon = {};
+};
+
+class UpdateRule;
+struct StateTensor;
+
+class Optimizer {
  public:
-  // Parameters that need no gradient are left alone.
-  AdamOptimizer(const std::vector<std::pair<std::string, Tensor>>& parameters, const AdamOptions& options);
+  // Parameters that need no gradient or hold no numbers are left out. Error if options are out of range,
+  // nothing is left to train or two parameters have one name.
+  Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options);
+  ~Optimizer();
 
-  // One step with the gradients divided by `divisor` (the labels they were summed over), then cleared.
-  // Returns the norm of the gradients before clipping. Error if it is not finite: weights stay as they were.
-  double step(double rate, double divisor);
-
-  // The state by parameter name, for checkpoints: "mean.<name>", "variance.<name>".
-  std::map<std::string, Tensor> state() const;
-  void restore(const std::map<std::string, Tensor>& state, std::int64_t steps);
+  // One step with every gradient times `gradient_scale`; then gradients are cleared. What has no gradient is
+  // left alone.
+  void step(double rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }
+  // What is trained.
+  std::span<const Parameter> parameters() const { return parameters_; }
+
+  // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X".
+  std::map<std::string, Tensor> state() const;
+  // Error, and nothing has changed, if a tensor is missing, of another shape or type, or not finite.
+  void restore(const std::map<std::string, Tensor>& state, std::int64_t steps);
 
  private:
-  struct Slot {
-    std::string name;
-    Tensor weight, mean, variance;
+  struct Slot {  // of the parameter of the same number
+    const UpdateRule* rule;
+    std::vector<StateTensor> state;
   };
+  std::vector<Parameter> parameters_;
+  std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, where there is one, for hidden matrices
   std::vector<Slot> slots_;
-  AdamOptions options_;
+  double weight_decay_;
   std::int64_t steps_ = 0;
 };
+
+std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters,
+                                          const OptimizerOptions& options);
+
+// The norm of all gradients together, before any scale.
+struct GradientNorm {
+  double norm = 0;
+  std::string not_finite;  // the first parameter whose gradient holds a NaN or an infinity; empty: none does
+};
+GradientNorm gradient_norm(std::span<const Parameter> parameters);
 
 }  // namespace attend

@@ -1,33 +1,77 @@
 // Learning rates by step.
+//
+// Steps count from 1. In the warm-up, step s of W has the rate peak * s / W; transformers, whose first step
+// has the rate 0 and changes nothing, is one step behind there. From then on, and from the first step where
+// there is no warm-up, rates are those of transformers.optimization: the first step after the warm-up still
+// has the peak, the last is one step short of the end, so none is without effect. Inverse-sqrt alone stays
+// one step ahead throughout: it is the paper's formula, whose steps count from 1 too.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace attend {
 
-enum class ScheduleKind {
-  inverse_sqrt,  // Vaswani et al. 2017, section 5.3: linear warm-up, then proportional to step^-1/2
-  cosine,        // linear warm-up, then half a cosine down to `floor`
-  linear,        // linear warm-up, then linearly down to `floor`
-  constant,      // linear warm-up, then the peak
+enum class ScheduleKind {  // behind a linear warm-up:
+  inverse_sqrt,            // proportional to step^-1/2 (Vaswani et al. 2017, section 5.3)
+  cosine,                  // half a cosine down to `floor` (Loshchilov & Hutter 2016, arXiv:1608.03983)
+  cosine_with_restarts,    // the same `cycles` times, each from the peak
+  linear,                  // linearly down to `floor`
+  polynomial,              // down to `floor` with the share of steps that are left to the `power`
+  constant,                // the peak
+  // The peak, then down in a straight line in `cooldown` steps, by default the last fifth: warm-up, stable,
+  // decay (Hägele et al. 2024, arXiv:2405.18392).
+  trapezoid,
+  plateau,  // the peak times the factor of a ReduceOnPlateau, which the loop keeps
 };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::inverse_sqrt;
   double peak = 0;  // the highest rate, reached at the end of the warm-up
   double floor = 0;
-  std::int64_t warmup = 1000, total = 0;  // steps; cosine, linear and a cooldown need the total
+  std::int64_t warmup = 1000, total = 0;  // steps; all that go down to an end need the total
   // In the last so many steps the rate falls to nothing in a straight line, whatever the kind: the weights
-  // settle (Hägele et al. 2024, arXiv:2405.18392).
+  // settle.
   std::int64_t cooldown = 0;
+  double power = 1;
+  std::int64_t cycles = 1;
 
   double rate(std::int64_t step) const;  // step counts from 1
+  // Error if a number is out of range or the total is needed and not known.
+  void check() const;
 
  private:
   double plain_rate(std::int64_t step) const;  // without the cooldown
+  std::int64_t last_steps() const;             // those of the cooldown
 };
 
 ScheduleKind parse_schedule(const std::string& name);  // Error that lists the names
+std::string name_of(ScheduleKind kind);
+
+// Steps of a warm-up that is given as such or, below 1, as a share of the total, rounded up as transformers
+// does. Error for anything else, and for a share of an unknown total (0).
+std::int64_t warmup_steps(double warmup, std::int64_t total);
+
+// Lowers the rate when a validation's figure no longer gets better, as torch.optim.lr_scheduler.
+// ReduceLROnPlateau: after more than `patience` validations in a row without a figure that is better than the
+// best by the share `threshold` of it.
+struct ReduceOnPlateau {
+  double by = 0.1;  // each time
+  std::int64_t patience = 10;
+  double threshold = 1e-4;
+  double least = 0;  // of the factor
+  bool higher_is_better = false;
+
+  // What a checkpoint must keep.
+  struct State {
+    double factor = 1;  // of the rate
+    std::optional<double> best;
+    std::int64_t worse = 0;  // validations since
+  };
+  // The state after one more validation. A figure that is not a number is not better.
+  State after(State state, double figure) const;
+  void check() const;  // Error if a number is out of range
+};
 
 }  // namespace attend

@@ -1,12 +1,14 @@
 #include "training/trainer.h"
 
 #include "base/file.h"
-#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "tokenizers/tokenizer_files.h"
-#include "training/batches.h"
+#include "models/tensors.h"
+#include "nn/linear.h"
+#include "objectives/batch_tensors.h"
 #include "training/metrics_log.h"
+#include "training/step.h"
+#include "training/weight_average.h"
 
 #include <chrono>
 #include <cmath>
@@ -16,81 +18,59 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Walks the batches of epoch after epoch from any place.
-class BatchWalk {
- public:
-  BatchWalk(Objective& objective, const TrainingOptions& options, Progression& at)
-      : objective_(objective), options_(options), at_(at) {
-    enter_epoch();
-  }
-  const Batch& next() {
-    if (at_.batch == static_cast<std::int64_t>(batches_.size())) {
-      ++at_.epoch;
-      at_.batch = 0;
-      enter_epoch();
-    }
-    return batches_[at_.batch++];
-  }
-  double epochs() const {
-    return static_cast<double>(at_.epoch) +
-           static_cast<double>(at_.batch) / static_cast<double>(batches_.size());
-  }
-
- private:
-  void enter_epoch() {
-    objective_.begin_epoch(options_.seed, at_.epoch);
-    batches_ = make_batches(objective_, options_.batch_tokens, options_.seed, at_.epoch);
-  }
-
-  Objective& objective_;
-  const TrainingOptions& options_;
-  Progression& at_;
-  std::vector<Batch> batches_;
-};
-
 class Run {
  public:
-  Run(Model& model, Objective& objective, const Validate& validate, const TrainingOptions& options)
-      : model_(model),
-        network_(model.network()),
+  Run(Trainee& trainee, Objective& objective, const Objective* held_out, const TrainingOptions& options,
+      const TrainingHooks& hooks)
+      : trainee_(trainee),
         objective_(objective),
-        validate_(validate),
+        held_out_(held_out),
         options_(options),
-        optimizer_(named_parameters(network_), options.adam),
-        checkpoints_(options.output) {}
+        hooks_(hooks),
+        schedule_(options.schedule),
+        optimizer_(make_optimizer(parameter_groups(trainee.parameters(), options.groups), options.optimizer)),
+        checkpoints_(options.output) {
+    if (options.ema > 0) average_.emplace(optimizer_->parameters(), options.ema);
+  }
 
   TrainingEnd go() {
     begin();
-    BatchWalk walk(objective_, options_, at_);
+    BatchStream data(objective_,
+                     {options_.batch, options_.accumulate, options_.seed, options_.loss.r_drop > 0},
+                     at_.place);
+    epochs_ = data.first_epochs();
+    plan(data.steps_per_epoch());
     MetricsLog log(options_.output, at_.step);
-    Progress progress("training", static_cast<std::uint64_t>(expected_steps()), "steps");
+    SampleLog samples(options_.output, at_.step);
+    Progress progress("training", static_cast<std::uint64_t>(expected_steps_), "steps");
     started_ = Clock::now();
-    while (!done(walk)) {
-      const StepResult step = take_step(walk);
-      report(step, log, progress);
-      if (interrupted()) {
+    while (!done()) {
+      const StepData step = data.next();
+      report(take_step(step), step, log, progress);
+      const bool validates =
+          options_.validate_every > 0 ? at_.step % options_.validate_every == 0 : step.ends_epoch;
+      if (hooks_.stop && hooks_.stop()) {
         save();
+        write_page(fmt::format("stopped at step {}", at_.step));
         inform("stopped and saved at step {}; the same command with --resume goes on", at_.step);
         return TrainingEnd::interrupted;
       }
-      if (at_.step % options_.validate_every == 0) validate_and_save(log);
+      if (validates)
+        validate_and_save(log, samples);
+      else if (options_.save_every > 0 && at_.step % options_.save_every == 0)
+        save();
     }
-    if (at_.step % options_.validate_every != 0) validate_and_save(log);
+    if (at_.validated.empty() || at_.validated.back() != at_.step) validate_and_save(log, samples);
     finish();
+    write_page("finished");
     return TrainingEnd::finished;
   }
 
  private:
   struct StepResult {
-    double loss = 0, norm = 0, rate = 0;
-    std::int64_t labels = 0;
+    StepGradients gradients;
+    double norm = 0, rate = 0;
   };
-
-  static std::vector<std::pair<std::string, Tensor>> named_parameters(Transformer& network) {
-    std::vector<std::pair<std::string, Tensor>> all;
-    for (auto& item : network->named_parameters()) all.emplace_back(item.key(), item.value());
-    return all;
-  }
 
   // Anew, or where the newest checkpoint stands.
   void begin() {
@@ -102,177 +82,242 @@ class Run {
       fail("{}: there already is a model in it; expected an --output for a new one",
            options_.output.string());
     if (!newest) {
-      if (!options_.tokenizer.empty()) tokenizers::copy_tokenizer(options_.tokenizer, options_.output);
-      find_zero_rows();
+      if (hooks_.accompany) hooks_.accompany(options_.output);
+      trainee_.find_constraints();
       return;
     }
-    at_ = Checkpoints::restore(*newest, model_, optimizer_);
-    find_zero_rows();
+    TrainingState state;
+    at_ = Checkpoints::restore(*newest, trainee_, state);
+    optimizer_->restore(state, at_.step);
+    if (average_) average_->restore(state, at_.step);
+    trainee_.find_constraints();
     inform("going on after step {}", at_.step);
   }
 
-  // Where the vector of padding is zero it stays so, although a head that is tied to it would move it: a
-  // Marian decoder begins with padding, and CTranslate2 with nothing at all.
-  void find_zero_rows() {
-    for (const Stack& stack : {network_->encoder, network_->decoder}) {
-      if (!stack || !stack->embeddings || !stack->embeddings->tokens.defined()) continue;
-      const std::int64_t row = stack->embeddings->spec().padding_id;
-      if (row >= 0 && stack->embeddings->tokens[row].eq(0).all().item<bool>())
-        zero_rows_.emplace_back(stack->embeddings->tokens, row);
+  // How long the run will be, as far as steps and epochs tell.
+  void plan(std::int64_t steps_per_epoch) {
+    expected_steps_ = options_.steps;
+    if (options_.epochs > 0) {
+      const auto by_epochs =
+          static_cast<std::int64_t>(std::ceil(options_.epochs * static_cast<double>(steps_per_epoch)));
+      expected_steps_ = expected_steps_ > 0 ? std::min(expected_steps_, by_epochs) : by_epochs;
     }
+    schedule_.total = expected_steps_;
+    schedule_.warmup = warmup_steps(options_.warmup, schedule_.total);
+    schedule_.check();
   }
 
   double seconds() const {
     return at_.seconds + std::chrono::duration<double>(Clock::now() - started_).count();
   }
 
-  bool done(const BatchWalk& walk) const {
+  bool done() const {
     if (options_.steps > 0 && at_.step >= options_.steps) return true;
-    if (options_.epochs > 0 && walk.epochs() >= options_.epochs) return true;
+    if (options_.epochs > 0 && epochs_ >= options_.epochs) return true;
     if (options_.minutes > 0 && seconds() >= options_.minutes * 60) return true;
     return options_.patience > 0 && at_.worse >= options_.patience;
   }
 
-  StepResult take_step(BatchWalk& walk) {
+  StepResult take_step(const StepData& step) {
+    if (!options_.save_batches.empty()) write_batches(step);
     StepResult result;
-    result.rate = options_.schedule.rate(at_.step + 1);
+    result.rate = schedule_.rate(at_.step + 1);
     // The seed of a step's dropout follows from its number, so a resumed run draws the same.
     Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
-    const Bfloat16Products rounded(options_.bfloat16);
-    Tensor loss;
-    for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-      const Batch& batch = walk.next();
-      Batch readings = batch;
-      if (options_.loss.r_drop > 0) readings.insert(readings.end(), batch.begin(), batch.end());
-      const LossSum sum = objective_.loss(network_, readings, pass, options_.loss);
-      sum.sum.backward();
-      loss = loss.defined() ? loss + sum.sum.detach() : sum.sum.detach();
-      result.labels += sum.count;
-    }
-    if (result.labels == 0) fail("a batch without a single label: is the data right?");
-    for (const auto& [table, row] : zero_rows_)
-      if (table.grad().defined()) table.grad()[row].zero_();
-    result.norm = optimizer_.step(result.rate, static_cast<double>(result.labels));
-    result.loss = loss.item<double>() / static_cast<double>(result.labels);
+    pass.bfloat16 = options_.bfloat16;
+    pass.recompute = options_.recompute;
+    const PassScope scope(pass);
+    result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss);
+    trainee_.constrain_gradients();
+    const GradientNorm norm = gradient_norm(optimizer_->parameters());
+    if (!norm.not_finite.empty() || !std::isfinite(result.gradients.loss)) stop_at_nan(step, norm.not_finite);
+    result.norm = norm.norm * result.gradients.scale;
+    double scale = result.gradients.scale;
+    if (options_.clip > 0 && result.norm > options_.clip) scale *= options_.clip / result.norm;
+    optimizer_->step(result.rate, scale);
     ++at_.step;
-    at_.tokens += result.labels;
+    if (average_) average_->update();
+    at_.tokens += result.gradients.labels;
+    at_.place = step.after;
+    epochs_ = step.epochs;
     return result;
   }
 
-  std::int64_t expected_steps() const { return options_.steps; }
+  void write_batches(const StepData& step) const {
+    std::filesystem::create_directories(options_.save_batches);
+    for (std::size_t i = 0; i < step.batches.size(); ++i)
+      write_tensors(options_.save_batches / fmt::format("step-{}.{}.safetensors", at_.step + 1, i),
+                    to_tensors(step.batches[i]));
+  }
 
-  void report(const StepResult& step, MetricsLog& log, Progress& progress) {
-    since_report_ += step.labels;
+  [[noreturn]] void stop_at_nan(const StepData& step, const std::string& tensor) const {
+    std::vector<std::int64_t> examples;
+    for (const Batch& batch : step.batches)
+      examples.insert(examples.end(), batch.examples.begin(), batch.examples.end());
+    const std::size_t shown = std::min<std::size_t>(examples.size(), 5);
+    fail(
+        "step {}: {} not finite (batch {} of epoch {}: examples {}{}). The weights are still those of the "
+        "step before; "
+        "the last checkpoint is {}. A smaller --rate, a longer --warmup or --clip 1 helps; if it is always "
+        "the same "
+        "batch, look at those examples",
+        at_.step + 1, tensor.empty() ? "the loss is" : "the gradient of " + tensor + " is", step.after.batch,
+        step.after.epoch,
+        fmt::join(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        examples.size() > shown ? ", ..." : "",
+        checkpoints_.newest() ? checkpoints_.newest()->string() : "not written yet");
+  }
+
+  void report(const StepResult& step, const StepData& data, MetricsLog& log, Progress& progress) {
+    std::int64_t padded = 0;
+    for (const Batch& batch : data.batches) {
+      since_report_ += batch.real_tokens();
+      real_tokens_ += batch.real_tokens();
+      padded += batch.padded_tokens();
+    }
+    padded_tokens_ += padded;
     const double now = seconds(), passed = now - last_report_;
     if (passed >= 1) {
       tokens_per_second_ = static_cast<double>(since_report_) / passed;
       since_report_ = 0;
       last_report_ = now;
     }
-    smoothed_loss_ = smoothed_loss_ == 0 ? step.loss : 0.95 * smoothed_loss_ + 0.05 * step.loss;
+    const double loss = step.gradients.loss;
+    smoothed_loss_ = smoothed_loss_ == 0 ? loss : 0.95 * smoothed_loss_ + 0.05 * loss;
+    const double saved = 100 * (1 - static_cast<double>(real_tokens_) / static_cast<double>(padded_tokens_));
     std::string note = fmt::format("loss {:.3f}, {:.0f} tokens/s", smoothed_loss_, tokens_per_second_);
+    if (saved >= 1) note += fmt::format(" (padding would add {:.0f} %)", 100 * saved / (100 - saved));
     if (options_.minutes > 0) note += fmt::format(", {:.1f} of {:g} minutes", now / 60, options_.minutes);
     if (!last_scores_.empty()) note += ", validation " + last_scores_;
     progress.update(static_cast<std::uint64_t>(at_.step), note);
-    if (at_.step % 10 == 0)
-      log.write(at_.step, {{"train/loss", step.loss},
-                           {"train/gradient_norm", step.norm},
-                           {"train/rate", step.rate},
-                           {"train/tokens_per_second", tokens_per_second_},
-                           {"train/epoch", static_cast<double>(at_.epoch)},
-                           {"train/seconds", now}});
+    if (at_.step % 10 != 0) return;
+    std::vector<std::pair<std::string, double>> values = {{"train/loss", loss}};
+    const std::vector<Term> terms = objective_.terms();
+    for (std::size_t k = 0; k < terms.size() && terms.size() > 1; ++k)
+      values.emplace_back("train/" + terms[k].name, step.gradients.terms[k]);
+    values.insert(values.end(), {{"train/gradient_norm", step.norm},
+                                 {"train/rate", step.rate},
+                                 {"train/tokens_per_second", tokens_per_second_},
+                                 {"train/epoch", data.epochs},
+                                 {"train/seconds", now}});
+    log.write(at_.step, values);
   }
 
   void save() {
     Progression at = at_;
     at.seconds = seconds();
-    checkpoints_.save(model_, optimizer_, at);
-    checkpoints_.prune(static_cast<std::size_t>(options_.average), options_.validate_every, at_.best_step);
+    TrainingState state = optimizer_->state();
+    if (average_) state.merge(average_->state());
+    checkpoints_.save(trainee_, state, at);
+    checkpoints_.prune(static_cast<std::size_t>(std::max(options_.average, options_.keep)), at_);
   }
 
-  void validate_and_save(MetricsLog& log) {
-    if (validate_) {
-      const std::vector<Score> scores = validate_(model_);
+  std::vector<Score> validate() {
+    std::optional<WeightAverage::InModel> averaged;
+    if (average_) averaged.emplace(*average_);
+    std::vector<Score> scores;
+    if (hooks_.measure) scores = hooks_.measure(trainee_);
+    if (held_out_ != nullptr)
+      for (Score& score : evaluate(trainee_, *held_out_, options_.batch)) scores.push_back(std::move(score));
+    return scores;
+  }
+
+  const Score& telling(const std::vector<Score>& scores) const {
+    if (options_.best.empty() && hooks_.measure) return scores.front();
+    const std::string name = options_.best.empty() ? telling_score(*held_out_) : options_.best;
+    std::vector<std::string> names;
+    for (const Score& score : scores) {
+      if (score.name == name) return score;
+      names.push_back(score.name);
+    }
+    fail("--best {}: the validation gives {}", name, fmt::join(names, ", "));
+  }
+
+  void write_page(const std::string& state) const {
+    Report report = options_.report;
+    report.state = state;
+    write_report(options_.output, report);
+  }
+
+  void validate_and_save(MetricsLog& log, SampleLog& samples) {
+    if (held_out_ != nullptr || hooks_.measure) {
+      const std::vector<Score> scores = validate();
       std::vector<std::pair<std::string, double>> values;
       last_scores_.clear();
       for (const Score& score : scores) {
         values.emplace_back("validation/" + score.name, score.value);
-        last_scores_ += fmt::format("{}{} {:.3f}", last_scores_.empty() ? "" : ", ", score.name, score.value);
+        last_scores_ += fmt::format("{}{} {:.4g}", last_scores_.empty() ? "" : ", ", score.name, score.value);
       }
       log.write(at_.step, values);
       inform("step {}: validation {}", at_.step, last_scores_);
-      const Score& first = scores.front();
+      const Score& score = telling(scores);
       const bool better =
-          at_.best_step == 0 || (first.higher_is_better ? first.value > at_.best : first.value < at_.best);
+          at_.best_step == 0 || (score.higher_is_better ? score.value > at_.best : score.value < at_.best);
       if (better) {
-        at_.best = first.value;
+        at_.best = score.value;
         at_.best_step = at_.step;
       }
       at_.worse = better ? 0 : at_.worse + 1;
     }
+    if (hooks_.sample) samples.write(at_.step, hooks_.sample(trainee_));
+    at_.validated.push_back(at_.step);
     save();
+    write_page("training");
   }
 
   // The result: the mean of the last checkpoints, or the best one.
   void finish() {
-    std::vector<std::filesystem::path> chosen = checkpoints_.all();
+    std::vector<std::filesystem::path> chosen;
     if (options_.average > 1) {
-      std::erase_if(chosen, [&](const auto& path) {  // left by an interruption, so not part of every run
-        const std::int64_t step = Checkpoints::step_of(path);
-        return step != at_.step && step % options_.validate_every != 0;
-      });
-      const auto keep = std::min(chosen.size(), static_cast<std::size_t>(options_.average));
-      chosen.erase(chosen.begin(), chosen.end() - static_cast<std::ptrdiff_t>(keep));
+      // What an interruption left is not part of every run.
+      const std::size_t count = std::min(at_.validated.size(), static_cast<std::size_t>(options_.average));
+      for (std::size_t i = at_.validated.size() - count; i < at_.validated.size(); ++i)
+        chosen.push_back(checkpoints_.of_step(at_.validated[i]));
     } else {
-      chosen = {at_.best_step > 0 ? checkpoints_.of_step(at_.best_step) : chosen.back()};
+      chosen = {checkpoints_.of_step(at_.best_step > 0 ? at_.best_step : at_.step)};
     }
-    average_weights(chosen, model_);
-    model_.save(options_.output);
-    if (validate_ && options_.average > 1) {
-      const std::vector<Score> scores = validate_(model_);
-      inform("the mean of {} checkpoints: validation {} {:.3f}", chosen.size(), scores.front().name,
-             scores.front().value);
+    average_weights(chosen, trainee_);
+    if (average_ && options_.average == 1) {
+      average_->restore(read_tensors(chosen.front() / "optimizer.safetensors"),
+                        Checkpoints::step_of(chosen.front()));
+      const WeightAverage::InModel averaged(*average_);
+      trainee_.save(options_.output);
+      return;
+    }
+    trainee_.save(options_.output);
+    average_.reset();
+    if (options_.average > 1 && (held_out_ != nullptr || hooks_.measure)) {
+      const Score score = telling(validate());
+      inform("the mean of {} checkpoints: validation {} {:.4g}", chosen.size(), score.name, score.value);
     }
   }
 
-  Model& model_;
-  Transformer network_;
+  Trainee& trainee_;
   Objective& objective_;
-  const Validate& validate_;
+  const Objective* held_out_;
   const TrainingOptions& options_;
-  AdamOptimizer optimizer_;
+  const TrainingHooks& hooks_;
+  Schedule schedule_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<WeightAverage> average_;
   Checkpoints checkpoints_;
   Progression at_;
-  std::vector<std::pair<Tensor, std::int64_t>> zero_rows_;
+  std::int64_t expected_steps_ = 0;
+  double epochs_ = 0;
   Clock::time_point started_ = Clock::now();
   double last_report_ = 0, tokens_per_second_ = 0, smoothed_loss_ = 0;
-  std::int64_t since_report_ = 0;
+  std::int64_t since_report_ = 0, real_tokens_ = 0, padded_tokens_ = 0;
   std::string last_scores_;
 };
 
 }  // namespace
 
-TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
-                  const TrainingOptions& options) {
-  catch_interrupts();
+TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
+                  const TrainingOptions& options, const TrainingHooks& hooks) {
   std::filesystem::create_directories(options.output);
   const DirectoryLock lock(options.output);
-  return Run(model, objective, validate, options).go();
-}
-
-double mean_loss(Model& model, const Objective& objective, std::int64_t batch_tokens) {
-  at::NoGradGuard no_grad;
-  Transformer network = model.network();
-  Pass pass = Pass::inference();
-  double sum = 0;
-  std::int64_t count = 0;
-  for (const Batch& batch : make_batches(objective, batch_tokens, 0, 0, /*shuffled=*/false)) {
-    const LossSum loss = objective.loss(network, batch, pass, {});
-    sum += loss.sum.item<double>();
-    count += loss.count;
-  }
-  return sum / static_cast<double>(count);
+  return Run(trainee, objective, held_out, options, hooks).go();
 }
 
 }  // namespace attend

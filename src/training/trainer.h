@@ -1,8 +1,14 @@
 // The training loop.
 #pragma once
 
+#include <attend/training.h>
+
 #include "training/checkpoint.h"
-#include "training/objective.h"
+#include "training/evaluate.h"
+#include "training/optimizer.h"
+#include "training/parameter_groups.h"
+#include "training/report.h"
+#include "training/sample_log.h"
 #include "training/schedule.h"
 
 #include <functional>
@@ -10,44 +16,54 @@
 namespace attend {
 
 struct TrainingOptions {
-  std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
-  std::filesystem::path tokenizer;  // a directory whose tokenizer goes with the result; empty: none does
-  std::int64_t steps = 0;           // 0: as many as `epochs` or `minutes` allow
-  double epochs = 0;                // 0: no limit
-  double minutes = 0;               // of the whole run, over all resumptions; 0: no limit
-  std::int64_t batch_tokens = 4096;
+  std::filesystem::path output;  // becomes a model directory; checkpoints lie in it
+  std::int64_t steps = 0;        // 0: as many as `epochs` or `minutes` allow
+  double epochs = 0;             // 0: no limit
+  double minutes = 0;            // of the whole run, over all resumptions; 0: no limit
+  BatchSize batch;
   std::int64_t accumulate = 1;  // batches to a step
-  Schedule schedule;
-  AdamOptions adam;
+  Schedule schedule;            // its warm-up follows from `warmup`, its total from steps or epochs
+  double warmup = 0;            // steps; below 1: the share of all
+  OptimizerOptions optimizer;
+  ParameterGroupOptions groups;
+  double clip = 0;  // largest norm of all gradients together; 0: no limit
+  double ema = 0;   // decay of the running average of the weights, which validates and stays; 0: none
   LossOptions loss;
   bool bfloat16 =
       false;  // in the matrix products of steps, where the machine is faster with it (nn/linear.h)
+  bool recompute = false;  // layers are computed again in the backward pass, which saves memory
   std::uint64_t seed = 1;
-  std::int64_t validate_every = 500;  // steps; a checkpoint is written then too
-  std::int64_t patience = 0;          // validations without a better score before the run ends; 0: never
-  std::int64_t average = 1;           // checkpoints whose mean the result is; 1: the best checkpoint itself
-  bool resume = false;                // go on from the newest checkpoint in `output`
+  std::int64_t validate_every = 0;  // steps; a checkpoint is written then too; 0: behind each epoch
+  std::int64_t save_every = 0;      // steps between checkpoints beside those; 0: none
+  std::string best = {};      // the score that tells the best checkpoint; empty: the first that is measured
+  std::int64_t patience = 0;  // validations without a better score before the run ends; 0: never
+  std::int64_t keep = 1;      // how many of the newest validated checkpoints stay, beside the best
+  std::int64_t average = 1;   // checkpoints whose mean the result is; 1: the best checkpoint itself
+  std::filesystem::path save_batches =
+      {};               // a folder for what each step reads (objectives/batch_tensors.h); empty: none
+  Report report = {};   // of run.html: all but its state
+  bool resume = false;  // go on from the newest checkpoint in `output`
 };
 
-// The validation's figures by name ("loss", "bleu"); the first decides which checkpoint is best.
-struct Score {
-  std::string name;
-  double value;
-  bool higher_is_better;
+// What a program may say and hear while a run goes on.
+struct TrainingHooks {
+  // Asked between steps: true saves and ends the run.
+  std::function<bool()> stop = {};
+  // Figures beside those of evaluate() (BLEU of what the model translates); the first tells the best
+  // checkpoint.
+  std::function<std::vector<Score>(Trainee&)> measure = {};
+  // Puts what belongs to the result beside it: tokenizer, preprocessor. Called before the first step.
+  std::function<void(const std::filesystem::path&)> accompany = {};
+  // What the model says of a few held-out examples, for people to read.
+  std::function<std::vector<Sample>(Trainee&)> sample = {};
 };
-using Validate = std::function<std::vector<Score>(Model&)>;
 
-enum class TrainingEnd { finished, interrupted };
-
-// Trains `model` on `objective` and leaves the result in options.output: the best checkpoint, or the mean of
-// the last ones. Writes metrics.jsonl and TensorBoard events, shows progress, saves on Ctrl-C. With `resume`,
-// a run that was stopped at any moment ends with exactly the weights of one that was not (same machine, same
-// number of threads). Error, and nothing in `output` is touched, if another run is writing there, if a run
-// has been there and `resume` is not set, or if a model is there that no run has left.
-TrainingEnd train(Model& model, Objective& objective, const Validate& validate,
-                  const TrainingOptions& options);
-
-// The mean loss of a data set.
-double mean_loss(Model& model, const Objective& objective, std::int64_t batch_tokens);
+// Trains on `objective` and leaves the result in options.output: the best checkpoint by `held_out` (null: the
+// last one), or the mean of the last ones. Writes metrics.jsonl and TensorBoard events, shows progress. With
+// `resume`, a run that was stopped at any moment ends with exactly the weights of one that was not (same
+// machine, same number of threads). Error, and nothing in `output` is touched, if another run is writing
+// there, if a run has been there and `resume` is not set, or if a model is there that no run has left.
+TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
+                  const TrainingOptions& options, const TrainingHooks& hooks = {});
 
 }  // namespace attend

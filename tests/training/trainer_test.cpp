@@ -1,9 +1,12 @@
 #include "training/trainer.h"
 
 #include "base/file.h"
+#include "models/companions.h"
 #include "models/tensors.h"
-#include "training/batches.h"
-#include "training/random.h"
+#include "objectives/masked_language_model.h"
+#include "objectives/sequence_to_sequence.h"
+#include "objectives/token_ids.h"
+#include "training/step.h"
 
 #include <cmath>
 #include <fstream>
@@ -21,10 +24,9 @@ class Counting : public Objective {
  public:
   std::int64_t examples() const override { return 90; }
   std::int64_t tokens(std::int64_t example) const override { return 2 + example % 7; }
-  LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               const LossOptions& options) const override {
-    std::vector<std::vector<std::int64_t>> inputs;
-    std::vector<std::int64_t> labels;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override {
+    std::vector<TokenIds> inputs;
+    TokenIds labels;
     for (std::int64_t example : examples) {
       inputs.emplace_back();
       for (std::int64_t i = 0; i < tokens(example); ++i) {
@@ -32,10 +34,21 @@ class Counting : public Objective {
         labels.push_back((example + i + 1) % 11);
       }
     }
-    const Tensor hidden = model->decode(TokenBatch::from(inputs), pass);
-    return model->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), options);
+    Batch batch;
+    batch.tokens = TokenBatch::from(inputs);
+    batch.token_labels = torch::tensor(labels, at::kLong);
+    batch.counts = {batch.token_labels.numel()};
+    return batch;
+  }
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override {
+    return {{predict_tokens(trainee, batch, pass, options).loss}};
   }
 };
+
+double mean_loss(const Model& model, const Objective& objective) {
+  Trainee trainee(model);
+  return evaluate(trainee, objective, {100, 0}).front().value;
+}
 
 Model tiny_model() {
   Json config = find_family("gpt2").fresh_config("character");
@@ -54,21 +67,22 @@ class TrainerTest : public testing::Test {
     TrainingOptions o;
     o.output = root_ / name;
     o.steps = steps;
-    o.batch_tokens = 60;
+    o.batch.tokens = 60;
     o.schedule = {ScheduleKind::inverse_sqrt, 0.01, 0, 5, steps};
+    o.warmup = 5;
     o.validate_every = 10;
     o.average = 2;
     o.loss.label_smoothing = 0.1;
-    o.adam.clip = 1;
+    o.clip = 1;
     return o;
   }
-  static void run(const TrainingOptions& o) {
-    Model model = tiny_model();
+  static void run(const TrainingOptions& o, const fs::path& companions = {}) {
+    Trainee trainee(tiny_model());
     Counting objective;
-    const Validate validate = [&](Model& m) {
-      return std::vector<Score>{{"loss", mean_loss(m, objective, 100), false}};
-    };
-    EXPECT_EQ(train(model, objective, validate, o), TrainingEnd::finished);
+    TrainingHooks hooks;
+    if (!companions.empty())
+      hooks.accompany = [&](const fs::path& output) { copy_companions(companions, output); };
+    EXPECT_EQ(train(trainee, objective, &objective, o, hooks), TrainingEnd::finished);
   }
   static void expect_equal_weights(const fs::path& a, const fs::path& b) {
     const auto one = read_tensors(a / "model.safetensors"), two = read_tensors(b / "model.safetensors");
@@ -83,7 +97,7 @@ TEST_F(TrainerTest, LearnsToCount) {
   run(options("run", 120));
   Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
   const Counting objective;
-  EXPECT_LT(mean_loss(trained, objective, 100), 0.3) << "an untrained model has " << std::log(11.0);
+  EXPECT_LT(mean_loss(trained, objective), 0.3) << "an untrained model has " << std::log(11.0);
   std::ifstream metrics(root_ / "run" / "metrics.jsonl");
   std::int64_t lines = 0;
   for (std::string line; std::getline(metrics, line); ++lines)
@@ -109,7 +123,7 @@ TEST_F(TrainerTest, LearnsToCountFromTwoReadings) {
   o.loss.r_drop = 5;
   run(o);
   Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
-  EXPECT_LT(mean_loss(trained, Counting(), 100), 0.3);
+  EXPECT_LT(mean_loss(trained, Counting()), 0.3);
 }
 
 TEST_F(TrainerTest, LearnsToCountInBfloat16) {
@@ -117,7 +131,7 @@ TEST_F(TrainerTest, LearnsToCountInBfloat16) {
   o.bfloat16 = true;
   run(o);
   Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
-  EXPECT_LT(mean_loss(trained, Counting(), 100), 0.3);
+  EXPECT_LT(mean_loss(trained, Counting()), 0.3);
   o.output = root_ / "again";
   run(o);
   expect_equal_weights(root_ / "run", root_ / "again");
@@ -134,8 +148,7 @@ TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
   fs::create_directories(tokenizer.parent_path());
   write_file_atomically(tokenizer, "{}");
   TrainingOptions again = options("run", 10);
-  again.tokenizer = tokenizer.parent_path();
-  EXPECT_THROW(run(again), Error);
+  EXPECT_THROW(run(again, tokenizer.parent_path()), Error);
   EXPECT_FALSE(fs::exists(root_ / "run" / "tokenizer.json")) << "another run's tokenizer";
   tiny_model().save(root_ / "model");
   EXPECT_THROW(run(options("model", 10)), Error);
@@ -146,27 +159,26 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   fs::create_directories(root_ / "base");
   write_file_atomically(root_ / "base" / "tokenizer.json", "{}");
   TrainingOptions o = options("run", 10);
-  o.tokenizer = root_ / "base";
-  run(o);
+  run(o, root_ / "base");
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
   // A run that goes on keeps the tokenizer that it began with.
   write_file_atomically(root_ / "base" / "tokenizer.json", "[]");
   o.steps = 20;
   o.resume = true;
-  run(o);
+  run(o, root_ / "base");
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
 }
 
 // A head tied to the embeddings would move the vector of padding.
 class Copying : public Counting {
  public:
-  LossSum loss(Transformer& model, std::span<const std::int64_t> examples, Pass& pass,
-               const LossOptions& options) const override {
-    std::vector<std::vector<std::int64_t>> texts;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override {
+    std::vector<TokenIds> texts;
     for (std::int64_t example : examples) texts.push_back({9, example % 9, 3});
-    const TokenBatch batch = TokenBatch::from(texts);
-    const Memory memory = model->remember(model->encode(batch, pass), batch.offsets);
-    return model->language_model_head->loss(model->decode(batch, pass, &memory), batch.ids.roll(-1), options);
+    return make_pairs(texts, texts, 10);
+  }
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override {
+    return pair_losses(trainee, batch, pass, options);
   }
 };
 
@@ -178,7 +190,8 @@ TEST_F(TrainerTest, AZeroVectorOfPaddingStaysZero) {
   const Tensor& tokens = model.network()->encoder->embeddings->tokens;
   const Tensor before = tokens.detach().clone();
   Copying objective;
-  train(model, objective, {}, options("marian", 3));
+  Trainee trainee(model);
+  train(trainee, objective, nullptr, options("marian", 3));
   EXPECT_TRUE(tokens[10].eq(0).all().item<bool>());
   EXPECT_FALSE(tokens[9].equal(before[9]));
 }
@@ -202,14 +215,65 @@ TEST_F(TrainerTest, TheAverageIsTheMeanOfTheCheckpoints) {
     EXPECT_TRUE(at::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
 }
 
+// Which batches a step learns from is no matter: every term of the loss is divided by its labels in all of
+// them.
+class TwoTerms : public Counting {
+ public:
+  std::vector<Term> terms() const override { return {{"first", 0.5}, {"all", 2}}; }
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override {
+    Batch batch = Counting::collate(examples, draws);
+    batch.labels = batch.token_labels.clone();
+    for (std::int64_t b = 0; b < batch.tokens.offsets.count(); ++b)  // the first term has another count
+      if (examples[static_cast<std::size_t>(b)] % 3 != 0)
+        batch.tokens.offsets.part(batch.token_labels, b).fill_(kIgnoredLabel);
+    batch.counts = {count_labels(batch.token_labels), batch.labels.numel()};
+    return batch;
+  }
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override {
+    const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
+    return {
+        {made.loss, trainee.network()->language_model_head->loss(made.hidden, batch.labels, options).sum}};
+  }
+};
+
+// The loss and the gradients of examples 0 to 30 in batches of so many.
+std::vector<Tensor> gradients_in_batches(std::int64_t size) {
+  const TwoTerms objective;
+  Trainee trainee(tiny_model());
+  std::vector<Batch> batches;
+  for (std::int64_t begin = 0; begin < 31; begin += size) {
+    std::vector<std::int64_t> examples;
+    for (std::int64_t i = begin; i < std::min<std::int64_t>(31, begin + size); ++i) examples.push_back(i);
+    batches.push_back(objective.collate(examples, {}));
+  }
+  Pass pass = Pass::inference();
+  const StepGradients step = add_gradients(trainee, objective, batches, pass, {});
+  std::vector<Tensor> all{torch::tensor(step.loss, at::kDouble)};
+  for (const auto& [name, weight] : trainee.parameters()) all.push_back(weight.grad() * step.scale);
+  return all;
+}
+
+TEST(Step, AccumulatesExactly) {
+  const std::vector<Tensor> whole = gradients_in_batches(31);
+  for (std::int64_t size : {1, 4, 7}) {
+    const std::vector<Tensor> parts = gradients_in_batches(size);
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      EXPECT_LE((whole[i] - parts[i]).abs().max().item<double>(), 1e-6) << size << ", tensor " << i;
+  }
+}
+
 TEST(Batches, HoldEveryExampleOnceAndFewEnoughTokens) {
   const Counting objective;
+  const auto batches = [&](std::uint64_t seed, std::int64_t epoch, std::int64_t most = 0) {
+    return objective.batches({30, most}, seed, epoch, true);
+  };
   for (std::int64_t epoch : {0, 1}) {
     std::vector<std::int64_t> seen;
-    for (const Batch& batch : make_batches(objective, 30, 5, epoch)) {
+    for (const auto& batch : batches(5, epoch, 4)) {
       std::int64_t tokens = 0;
       for (std::int64_t example : batch) tokens += objective.tokens(example);
       EXPECT_LE(tokens, 30);
+      EXPECT_LE(batch.size(), 4u);
       seen.insert(seen.end(), batch.begin(), batch.end());
     }
     std::sort(seen.begin(), seen.end());
@@ -217,26 +281,8 @@ TEST(Batches, HoldEveryExampleOnceAndFewEnoughTokens) {
     std::iota(all.begin(), all.end(), 0);
     EXPECT_EQ(seen, all);
   }
-  EXPECT_EQ(make_batches(objective, 30, 5, 0), make_batches(objective, 30, 5, 0));
-  EXPECT_NE(make_batches(objective, 30, 5, 0), make_batches(objective, 30, 5, 1));
-}
-
-TEST(Schedule, FollowsThePaper) {
-  const Schedule paper{ScheduleKind::inverse_sqrt, 1 / std::sqrt(512.0 * 4000), 0, 4000, 0};
-  for (std::int64_t step : {1, 100, 3999, 4000, 4001, 100000}) {
-    const double s = static_cast<double>(step);
-    EXPECT_NEAR(paper.rate(step), std::pow(512, -0.5) * std::min(std::pow(s, -0.5), s * std::pow(4000, -1.5)),
-                1e-12);
-  }
-  Schedule cooling = paper;
-  cooling.total = 10000, cooling.cooldown = 1000;
-  EXPECT_EQ(cooling.rate(9000), paper.rate(9000));
-  EXPECT_DOUBLE_EQ(cooling.rate(9501), paper.rate(9501) / 2);
-  EXPECT_DOUBLE_EQ(cooling.rate(10000), paper.rate(10000) / 1000);
-  const Schedule cosine{ScheduleKind::cosine, 1, 0.1, 10, 110};
-  EXPECT_DOUBLE_EQ(cosine.rate(5), 0.5);
-  EXPECT_NEAR(cosine.rate(60), 0.55, 1e-12);
-  EXPECT_NEAR(cosine.rate(110), 0.1, 1e-12);
+  EXPECT_EQ(batches(5, 0), batches(5, 0));
+  EXPECT_NE(batches(5, 0), batches(5, 1));
 }
 
 }  // namespace

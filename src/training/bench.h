@@ -1,0 +1,32 @@
+// Timing one kind of work on one model, for `attend bench` and the comparisons in benchmarks/.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct BenchOptions {
+  std::filesystem::path model;
+  std::string work = "encode";        // encode, generate, translate or train
+  std::int64_t batch = 1;             // sequences
+  std::int64_t length = 128;          // tokens of each
+  std::vector<std::int64_t> lengths;  // instead of batch and length: sequences of mixed lengths
+  std::int64_t new_tokens = 40;       // of generate and translate
+  std::int64_t beams = 1;
+  std::int64_t rounds = 5;
+  bool bfloat16 = false;  // of train: in matrix products, as TrainingOptions has it
+};
+
+struct BenchResult {
+  std::vector<double> seconds_per_round;
+  std::int64_t items = 0;  // in one round
+  std::string unit;
+};
+
+// One unmeasured round, then `rounds` measured ones, on random tokens.
+BenchResult bench(const BenchOptions& options);
+
+}  // namespace attend

@@ -1,0 +1,55 @@
+// Curves as SVG, drawn here so that a page shows them without scripts, on paper too.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+struct Point {
+  double x, y;
+};
+
+struct Curve {
+  std::string name;
+  std::size_t color = 0;  // the class c0, c1, ... of what is drawn
+  std::vector<Point> points;
+};
+
+enum class Scale { linear, logarithmic };
+
+struct ChartSize {
+  int width, height;
+};
+
+// Points that a chart can show: those that are finite and not beyond 1e100, in the order of x. What is within
+// 1e-100 of zero is zero.
+std::vector<Point> drawable(const std::vector<Point>& points);
+
+// At most 2 * buckets + 2 points that look like all of them: the first and last, and of each of `buckets`
+// equal parts of x the lowest and the highest.
+std::vector<Point> thinned(const std::vector<Point>& points, std::size_t buckets);
+
+// Each point's mean with its neighbours, `window` points in all; at the ends as many as there are on both
+// sides.
+std::vector<Point> smoothed(const std::vector<Point>& points, std::size_t window);
+
+// A logarithmic scale shows nothing that is not above zero.
+bool can_be_logarithmic(const std::vector<Curve>& curves);
+
+// An <svg> of drawable points. A curve of few points is dots on a line; one of many is a thin line and a
+// thick one, its mean over a 50th of the points. data-values on a curve's line are "x,y x,y ..." for the
+// page's script.
+std::string draw_chart(const std::string& title, const std::vector<Curve>& curves, Scale scale,
+                       ChartSize size);
+
+// Text as HTML shows it and an attribute holds it: markup is escaped, invalid UTF-8 and control characters
+// replaced.
+std::string escape_html(std::string_view text);
+
+// A number as people read it: "0.0123", "1.5e-05", "21034".
+std::string shown_number(double number);
+
+}  // namespace attend

@@ -1,0 +1,15 @@
+// A model's figures on a data set.
+#pragma once
+
+#include "objectives/objective.h"
+
+namespace attend {
+
+// The loss, each of its terms where there are several, and what the objective's meter says. Needs no more
+// memory than a batch. Error where there is no label at all.
+std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size);
+
+// The name of the score that tells better from worse, if nobody says another one.
+std::string telling_score(const Objective& objective);
+
+}  // namespace attend

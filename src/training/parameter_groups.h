@@ -1,0 +1,33 @@
+// Which tensors of a network are trained, and how fast each learns: freezing, layer-wise rates, weight decay.
+#pragma once
+
+#include "training/optimizer.h"
+
+namespace attend {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+NamedTensors named_parameters(const torch::nn::Module& network);
+
+struct ParameterGroupOptions {
+  // What stays as it is; each is one of
+  //   embeddings    with all else that lies below the first layer or is shared by all (patches, distances)
+  //   encoder, decoder
+  //   layers.A-B    or layers.A, counted from 0, of both stacks; encoder.layers.A-B of one
+  //   all-but-head  everything but what makes scores of hidden states; a pooler is no head
+  // or a regular expression of whole names: ".*\.self_attention\..*".
+  std::vector<std::string> frozen = {};
+  // The rate of a layer is times layer_decay^(1 + layers above it in its stack), that of embeddings one
+  // power more (Clark et al. 2020, arXiv:2003.10555; counted as Bao et al. 2021, arXiv:2106.08254).
+  double layer_decay = 1;
+  double head_rate = 1;  // factor of the rate of heads, which are often fresh
+};
+
+// What is to be trained of `tensors`, whose names are those of our modules, perhaps with something before
+// them
+// ("generator.encoder.layers.0.feed_forward.in.weight"). What is frozen no longer requires a gradient. Error
+// if a pattern matches nothing, a number is out of range, or nothing is left.
+std::vector<Parameter> parameter_groups(const NamedTensors& tensors,
+                                        const ParameterGroupOptions& options = {});
+
+}  // namespace attend

@@ -1,0 +1,113 @@
+#include "training/recipe.h"
+
+#include "base/log.h"
+#include "nn/linear.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+template <class T>
+void settle(std::optional<T>& value, T otherwise) {
+  if (!value) value = otherwise;
+}
+
+// Pretrained models learn their task in few steps of small size (Devlin et al. 2018, appendix A.3).
+void settle_fine_tuning(Recipe& r) {
+  if (r.steps == 0 && r.epochs == 0 && r.minutes == 0 && r.patience == 0) r.epochs = 3;
+  settle(r.batch_size, std::int64_t{32});
+  settle(r.rate, 5e-5);
+  settle(r.beta2, 0.999);
+  settle(r.epsilon, 1e-8);
+  settle(r.weight_decay, 0.01);
+  settle(r.clip, 1.0);
+  if (r.schedule.empty()) r.schedule = "linear";
+  settle(r.warmup, 0.06);
+}
+
+// As Vaswani et al. 2017 trained, section 5.3.
+void settle_training(Recipe& r, std::int64_t width) {
+  settle(r.batch_size, std::int64_t{0});
+  settle(r.beta2, 0.98);
+  settle(r.epsilon, 1e-9);
+  settle(r.weight_decay, 0.0);
+  settle(r.clip, 0.0);
+  if (r.schedule.empty()) r.schedule = "inverse-sqrt";
+  settle(r.warmup, 1000.0);
+  if (r.validate_every == 0) r.validate_every = 500;
+  if (r.rate.value_or(0) == 0)  // the paper's
+    r.rate = 1 / std::sqrt(static_cast<double>(width) * std::max(1.0, *r.warmup));
+}
+
+void check(const Recipe& r) {
+  if (r.steps <= 0 && r.epochs <= 0 && r.minutes <= 0 && r.patience <= 0)
+    fail("say when to stop: --steps, --epochs, --max-minutes or --patience");
+  if (r.bpe_dropout > 0 && r.objective != "sequence-to-sequence")
+    fail("--bpe-dropout: only with --objective sequence-to-sequence");
+  if (r.bleu && (r.objective != "sequence-to-sequence" || r.validation.empty()))
+    fail("--bleu: only with --objective sequence-to-sequence and --validation");
+  if (r.r_drop > 0 && r.objective != "sequence-to-sequence" && r.objective != "causal-lm")
+    fail("--r-drop: only with --objective sequence-to-sequence or causal-lm");
+  if (r.generator.empty() != (r.objective != "replaced-tokens"))
+    fail("--generator: {}", r.generator.empty() ? "--objective replaced-tokens needs one"
+                                                : "only with --objective replaced-tokens");
+  if (r.validation.empty() && !r.best.empty()) fail("--best {}: needs --validation", r.best);
+  if (r.precision != "float32" && r.precision != "bfloat16")
+    fail("--precision {}: expected float32 or bfloat16", r.precision);
+}
+
+}  // namespace
+
+Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
+  if (kind.fine_tunes)
+    settle_fine_tuning(r);
+  else
+    settle_training(r, width);
+  settle(r.beta1, 0.9);
+  check(r);
+  return r;
+}
+
+TrainingOptions training_options(const Recipe& r) {
+  TrainingOptions o;
+  o.output = r.output;
+  o.steps = r.steps;
+  o.epochs = r.epochs;
+  o.minutes = r.minutes;
+  o.batch = {r.batch_tokens, *r.batch_size};
+  o.accumulate = r.accumulate;
+  o.schedule.kind = parse_schedule(r.schedule);
+  o.schedule.peak = *r.rate;
+  o.schedule.floor = r.min_rate;
+  o.warmup = *r.warmup;
+  o.schedule.cooldown = r.cooldown;
+  o.optimizer.kind = parse_optimizer(r.optimizer);
+  o.optimizer.beta1 = *r.beta1;
+  o.optimizer.beta2 = *r.beta2;
+  o.optimizer.epsilon = *r.epsilon;
+  o.optimizer.weight_decay = *r.weight_decay;
+  o.optimizer.momentum = r.momentum;
+  o.groups.layer_decay = r.layer_decay;
+  o.groups.head_rate = r.head_rate;
+  o.groups.frozen = r.freeze;
+  o.clip = *r.clip;
+  o.ema = r.ema;
+  o.loss = {r.label_smoothing, r.r_drop};
+  o.bfloat16 = r.precision == "bfloat16";
+  if (o.bfloat16 && !Bfloat16Products::available())
+    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
+  o.recompute = r.recompute;
+  o.seed = r.seed;
+  o.validate_every = r.validate_every;
+  o.save_every = r.save_every;
+  o.best = r.best;
+  o.patience = r.patience;
+  o.keep = r.keep;
+  o.average = r.average;
+  o.save_batches = r.save_batches;
+  o.resume = r.resume;
+  return o;
+}
+
+}  // namespace attend

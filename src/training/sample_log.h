@@ -1,0 +1,32 @@
+// What the model says at each validation: samples.jsonl, of which run.html shows the last.
+#pragma once
+
+#include "training/step_log.h"
+
+#include <span>
+#include <string>
+
+namespace attend {
+
+struct Sample {
+  std::string input, expected, said;
+};
+
+class SampleLog {
+ public:
+  // Goes on with what lies in `directory` up to `step`, as MetricsLog does.
+  SampleLog(const std::filesystem::path& directory, std::int64_t step);
+  // One line {"step": ..., "samples": [{"input": ..., "expected": ..., "said": ...}, ...]}.
+  void write(std::int64_t step, std::span<const Sample> samples);
+
+ private:
+  StepLog lines_;
+};
+
+struct SampledStep {
+  std::int64_t step;
+  std::vector<Sample> samples;
+};
+std::vector<SampledStep> read_samples(const std::filesystem::path& directory);
+
+}  // namespace attend

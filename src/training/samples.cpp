@@ -1,0 +1,77 @@
+#include "training/samples.h"
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "generation/generate.h"
+#include "tasks/translate.h"
+
+#include <fstream>
+
+namespace attend {
+namespace {
+
+constexpr std::size_t kSamples = 4;
+
+// The first lines with something in them; the rest of the file is not read.
+std::vector<std::string> first_lines(const std::string& file) {
+  std::vector<std::string> lines;
+  std::ifstream in(file);
+  for (std::string line; lines.size() < kSamples && std::getline(in, line);)
+    if (!line.empty() && !find_invalid_utf8(line)) lines.push_back(line);
+  return lines;
+}
+
+std::vector<Sample> translations(const Trainee& trainee, const TokenizerPair& tokenizers,
+                                 const std::vector<std::string>& sources,
+                                 const std::vector<std::string>& references) {
+  TranslateOptions greedy;
+  greedy.beams = 1;
+  const std::vector<std::string> said = translate(trainee.model(), tokenizers, sources, greedy);
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < said.size(); ++i)
+    samples.push_back({sources[i], i < references.size() ? references[i] : "", said[i]});
+  return samples;
+}
+
+// The first half of each line, and how the model goes on.
+std::vector<Sample> continuations(const Trainee& trainee, const Tokenizer& tokenizer,
+                                  const std::vector<std::string>& lines) {
+  GenerationConfig config = GenerationConfig::of(trainee.model());
+  config.max_length.reset();
+  config.max_new_tokens = 40;
+  config.do_sample = false;
+  config.num_beams = 1;
+  std::vector<Sample> samples;
+  std::vector<std::vector<std::int64_t>> prompts;
+  for (const std::string& line : lines) {
+    const auto ids = tokenizer.encode(line, {.special_tokens = false, .with_details = false}).ids;
+    const auto half = std::span(ids).first(std::min<std::size_t>(16, (ids.size() + 1) / 2));
+    if (half.empty()) continue;
+    prompts.emplace_back(half.begin(), half.end());
+    samples.push_back({tokenizer.decode(half), tokenizer.decode(std::span(ids).subspan(half.size())), ""});
+  }
+  if (prompts.empty()) return {};
+  const auto texts = generate(trainee.model(), prompts, config);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    samples[i].said = tokenizer.decode(std::vector<TokenId>(texts[i].ids.begin(), texts[i].ids.end()));
+  return samples;
+}
+
+}  // namespace
+
+std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, const ModelSpec& spec,
+                                                          const TokenizerPair& tokenizers) {
+  if (recipe.validation.empty() || !spec.language_model || !spec.decoder) return {};
+  const std::vector<std::string> lines = first_lines(recipe.validation.front());
+  if (lines.empty()) return {};
+  if (recipe.objective == "sequence-to-sequence")
+    return [&tokenizers, lines, references = first_lines(recipe.validation.back())](Trainee& trainee) {
+      return translations(trainee, tokenizers, lines, references);
+    };
+  if (recipe.objective == "causal-lm" && !spec.encoder)
+    return
+        [&tokenizers, lines](Trainee& trainee) { return continuations(trainee, *tokenizers.source, lines); };
+  return {};
+}
+
+}  // namespace attend

@@ -1,0 +1,16 @@
+// What a model says while it learns, for people to read: samples.jsonl and run.html.
+#pragma once
+
+#include "objectives/registry.h"
+#include "training/sample_log.h"
+
+#include <functional>
+
+namespace attend {
+
+// For models that generate: greedy translations of the first held-out sources, or how the model goes on with
+// the first held-out lines. Nothing for others, and without held-out text.
+std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, const ModelSpec& spec,
+                                                          const TokenizerPair& tokenizers);
+
+}  // namespace attend

@@ -1,0 +1,194 @@
+// From a recipe to a trained model: data, labels, network, the loop.
+#include <attend/training.h>
+
+#include "base/file.h"
+#include "metrics/bleu.h"
+#include "models/companions.h"
+#include "models/shrink.h"
+#include "objectives/distillation.h"
+#include "tasks/translate.h"
+#include "training/evaluate.h"
+#include "training/recipe.h"
+#include "training/samples.h"
+
+namespace attend {
+namespace {
+
+// Everything a recipe names, read and fitted together.
+struct Workshop {
+  const ObjectiveKind& kind;
+  ModelDirectory directory;
+  std::string architecture;
+  ModelSpec spec;
+  TokenizerPair tokenizers;
+
+  // `start`: where the model lies.
+  Workshop(const Recipe& recipe, const std::filesystem::path& start)
+      : kind(find_objective(recipe.objective)), directory(start) {
+    const Family& family = find_family(directory.config());
+    const std::vector<std::string> own = directory.architectures();
+    architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front());
+    spec = family.spec(directory.config(), architecture);
+    if (!reads_images()) tokenizers = TokenizerPair::from_file(directory.path());
+  }
+
+  bool reads_images() const { return spec.encoder && spec.encoder->patches; }
+
+  Setting setting(const Recipe& recipe, const std::vector<std::string>& files, bool held_out,
+                  std::optional<Labels> labels) const {
+    return {recipe, directory, spec, tokenizers, files, held_out, std::move(labels)};
+  }
+
+  // With a teacher's help where the recipe names one.
+  std::unique_ptr<Objective> make_training(const Recipe& recipe) const {
+    if (recipe.teacher.empty()) return kind.make(setting(recipe, recipe.train, false, {}));
+    Model teacher = load_teacher(recipe, kind, spec, tokenizers);
+    std::unique_ptr<Objective> objective =
+        kind.make(setting(recipe, recipe.train, false, taught_labels(teacher)));
+    return std::make_unique<Distillation>(recipe, kind, std::move(objective), std::move(teacher));
+  }
+};
+
+// The directory to start from: the recipe's own; or while it is trained OUTPUT/student, with some of its
+// layers.
+class Start {
+ public:
+  explicit Start(const Recipe& recipe) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
+    if (!made_) return;
+    path_ = recipe.output / "student";
+    shrink_model(ModelDirectory(recipe.model), recipe.keep_layers, path_);
+  }
+  ~Start() {
+    std::error_code ignored;
+    if (made_) std::filesystem::remove_all(path_, ignored);
+  }
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  bool made_;
+};
+
+// BLEU of greedy translations of the validation's sources.
+std::function<std::vector<Score>(Trainee&)> greedy_bleu(const Recipe& recipe,
+                                                        const TokenizerPair& tokenizers) {
+  return [&recipe, &tokenizers, sources = read_lines(recipe.validation.at(0)),
+          references = read_lines(recipe.validation.at(1))](Trainee& trainee) {
+    TranslateOptions greedy;
+    greedy.beams = 1;
+    const Bleu bleu = corpus_bleu(translate(trainee.model(), tokenizers, sources, greedy), references,
+                                  {.lowercase = recipe.lowercase});
+    return std::vector<Score>{{"bleu", bleu.score, true}};
+  };
+}
+
+// What run.html says of the run before there are figures.
+Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
+                const Objective* held_out) {
+  std::int64_t numbers = 0, tokens = 0;
+  for (const Tensor& weight : trainee.weights()) numbers += weight.numel();
+  for (std::int64_t i = 0; i < objective.examples(); ++i) tokens += objective.tokens(i);
+  Report report;
+  report.title = fmt::format("{}: {}", r.objective, r.output.filename().string());
+  report.recipe = {
+      {"objective", r.objective},
+      {"model", r.model.string()},
+      {"architecture", fmt::format("{}, {} numbers", trainee.model().architecture(), numbers)},
+      {"train", fmt::format("{}", fmt::join(r.train, " "))},
+      {"validation", fmt::format("{}", fmt::join(r.validation, " "))},
+      {"optimizer", fmt::format("{}, rate {:g}, {}, warm-up {:g}, decay {:g}, clip {:g}", r.optimizer,
+                                *r.rate, r.schedule, *r.warmup, *r.weight_decay, *r.clip)},
+      {"batch",
+       fmt::format("{} tokens, {} examples at most, {} to a step", r.batch_tokens,
+                   *r.batch_size > 0 ? std::to_string(*r.batch_size) : "any number of", r.accumulate)},
+      {"precision", r.precision},
+      {"seed", std::to_string(r.seed)}};
+  report.data = {{"examples", std::to_string(objective.examples())}, {"tokens", std::to_string(tokens)}};
+  if (held_out != nullptr) report.data.emplace_back("held out", std::to_string(held_out->examples()));
+  return report;
+}
+
+}  // namespace
+
+TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
+  const Start start(given);
+  const Workshop shop(given, start.path());
+  const StackSpec& stack = shop.spec.decoder ? *shop.spec.decoder : *shop.spec.encoder;
+  const Recipe recipe = complete(given, shop.kind, stack.embeddings.width);
+  const std::unique_ptr<Objective> objective = shop.make_training(recipe);
+  const std::optional<Labels> labels = objective->labels();
+  Trainee trainee(Model::load(
+      shop.directory, {.purpose = Purpose::training,
+                       .architecture = shop.architecture,
+                       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
+                       .fresh = FreshHead{recipe.seed, labels}}));
+  if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
+  std::unique_ptr<Objective> held_out;
+  if (!recipe.validation.empty())
+    held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
+
+  TrainingHooks hooks;
+  hooks.stop = stop;
+  hooks.accompany = [&](const std::filesystem::path& output) {
+    copy_companions(recipe.model, output);
+    if (!recipe.generator.empty()) copy_companions(recipe.model, output / "generator");
+    if (shop.kind.accompany != nullptr)
+      shop.kind.accompany(shop.setting(recipe, recipe.train, false, {}), output);
+  };
+  if (recipe.bleu) hooks.measure = greedy_bleu(recipe, shop.tokenizers);
+  hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers);
+  TrainingOptions options = training_options(recipe);
+  options.report = describe(recipe, trainee, *objective, held_out.get());
+  return train(trainee, *objective, held_out.get(), options, hooks);
+}
+
+namespace {
+
+// The objective by which a language model is measured.
+std::string language_model(const ModelDirectory& directory) {
+  const std::vector<std::string> names = directory.architectures();
+  const std::string own = names.empty() ? std::string() : names.front();
+  if (has_head(own, Head::causal_language_model)) return "causal-lm";
+  if (has_head(own, Head::masked_language_model) || has_head(own, Head::pretraining)) return "masked-lm";
+  fail("{}: expected a causal or a masked language model, found {}", directory.path().string(),
+       own.empty() ? "a config.json without architectures" : own);
+}
+
+// A fresh head would only guess.
+void check_head(const Workshop& shop, const std::string& objective) {
+  const std::vector<std::string> own = shop.directory.architectures();
+  if (own.empty() || own.front() == shop.architecture || !shop.spec.scores) return;
+  fail("{}: expected {}, found {}; attend train --objective {} makes one of it",
+       shop.directory.path().string(), describe(shop.kind.head), own.front(), objective);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> evaluate(const Recipe& given) {
+  Recipe recipe = given;
+  if (recipe.objective == "language-model") recipe.objective = language_model(ModelDirectory(recipe.model));
+  const Workshop shop(recipe, recipe.model);
+  check_head(shop, recipe.objective);
+  const Model model = Model::load(shop.directory, {.architecture = shop.architecture});
+  std::optional<Labels> labels;
+  if (model.network()->spec().scores) labels = Labels{read_labels(model.config()), {}};
+  const std::unique_ptr<Objective> objective =
+      shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
+  Trainee trainee(model);
+  std::vector<std::pair<std::string, double>> figures;
+  for (const Score& score :
+       evaluate(trainee, *objective, {recipe.batch_tokens, recipe.batch_size.value_or(0)}))
+    figures.emplace_back(score.name, score.value);
+  return figures;
+}
+
+std::vector<std::pair<std::string, std::string>> objectives() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const ObjectiveKind* kind : objective_kinds()) all.emplace_back(kind->name, kind->summary);
+  return all;
+}
+
+}  // namespace attend

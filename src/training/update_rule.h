@@ -1,0 +1,47 @@
+// How one tensor follows its gradient. A new optimizer is a file with its rule, a line here and one in
+// optimizer.cpp.
+#pragma once
+
+#include "training/optimizer.h"
+
+namespace attend {
+
+// What a rule keeps of a parameter from step to step.
+struct StateTensor {
+  std::string kind;  // "mean"
+  Tensor value;      // zeros at first
+};
+
+struct Update {
+  const Parameter& parameter;
+  Tensor gradient;               // contiguous, before `scale`; not to be written to
+  std::span<StateTensor> state;  // in the order of UpdateRule::fresh_state
+  double rate, scale;            // of this parameter; of all gradients
+  double decay;                  // 0: none
+  std::int64_t step;             // from 1
+
+  const Tensor& weight() const { return parameter.weight; }
+  Tensor scaled() const { return gradient * scale; }
+  // Loops over float32 in memory serve; elsewhere torch's operations do.
+  bool in_loops() const;
+};
+
+// Without a memory of its own, so that it serves any number of parameters.
+class UpdateRule {
+ public:
+  virtual ~UpdateRule() = default;
+  virtual std::vector<StateTensor> fresh_state(const Parameter& parameter) const = 0;
+  // Without gradients of its own. May write behind torch's back.
+  virtual void apply(const Update& update) const = 0;
+};
+
+std::unique_ptr<UpdateRule> make_adamw(const OptimizerOptions& options);
+std::unique_ptr<UpdateRule> make_adafactor(const OptimizerOptions& options);
+std::unique_ptr<UpdateRule> make_sgd(const OptimizerOptions& options);
+std::unique_ptr<UpdateRule> make_lion(const OptimizerOptions& options);
+std::unique_ptr<UpdateRule> make_muon(const OptimizerOptions& options);  // for hidden matrices alone
+
+// Error "optimizer: <what>: expected ..., found ..." unless low <= value < high.
+void check_range(const char* what, double value, double low, double high);
+
+}  // namespace attend

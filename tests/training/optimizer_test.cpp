@@ -1,0 +1,273 @@
+#include "training/optimizer.h"
+
+#include "base/file.h"
+#include "formats/json.h"
+#include "training/weight_average.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// tests/oracle/make_optimizer_goldens.py
+const Json& goldens() {
+  static const Json json = read_json(std::filesystem::path(ATTEND_TEST_DATA) / "optimizers" / "goldens.json");
+  return json;
+}
+
+Tensor tensor_of(const Json& numbers, const std::string& name, at::ScalarType type) {
+  return torch::tensor(numbers.at(name).get<std::vector<double>>(), at::kDouble)
+      .reshape(goldens().at("shapes").at(name).get<std::vector<std::int64_t>>())
+      .to(type);
+}
+
+// The goldens' two matrices, which decay, and their vector, which does not.
+std::vector<Parameter> fresh_parameters(at::ScalarType type = at::kFloat) {
+  std::vector<Parameter> parameters;
+  for (const std::string name : {"wide", "tall", "vector"}) {
+    Parameter p{name, tensor_of(goldens().at("start"), name, type).set_requires_grad(true)};
+    p.decays = p.hidden_matrix = p.weight.dim() > 1;
+    parameters.push_back(p);
+  }
+  return parameters;
+}
+
+// Step `i` (from 0), with gradients twice as large, which the scale undoes.
+void take_step(Optimizer& optimizer, std::size_t i, double rate) {
+  for (const Parameter& p : optimizer.parameters())
+    p.weight.mutable_grad() = tensor_of(goldens().at("gradients")[i], p.name, p.weight.scalar_type()) * 2;
+  optimizer.step(rate, 0.5);
+}
+
+OptimizerOptions options_of(const Json& json) {
+  OptimizerOptions o;
+  o.kind = parse_optimizer(json.at("kind"));
+  o.beta1 = json.value("beta1", o.beta1), o.beta2 = json.value("beta2", o.beta2);
+  o.epsilon = json.value("epsilon", o.epsilon), o.weight_decay = json.value("weight_decay", o.weight_decay);
+  o.momentum = json.value("momentum", o.momentum), o.nesterov = json.value("nesterov", o.nesterov);
+  const Json adafactor = json.value("adafactor", Json::object()), muon = json.value("muon", Json::object());
+  AdafactorOptions& a = o.adafactor;
+  a.beta1 = adafactor.value("beta1", a.beta1);
+  a.clip_threshold = adafactor.value("clip_threshold", a.clip_threshold);
+  a.scale_parameter = adafactor.value("scale_parameter", a.scale_parameter);
+  a.relative_step = adafactor.value("relative_step", a.relative_step);
+  a.warmup_init = adafactor.value("warmup_init", a.warmup_init);
+  o.muon.momentum = muon.value("momentum", o.muon.momentum);
+  o.muon.nesterov = muon.value("nesterov", o.muon.nesterov);
+  o.muon.steps = muon.value("steps", o.muon.steps);
+  o.muon.match_adamw = muon.value("match_adamw", o.muon.match_adamw);
+  return o;
+}
+
+void expect_weights(const Optimizer& optimizer, const Json& expected, const std::string& what) {
+  for (const Parameter& p : optimizer.parameters()) {
+    const Tensor other = tensor_of(expected, p.name, at::kDouble);
+    EXPECT_LT((p.weight.detach().to(at::kDouble) - other).abs().max().item<double>(), 2e-6) << what << p.name;
+  }
+}
+
+TEST(Optimizer, TakesTheStepsOfTorchAndTransformers) {
+  ASSERT_GE(goldens().at("optimizers").size(), 14u);
+  for (const at::ScalarType type : {at::kFloat, at::kDouble})
+    for (const Json& golden : goldens().at("optimizers")) {
+      const auto optimizer = make_optimizer(fresh_parameters(type), options_of(golden.at("options")));
+      const std::string name = golden.at("name").get<std::string>() + ", " + at::toString(type) + ": ";
+      for (std::size_t i = 0; i < goldens().at("gradients").size(); ++i) {
+        take_step(*optimizer, i, golden.at("rate"));
+        if (i == 0) expect_weights(*optimizer, golden.at("first"), name + "first step, ");
+      }
+      expect_weights(*optimizer, golden.at("last"), name + "last step, ");
+    }
+}
+
+TEST(Optimizer, GoesOnFromItsStateAsIfItHadNeverStopped) {
+  for (const Json& golden : goldens().at("optimizers")) {
+    const OptimizerOptions options = options_of(golden.at("options"));
+    const auto whole = make_optimizer(fresh_parameters(), options);
+    std::vector<Parameter> halfway = fresh_parameters();
+    std::map<std::string, Tensor> state;
+    for (std::size_t i = 0; i < 10; ++i) {
+      if (i == 4) {
+        at::NoGradGuard no_grad;
+        for (const auto& [name, tensor] : whole->state()) state[name] = tensor.clone();
+        for (std::size_t k = 0; k < halfway.size(); ++k)
+          halfway[k].weight.copy_(whole->parameters()[k].weight);
+      }
+      take_step(*whole, i, golden.at("rate"));
+    }
+    const auto resumed = make_optimizer(halfway, options);
+    resumed->restore(state, 4);
+    for (std::size_t i = 4; i < 10; ++i) take_step(*resumed, i, golden.at("rate"));
+    EXPECT_EQ(resumed->steps(), 10);
+    for (std::size_t k = 0; k < halfway.size(); ++k)
+      EXPECT_TRUE(at::equal(halfway[k].weight, whole->parameters()[k].weight)) << golden.at("name");
+  }
+}
+
+TEST(Optimizer, KeepsOnlyRowsAndColumnsOfAMatrixInAdafactor) {
+  const auto state = make_optimizer(fresh_parameters(), {.kind = OptimizerKind::adafactor})->state();
+  ASSERT_EQ(state.size(), 5u);
+  EXPECT_EQ(state.at("row_variance.wide").sizes(), at::IntArrayRef({5}));
+  EXPECT_EQ(state.at("column_variance.wide").sizes(), at::IntArrayRef({7}));
+  EXPECT_EQ(state.at("variance.vector").sizes(), at::IntArrayRef({5}));
+}
+
+TEST(Optimizer, MuonTakesTheMatricesThatAreStackedInAWeightEachByItself) {
+  const auto make = [](const std::vector<Parameter>& parameters) {
+    return make_optimizer(parameters, {.kind = OptimizerKind::muon});
+  };
+  const Tensor start = tensor_of(goldens().at("start"), "tall", at::kFloat);
+  const Parameter stacked{
+      .name = "x", .weight = start.clone().set_requires_grad(true), .hidden_matrix = true, .parts = 3};
+  std::vector<Parameter> apart;
+  for (const Tensor& part : start.chunk(3))
+    apart.push_back({.name = fmt::format("x{}", apart.size()),
+                     .weight = part.clone().set_requires_grad(true),
+                     .hidden_matrix = true});
+  const auto one = make({stacked}), three = make(apart);
+  for (const Json& gradients : goldens().at("gradients")) {
+    const Tensor gradient = tensor_of(gradients, "tall", at::kFloat);
+    stacked.weight.mutable_grad() = gradient;
+    for (std::size_t i = 0; i < 3; ++i) apart[i].weight.mutable_grad() = gradient.chunk(3)[i];
+    one->step(0.1, 1);
+    three->step(0.1, 1);
+  }
+  EXPECT_TRUE(at::equal(stacked.weight, at::cat({apart[0].weight, apart[1].weight, apart[2].weight})));
+}
+
+TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {
+  Parameter p{.name = "x", .weight = at::zeros({48, 20}).set_requires_grad(true), .hidden_matrix = true};
+  const auto optimizer = make_optimizer({p}, {.kind = OptimizerKind::muon, .muon = {.match_adamw = false}});
+  torch::manual_seed(1);
+  p.weight.mutable_grad() = at::randn({48, 20});
+  optimizer->step(1, 1);
+  const Tensor values = std::get<1>(at::linalg_svd(p.weight.detach())) / std::sqrt(48.0 / 20);
+  EXPECT_GT(values.min().item<double>(), 0.6);
+  EXPECT_LT(values.max().item<double>(), 1.3);
+}
+
+TEST(Optimizer, LeavesAloneWhatHasNoGradientOrNeedsNone) {
+  std::vector<Parameter> parameters = fresh_parameters();
+  parameters[1].weight.set_requires_grad(false);
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adafactor, OptimizerKind::sgd,
+                                   OptimizerKind::lion, OptimizerKind::muon}) {
+    const auto optimizer = make_optimizer(parameters, {.kind = kind, .weight_decay = 0.1});
+    EXPECT_EQ(optimizer->parameters().size(), 2u);
+    parameters[2].weight.mutable_grad() = at::ones({5});
+    const Tensor wide = parameters[0].weight.detach().clone(), vector = parameters[2].weight.detach().clone();
+    optimizer->step(0.1, 1);
+    EXPECT_TRUE(at::equal(parameters[0].weight, wide));
+    EXPECT_FALSE(at::equal(parameters[2].weight, vector));
+    EXPECT_FALSE(parameters[2].weight.grad().defined()) << "gradients are cleared";
+  }
+}
+
+TEST(Optimizer, ARateOfAParametersOwnIsAFactor) {
+  std::vector<Parameter> slow = fresh_parameters(), usual = fresh_parameters();
+  for (Parameter& p : slow) p.rate = 0.25;
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adafactor, OptimizerKind::sgd,
+                                   OptimizerKind::lion, OptimizerKind::muon}) {
+    const auto one = make_optimizer(slow, {.kind = kind}), two = make_optimizer(usual, {.kind = kind});
+    take_step(*one, 0, 0.2);
+    take_step(*two, 0, 0.05);
+    for (std::size_t i = 0; i < slow.size(); ++i) EXPECT_TRUE(at::equal(slow[i].weight, usual[i].weight));
+  }
+}
+
+TEST(Optimizer, RefusesAStateThatDoesNotFit) {
+  const auto optimizer = make_optimizer(fresh_parameters(), {});
+  take_step(*optimizer, 0, 0.1);
+  const auto own = optimizer->state();
+  const Tensor mean = own.at("mean.wide").clone();
+  const auto refuses = [&](auto spoil) {
+    std::map<std::string, Tensor> state;
+    for (const auto& [name, tensor] : own) state[name] = tensor + 1;
+    spoil(state);
+    EXPECT_THROW(optimizer->restore(state, 5), Error);
+    EXPECT_TRUE(at::equal(own.at("mean.wide"), mean)) << "nothing has changed";
+    EXPECT_EQ(optimizer->steps(), 1);
+  };
+  refuses([](auto& state) { state.erase("variance.wide"); });
+  refuses([](auto& state) { state["variance.wide"] = at::zeros({7, 5}); });
+  refuses([](auto& state) { state["variance.wide"] = at::zeros({5, 7}, at::kInt); });
+  refuses([](auto& state) { state["variance.wide"][2][3] = NAN; });
+}
+
+TEST(Optimizer, RefusesOptionsOutOfRange) {
+  const auto refuses = [](const OptimizerOptions& options) {
+    EXPECT_THROW(make_optimizer(fresh_parameters(), options), Error);
+  };
+  refuses({.beta1 = 1});
+  refuses({.beta2 = NAN});
+  refuses({.weight_decay = -1});
+  refuses({.kind = OptimizerKind::sgd, .nesterov = true});
+  refuses({.kind = OptimizerKind::adafactor, .adafactor = {.clip_threshold = 0}});
+  refuses({.kind = OptimizerKind::adafactor, .adafactor = {.warmup_init = true}});
+  refuses({.kind = OptimizerKind::muon, .muon = {.steps = 0}});
+  EXPECT_THROW(parse_optimizer("adam"), Error);
+  EXPECT_THROW(make_optimizer({}, {}), Error);
+  std::vector<Parameter> twice = fresh_parameters();
+  twice[1].name = twice[0].name;
+  EXPECT_THROW(make_optimizer(twice, {}), Error);
+  std::vector<Parameter> uneven = fresh_parameters();
+  uneven[0].parts = 3;
+  EXPECT_THROW(make_optimizer(uneven, {.kind = OptimizerKind::muon}), Error);
+  std::vector<Parameter> none = fresh_parameters();
+  for (Parameter& p : none) p.hidden_matrix = false;
+  EXPECT_THROW(make_optimizer(none, {.kind = OptimizerKind::muon}), Error);
+}
+
+TEST(GradientNorm, IsThatOfAllGradientsAndNamesTheFirstThatIsNotFinite) {
+  std::vector<Parameter> parameters = fresh_parameters();
+  EXPECT_EQ(gradient_norm(parameters).norm, 0) << "no gradients at all";
+  parameters[0].weight.mutable_grad() = at::full({5, 7}, 2.0f);
+  parameters[2].weight.mutable_grad() = at::full({5}, -1.0f);
+  EXPECT_NEAR(gradient_norm(parameters).norm, std::sqrt(35 * 4 + 5), 1e-6);
+  EXPECT_EQ(gradient_norm(parameters).not_finite, "");
+  parameters[1].weight.mutable_grad() = at::full({6, 4}, 1e30f);
+  EXPECT_NEAR(gradient_norm(parameters).norm / (1e30 * std::sqrt(24)), 1, 1e-6) << "squares overflow float32";
+  EXPECT_EQ(gradient_norm(parameters).not_finite, "");
+  parameters[1].weight.mutable_grad() = at::full({6, 4}, NAN);
+  parameters[2].weight.mutable_grad() = at::full({5}, INFINITY);
+  EXPECT_FALSE(std::isfinite(gradient_norm(parameters).norm));
+  EXPECT_EQ(gradient_norm(parameters).not_finite, "tall");
+}
+
+TEST(WeightAverage, IsTheMeanUntilItsDecayIsReached) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    Parameter p{.name = "x", .weight = at::full({3}, 100.0, type).set_requires_grad(true)};
+    WeightAverage average(std::span(&p, 1), 0.75);
+    double expected = 0;
+    for (int n = 1; n <= 12; ++n) {
+      at::NoGradGuard no_grad;
+      p.weight.fill_(n * n);
+      average.update();
+      const double kept = std::min(0.75, 1 - 1.0 / n);
+      expected = kept * expected + (1 - kept) * n * n;
+      EXPECT_NEAR(average.state().at("average.x")[1].item<double>(), expected, 1e-5) << n;
+      if (n == 4) {
+        EXPECT_NEAR(expected, (1 + 4 + 9 + 16) / 4.0, 1e-12) << "a plain mean so far";
+      }
+    }
+    const std::int64_t version = p.weight._version();
+    {
+      const WeightAverage::InModel in_model(average);
+      EXPECT_NEAR(p.weight[0].item<double>(), expected, 1e-5);
+      EXPECT_NE(p.weight._version(), version) << "packed copies must notice";
+    }
+    EXPECT_EQ(p.weight[2].item<double>(), 144);
+
+    WeightAverage resumed(std::span(&p, 1), 0.75);
+    resumed.restore(average.state(), average.updates());
+    average.update();
+    resumed.update();
+    EXPECT_TRUE(at::equal(average.state().at("average.x"), resumed.state().at("average.x")));
+    EXPECT_THROW(resumed.restore({}, 3), Error);
+    EXPECT_THROW(WeightAverage(std::span(&p, 1), 1), Error);
+  }
+}
+
+}  // namespace
+}  // namespace attend

@@ -1,0 +1,106 @@
+#include "training/schedule.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/json.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// tests/oracle/make_optimizer_goldens.py
+Json goldens(const char* part) {
+  return read_json(std::filesystem::path(ATTEND_TEST_DATA) / "optimizers" / "goldens.json").at(part);
+}
+
+TEST(Schedule, FollowsThePaper) {
+  const Schedule paper{ScheduleKind::inverse_sqrt, 1 / std::sqrt(512.0 * 4000), 0, 4000, 0};
+  for (std::int64_t step : {1, 100, 3999, 4000, 4001, 100000}) {
+    const double s = static_cast<double>(step);
+    EXPECT_NEAR(paper.rate(step), std::pow(512, -0.5) * std::min(std::pow(s, -0.5), s * std::pow(4000, -1.5)),
+                1e-12);
+  }
+  Schedule cooling = paper;
+  cooling.total = 10000, cooling.cooldown = 1000;
+  EXPECT_EQ(cooling.rate(9000), paper.rate(9000));
+  EXPECT_DOUBLE_EQ(cooling.rate(9501), paper.rate(9501) / 2);
+  EXPECT_DOUBLE_EQ(cooling.rate(10000), paper.rate(10000) / 1000);
+}
+
+// In the warm-up, and with inverse-sqrt everywhere, a step of ours has the rate of their next one
+// (schedule.h).
+TEST(Schedule, FollowsTransformers) {
+  const Json all = goldens("schedules");
+  ASSERT_EQ(all.size(), 25u);
+  for (const Json& golden : all) {
+    Schedule schedule{parse_schedule(golden.at("kind")), golden.at("peak"), golden.value("floor", 0.0),
+                      golden.at("warmup"), golden.at("total")};
+    schedule.cooldown = golden.value("cooldown", 0);
+    schedule.power = golden.value("power", 1.0);
+    schedule.cycles = golden.value("cycles", 1);
+    schedule.check();
+    const auto rates = golden.at("rates").get<std::vector<double>>();
+    for (std::int64_t step = 1; step <= schedule.total; ++step) {
+      const bool ahead = step <= schedule.warmup || schedule.kind == ScheduleKind::inverse_sqrt;
+      EXPECT_NEAR(schedule.rate(step), rates[static_cast<std::size_t>(ahead ? step : step - 1)], 1e-9)
+          << golden.at("kind") << ", warm-up " << schedule.warmup << ", step " << step;
+    }
+  }
+}
+
+TEST(Schedule, NoStepIsWithoutEffect) {
+  for (const char* name : {"linear", "cosine", "cosine-with-restarts", "polynomial", "trapezoid"})
+    for (const std::int64_t warmup : {0, 1, 10, 20}) {
+      Schedule schedule{parse_schedule(name), 1, 0, warmup, 20};
+      for (std::int64_t step = 1; step <= 20; ++step) EXPECT_GT(schedule.rate(step), 0) << name << step;
+    }
+}
+
+TEST(Schedule, RefusesWhatItCannotFollow) {
+  const auto refuses = [](Schedule schedule) { EXPECT_THROW(schedule.check(), Error); };
+  refuses({ScheduleKind::linear, 0.1, 0, 10, 0});
+  refuses({ScheduleKind::trapezoid, 0.1, 0, 10, 0});
+  refuses({ScheduleKind::linear, 0, 0, 10, 100});
+  refuses({ScheduleKind::linear, NAN, 0, 10, 100});
+  refuses({ScheduleKind::linear, 0.1, 0.2, 10, 100});
+  refuses({ScheduleKind::linear, 0.1, 0, -1, 100});
+  refuses({ScheduleKind::constant, 0.1, 0, 10, 100, 101});
+  refuses({ScheduleKind::polynomial, 0.1, 0, 10, 100, 0, 0});
+  refuses({ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 0});
+  Schedule{ScheduleKind::inverse_sqrt, 0.1, 0, 10, 0}.check();
+  EXPECT_THROW(parse_schedule("cosin"), Error);
+}
+
+TEST(Schedule, AWarmUpBelowOneIsAShareOfTheTotal) {
+  EXPECT_EQ(warmup_steps(0.06, 1010), 61);  // rounded up
+  EXPECT_EQ(warmup_steps(0.5, 3), 2);
+  EXPECT_EQ(warmup_steps(1, 1000), 1);
+  EXPECT_EQ(warmup_steps(400, 0), 400);
+  EXPECT_EQ(warmup_steps(0, 0), 0);
+  for (const double wrong : {-1.0, 1.5, double{NAN}, double{INFINITY}})
+    EXPECT_THROW(warmup_steps(wrong, 100), Error) << wrong;
+  EXPECT_THROW(warmup_steps(0.1, 0), Error);
+}
+
+TEST(ReduceOnPlateau, FollowsTorch) {
+  for (const Json& golden : goldens("plateaus")) {
+    const ReduceOnPlateau plateau{golden.at("by"), golden.at("patience"), golden.at("threshold"),
+                                  golden.at("least"), golden.at("higher_is_better")};
+    plateau.check();
+    ReduceOnPlateau::State state;
+    for (std::size_t i = 0; i < golden.at("figures").size(); ++i) {
+      state = plateau.after(state, golden.at("figures")[i]);
+      EXPECT_NEAR(state.factor, golden.at("factors")[i].get<double>(), 1e-9) << i;
+    }
+    EXPECT_LT(state.factor, 1) << "a case in which nothing happens";
+  }
+  const ReduceOnPlateau plateau{.patience = 0};
+  EXPECT_EQ(plateau.after({}, NAN).factor, plateau.by) << "what is not a number is not better";
+  EXPECT_THROW((ReduceOnPlateau{.by = 1}.check()), Error);
+}
+
+}  // namespace
+}  // namespace attend
