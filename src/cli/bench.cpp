@@ -1,5 +1,5 @@
 // attend bench MODEL --work W: times a model.
-#include "tasks/bench.h"
+#include "training/bench.h"
 
 #include "cli/verb.h"
 #include "formats/json.h"

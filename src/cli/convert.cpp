@@ -4,34 +4,18 @@
 #include "base/log.h"
 #include "cli/verb.h"
 #include "models/adapter.h"
+#include "models/companions.h"
 #include "models/model.h"
-#include "tokenizers/tokenizer_files.h"
 
 #include <filesystem>
 
 namespace attend::cli {
-namespace {
-
-namespace fs = std::filesystem;
-
-// What else belongs to a model: how pictures are prepared, and sentence-transformers' modules.
-void copy_companions(const fs::path& from, const fs::path& to) {
-  std::vector<fs::path> names = {"preprocessor_config.json", "modules.json", "sentence_bert_config.json",
-                                 "config_sentence_transformers.json"};
-  for (const auto& entry : fs::directory_iterator(from))
-    if (entry.is_directory() && file_exists(from / "modules.json"))
-      names.push_back(entry.path().filename() / "config.json");
-  for (const fs::path& name : names) {
-    if (!file_exists(from / name)) continue;
-    fs::create_directories((to / name).parent_path());
-    write_file_atomically(to / name, read_file(from / name));
-  }
-}
-
-}  // namespace
 
 int convert(int argc, char** argv) {
   std::string model, output, adapter;
+  LoadOptions options{.purpose = Purpose::training};
+  FreshHead head;
+  Labels labels;
   Parser parser(
       "convert",
       "Writes a model anew: whatever its weights lie in (shards, pytorch_model.bin, float16, names of "
@@ -41,13 +25,22 @@ int convert(int argc, char** argv) {
   parser.app().add_option("output", output, "The directory to make")->required();
   parser.app().add_option("--adapter", adapter,
                           "A directory with a LoRA adapter, to be merged into the weights");
+  parser.app().add_option("--architecture", options.architecture,
+                          "Another one of the family: what the model lacks of its head is drawn from --seed");
+  parser.app()
+      .add_option("--labels", labels.names, "What the scores of a classifier stand for, with commas between")
+      ->delimiter(',');
+  parser.app().add_option("--seed", head.seed, "Of a new head's weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  if (file_exists(fs::path(output) / "model.safetensors")) fail("{}: there already is a model in it", output);
+  if (file_exists(std::filesystem::path(output) / "model.safetensors"))
+    fail("{}: there already is a model in it", output);
   const auto merged = adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, adapter);
-  const Model loaded = Model::load(ModelDirectory(model), Purpose::training, {}, merged ? &*merged : nullptr);
+  options.adapter = merged ? &*merged : nullptr;
+  if (!labels.names.empty()) head.labels = labels;
+  if (!options.architecture.empty() || head.labels) options.fresh = head;
+  const Model loaded = Model::load(ModelDirectory(model), options);
   loaded.save(output);
-  tokenizers::copy_tokenizer(model, output);
   copy_companions(model, output);
   inform("wrote {}", output);
   return 0;

@@ -1,5 +1,6 @@
 // attend evaluate TASK MODEL DATA...: the task's metrics.
 #include <attend/tasks.h>
+#include <attend/training.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -8,23 +9,30 @@
 #include "cli/verb.h"
 #include "formats/json.h"
 #include "generation/config.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "models/model.h"
-#include "training/bleu.h"
-#include "training/chrf.h"
-#include "training/trainer.h"
 
 #include <iostream>
 
 namespace attend::cli {
 namespace {
 
+// The last of them are objectives, by name but for similarity: they tell how data is read and what is
+// measured.
+const std::vector<std::string> kTasks = {
+    "translation",        "perplexity",      "watermark",   "language-model",
+    "classification",     "regression",      "multi-label", "token-classification",
+    "question-answering", "multiple-choice", "similarity",  "image-classification",
+    "causal-lm",          "masked-lm"};
+
 struct Arguments {
   std::string task, model;
   std::vector<std::string> data;
   TranslateOptions options;
-  std::string tokenize = "13a", save, generation_config;
+  std::string tokenize = "13a", save, generation_config, format, columns;
   bool lowercase = false, lines = false, tokens = false, json = false;
-  std::int64_t length = 0, stride = 0;
+  std::int64_t length = 0, stride = 0, max_length = 0, batch_size = 0;
 };
 
 void print(const Arguments& a, const Json& figures, const std::string& text) {
@@ -65,17 +73,24 @@ void evaluate_translation(const Arguments& a) {
         to_string(bleu) + "\n" + to_string(chrf));
 }
 
-void evaluate_causal_lm(const Arguments& a) {
-  Model model = Model::load(ModelDirectory(a.model), Purpose::inference);
-  const Tokenizer tokenizer = Tokenizer::from_file(a.model);
-  Transformer network = model.network();
-  if (!network->decoder || network->encoder)
-    fail("{}: expected a decoder, found {}", a.model, model.architecture());
-  const std::int64_t most = network->decoder->embeddings->max_positions();
-  const CausalLanguageModel objective(tokenizer, a.data, a.length > 0 ? std::min(a.length, most) : most);
-  const double loss = mean_loss(model, objective, a.options.batch_tokens);
-  print(a, {{"loss", loss}, {"perplexity", std::exp(loss)}},
-        fmt::format("loss {:.4f}, perplexity {:.3f}", loss, std::exp(loss)));
+void evaluate_objective(const Arguments& a) {
+  Recipe recipe;
+  recipe.objective = a.task == "similarity" ? "scored-pairs" : a.task;
+  recipe.model = a.model;
+  recipe.train = a.data;
+  recipe.batch_tokens = a.options.batch_tokens;
+  recipe.batch_size = a.batch_size;
+  recipe.length = a.length;
+  recipe.max_length = a.max_length;
+  recipe.format = a.format;
+  recipe.columns = a.columns;
+  Json figures;
+  std::string text;
+  for (const auto& [name, value] : evaluate(recipe)) {
+    figures[name] = value;
+    text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
+  }
+  print(a, figures, text);
 }
 
 // The texts whose probability is asked for, and of each what the model says.
@@ -194,23 +209,47 @@ int evaluate(int argc, char** argv) {
       "perplexity: how likely a model finds texts. A decoder reads each file in windows that overlap, an "
       "encoder-decoder the lines of a source and a target, an encoder lines, of which it sees all but the "
       "token in question (pseudo-perplexity).\n"
-      "causal-lm: loss and perplexity on blocks of running text, as training validates.\n"
+      "language-model: loss and perplexity of a decoder on blocks of running text, or of a masked language "
+      "model on "
+      "hidden words, as training validates.\n"
+      "classification, regression, multi-label, token-classification, question-answering, multiple-choice, "
+      "image-classification: a fine-tuned model's figures on data as attend train reads it. Labels are the "
+      "model's, by "
+      "name or number.\n"
+      "similarity: how the cosines of pairs of sentences correlate with their scores.\n"
       "watermark: whether lines bear the mark of a watermarking_config: z, how many standard deviations more "
       "of their tokens are marked than of other texts, and p, the share of other texts with so high a z.",
       "attend evaluate translation en-de-trained test.en test.de\n"
+      "  attend evaluate classification MiniLM-reviews dev.tsv --columns text=sentence,label=label --json\n"
       "  attend evaluate perplexity gpt2 book.txt --stride 256\n"
       "  attend evaluate watermark gpt2 letters.txt --generation-config marked.json");
   parser.app()
-      .add_option("task", a.task, "translation, perplexity, causal-lm or watermark")
+      .add_option("task", a.task, fmt::format("{}", fmt::join(kTasks, ", ")))
       ->required()
-      ->check(CLI::IsMember({"translation", "perplexity", "causal-lm", "watermark"}));
+      ->check(CLI::IsMember(kTasks));
   parser.app().add_option("model", a.model, "The model directory")->required();
-  parser.app().add_option("data", a.data, "Text files: source and target; or running text")->required();
+  parser.app()
+      .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
+      ->required();
   parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
   parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
   parser.app()
       .add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")
       ->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--batch-size", a.batch_size,
+                  "Examples to a batch at most; 0: as many as --batch-tokens allows")
+      ->check(not_negative());
+  parser.app()
+      .add_option("--max-length", a.max_length,
+                  "Longest text in tokens; 0: as in training. Longer ones are cut")
+      ->check(not_negative());
+  parser.app()
+      .add_option("--format", a.format, "Of tables: tsv, csv or jsonl; else by the file's ending")
+      ->check(CLI::IsMember({"tsv", "csv", "jsonl", "json"}));
+  parser.app().add_option(
+      "--columns", a.columns,
+      "Which column is what: text=sentence,label=label by header, text=1,label=2 by number");
   parser.app()
       .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
       ->check(not_negative());
@@ -234,7 +273,7 @@ int evaluate(int argc, char** argv) {
   else if (a.task == "watermark")
     evaluate_watermark(a);
   else
-    evaluate_causal_lm(a);
+    evaluate_objective(a);
   return 0;
 }
 

@@ -24,9 +24,9 @@ int forward(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const auto merged = adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, adapter);
-  const Model loaded =
-      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference, {},
-                  merged ? &*merged : nullptr);
+  const Model loaded = Model::load(ModelDirectory(model),
+                                   {.purpose = options.gradients ? Purpose::training : Purpose::inference,
+                                    .adapter = merged ? &*merged : nullptr});
   const auto given = read_tensors(inputs);
   write_tensors(outputs, naming_file(inputs, [&] { return run_forward(loaded, given, options); }));
   return 0;

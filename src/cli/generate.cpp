@@ -214,8 +214,7 @@ int generate(int argc, char** argv) {
 
   const auto adapter =
       options.adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, options.adapter);
-  const Model model =
-      Model::load(ModelDirectory(options.model), Purpose::inference, {}, adapter ? &*adapter : nullptr);
+  const Model model = Model::load(ModelDirectory(options.model), {.adapter = adapter ? &*adapter : nullptr});
   check_generates(model);
   GenerationConfig config = make_config(model, options);
   std::optional<TokenizerPair> tokenizers;

@@ -1,187 +1,190 @@
-// attend train --objective O --model DIR --train F... --output DIR: options to objects, then
-// training/trainer.h.
-#include <attend/tokenizer.h>
+// attend train --objective O --model DIR --train F... --output DIR: options to a recipe (attend/training.h).
+#include <attend/training.h>
 
-#include "base/file.h"
-#include "base/log.h"
+#include "base/interrupt.h"
 #include "cli/verb.h"
-#include "tasks/translate.h"
-#include "training/bleu.h"
-#include "training/trainer.h"
 
 namespace attend::cli {
 namespace {
 
-struct Arguments {
-  std::string objective = "sequence-to-sequence", model;
-  std::vector<std::string> train, validation;
-  std::string schedule = "inverse-sqrt", precision = "float32";
-  std::int64_t max_length = 0, length = 0;
-  std::optional<double> dropout;
-  double bpe_dropout = 0;
-  bool bleu = false, lowercase = false;
-  TrainingOptions options;
-};
+CLI::Validator share() {
+  return CLI::Range(0.0, 0.999);
+}
 
-void add_options(CLI::App& app, Arguments& a) {
-  TrainingOptions& o = a.options;
-  app.add_option("--objective", a.objective, "sequence-to-sequence or causal-lm")
-      ->check(CLI::IsMember({"sequence-to-sequence", "causal-lm"}));
-  app.add_option("--model", a.model, "The model to start from, with its tokenizer (see attend init)")
+void add_data_options(CLI::App& app, Recipe& r) {
+  std::vector<std::string> names;
+  std::string list = "What the model is to learn:";
+  for (const auto& [name, summary] : objectives()) {
+    names.push_back(name);
+    list += "\n  " + name + ": " + summary;
+  }
+  app.add_option("--objective", r.objective, list)->check(CLI::IsMember(names));
+  app.add_option("--model", r.model, "The model to start from, with its tokenizer (see attend init)")
       ->required();
-  app.add_option("--train", a.train,
-                 "Text files. For sequence-to-sequence two: source and target, line by line")
-      ->required();
-  app.add_option("--validation", a.validation, "The same, held out");
-  app.add_option("--output", o.output, "Where the trained model and the checkpoints go")->required();
-  app.add_option("--steps", o.steps, "Steps to take; 0: until --epochs or --max-minutes");
-  app.add_option("--epochs", o.epochs, "Times through the data; 0: no limit");
-  app.add_option("--max-minutes", o.minutes, "Time limit; 0: none");
-  app.add_option("--batch-tokens", o.batch_tokens, "Tokens to a batch, by the longer side of a pair")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--accumulate", o.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
-  app.add_option("--length", a.length, "Block length of causal-lm; 0: all positions of the model");
-  app.add_option("--max-length", a.max_length,
-                 "Leave out pairs with more tokens; 0: what the model can read");
-  app.add_option("--rate", o.schedule.peak,
-                 "Highest learning rate; 0: (width x warmup)^-1/2, as in the paper");
-  app.add_option("--schedule", a.schedule, "inverse-sqrt, cosine, linear or constant");
-  app.add_option("--warmup", o.schedule.warmup, "Steps of linear warm-up");
-  app.add_option("--cooldown", o.schedule.cooldown, "Last steps, in which the rate falls to nothing")
+  app.add_option("--train", r.train, "The data")->required();
+  app.add_option("--validation", r.validation, "The same, held out");
+  app.add_option("--output", r.output, "Where the trained model and the checkpoints go")->required();
+  app.add_option("--generator", r.generator, "replaced-tokens: the model whose guesses replace tokens");
+  app.add_option("--teacher", r.teacher,
+                 "Learn a trained model's answers as well as the labels (distillation)");
+  app.add_option("--format", r.format, "Of tables: tsv, csv or jsonl; else by the file's ending")
+      ->check(CLI::IsMember({"tsv", "csv", "jsonl", "json"}));
+  app.add_option("--columns", r.columns,
+                 "Which column is what: text=sentence,label=label by header, text=1,label=2 by number");
+  app.add_option(
+         "--max-length", r.max_length,
+         "Longest text in tokens; 0: what the model can read. Longer pairs of sequence-to-sequence are left "
+         "out, other texts cut")
       ->check(not_negative());
-  app.add_option("--min-rate", o.schedule.floor, "Where cosine and linear end");
-  app.add_option("--beta1", o.adam.beta1, "Of Adam");
-  app.add_option("--beta2", o.adam.beta2, "Of Adam");
-  app.add_option("--epsilon", o.adam.epsilon, "Of Adam");
-  app.add_option("--weight-decay", o.adam.weight_decay, "Of matrices, decoupled");
-  app.add_option("--clip", o.adam.clip, "Largest gradient norm; 0: no clipping");
-  app.add_option("--label-smoothing", o.loss.label_smoothing, "Of the loss")->check(CLI::Range(0.0, 0.999));
-  app.add_option("--r-drop", o.loss.r_drop,
+  app.add_option("--length", r.length, "Tokens of a block of running text; 0: all positions of the model")
+      ->check(not_negative());
+  app.add_option("--cache", r.cache, "A folder that keeps the tokens of large texts for the next run");
+  app.add_option(
+      "--languages", r.languages,
+      "XLM: the language of each file, or one of all, as config.json's lang2id names them; else by the "
+      "file's ending (train.en)");
+  app.add_option("--bpe-dropout", r.bpe_dropout,
+                 "sequence-to-sequence: cut the words of both sides anew in each epoch, passing over merges "
+                 "with this "
+                 "probability")
+      ->check(share());
+}
+
+void add_corruption_options(CLI::App& app, Recipe& r) {
+  app.add_option("--mask-rate", r.mask_rate,
+                 "Share of the tokens (or patches) that are hidden and predicted; by default as in the paper")
+      ->check(share());
+  app.add_flag("--whole-words", r.whole_words, "Hide all pieces of a word together");
+  app.add_option("--ngram", r.ngram, "Hide up to so many words in a row; 3 for sentence-order, else 1")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--mean-span", r.mean_span, "Tokens of a hidden span, on average")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--permute-sentences", r.permute_sentences,
+                 "denoising: share of texts with sentences in disorder")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--rotate", r.rotate, "denoising: share of texts that begin elsewhere")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--delete-rate", r.delete_rate, "denoising: share of tokens left out without a trace")
+      ->check(share());
+  app.add_option("--augment-shift", r.augment_shift, "Pictures are moved by up to so many pixels either way")
+      ->check(not_negative());
+  app.add_flag("--augment-flip", r.augment_flip, "Half of the pictures are mirrored");
+  app.add_option("--infilling", r.infilling, "denoising: a mask for each span, or for each token")
+      ->check(CLI::IsMember({"spans", "tokens"}));
+}
+
+void add_loss_options(CLI::App& app, Recipe& r) {
+  app.add_option("--label-smoothing", r.label_smoothing, "Of the loss")->check(share());
+  app.add_option("--r-drop", r.r_drop,
                  "Read each batch twice, with different dropout, and weigh by this how much the two "
                  "predictions differ; 5 for translation; a step takes twice as long")
       ->check(not_negative());
-  app.add_option("--precision", a.precision,
+  app.add_option("--discriminator-weight", r.discriminator_weight,
+                 "replaced-tokens: of the discriminator's loss");
+  app.add_option("--scale", r.scale, "pairs: of the cosines")->check(CLI::PositiveNumber);
+  app.add_option("--matryoshka", r.matryoshka,
+                 "pairs, scored-pairs: widths at which the vectors must do alone too");
+  app.add_option("--temperature", r.temperature, "Of a teacher's and the model's scores")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--soft-weight", r.soft_weight, "Of the teacher's scores in the loss")
+      ->check(not_negative());
+  app.add_option("--hard-weight", r.hard_weight, "Of the labels in the loss with a teacher")
+      ->check(not_negative());
+  app.add_option("--hidden-weight", r.hidden_weight, "Of the teacher's hidden states in the loss")
+      ->check(not_negative());
+  app.add_option(
+      "--keep-layers", r.keep_layers,
+      "Start with these layers of the model alone (0 2 4): a student of --teacher, which is the whole one");
+}
+
+void add_step_options(CLI::App& app, Recipe& r) {
+  app.add_option("--steps", r.steps, "Steps to take; 0: until --epochs or --max-minutes")
+      ->check(not_negative());
+  app.add_option("--epochs", r.epochs, "Times through the data; 0: no limit")->check(not_negative());
+  app.add_option("--max-minutes", r.minutes, "Time limit; 0: none")->check(not_negative());
+  app.add_option("--batch-tokens", r.batch_tokens, "Tokens to a batch at most, by the longer side of a pair")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", r.batch_size,
+                 "Examples to a batch at most; 0: as many as --batch-tokens allows. 32 for fine-tuning")
+      ->check(not_negative());
+  app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
+  app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
+  app.add_option("--rate", r.rate,
+                 "Highest learning rate; by default 5e-5 for fine-tuning, else (width x warmup)^-1/2");
+  app.add_option("--schedule", r.schedule,
+                 "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant or trapezoid");
+  app.add_option("--warmup", r.warmup, "Steps of linear warm-up; below 1: a share of all steps")
+      ->check(not_negative());
+  app.add_option("--cooldown", r.cooldown, "Last steps, in which the rate falls to nothing")
+      ->check(not_negative());
+  app.add_option("--min-rate", r.min_rate, "Where cosine and linear end");
+  app.add_option("--beta1", r.beta1, "Of Adam and Lion");
+  app.add_option("--beta2", r.beta2, "Of Adam and Lion");
+  app.add_option("--epsilon", r.epsilon, "Of Adam");
+  app.add_option("--momentum", r.momentum, "Of SGD")->check(share());
+  app.add_option("--weight-decay", r.weight_decay, "Of matrices, decoupled");
+  app.add_option("--clip", r.clip, "Largest gradient norm; 0: no clipping")->check(not_negative());
+  app.add_option("--layer-decay", r.layer_decay, "A layer's rate in relation to that of the layer above it");
+  app.add_option("--head-rate", r.head_rate, "Factor of the head's rate");
+  app.add_option("--freeze", r.freeze,
+                 "What stays as it is: embeddings, layers.0-5, all-but-head, or an expression");
+  app.add_option("--ema", r.ema,
+                 "Decay of a running average of the weights, which validates and stays; 0: none")
+      ->check(CLI::Range(0.0, 0.99999999));
+  app.add_option("--precision", r.precision,
                  "float32, or bfloat16: matrix products round their factors to it, which is faster where the "
                  "machine has AVX512_BF16; weights, sums and validation stay float32")
       ->check(CLI::IsMember({"float32", "bfloat16"}));
-  app.add_option("--dropout", a.dropout, "Instead of the model's")->check(CLI::Range(0.0, 0.999));
-  app.add_option("--bpe-dropout", a.bpe_dropout,
-                 "Cut the words of both sides anew in each epoch, passing over merges with this probability")
-      ->check(CLI::Range(0.0, 0.999));
-  app.add_option("--validate-every", o.validate_every, "Steps between validations, each with a checkpoint")
+  app.add_flag("--recompute", r.recompute,
+               "Layers are computed again in the backward pass: less memory, more time");
+  app.add_option("--dropout", r.dropout, "Everywhere, instead of the model's")->check(share());
+  app.add_option("--attention-dropout", r.attention_dropout, "Of attention weights")->check(share());
+  app.add_option("--activation-dropout", r.activation_dropout, "Inside feed-forward layers")->check(share());
+  app.add_option("--seed", r.seed,
+                 "Of the order of the data, of what is hidden, of dropout and of fresh heads");
+}
+
+void add_validation_options(CLI::App& app, Recipe& r) {
+  app.add_option("--validate-every", r.validate_every,
+                 "Steps between validations, each with a checkpoint; 0: behind each epoch")
+      ->check(not_negative());
+  app.add_option("--save-every", r.save_every, "Steps between checkpoints beside those")
+      ->check(not_negative());
+  app.add_option("--best", r.best, "The score that tells the best checkpoint (loss, accuracy, f1 ...)");
+  app.add_flag("--bleu", r.bleu, "Validate by BLEU of greedy translations as well as by loss");
+  app.add_flag("--lowercase-bleu", r.lowercase, "Without regard to case");
+  app.add_option("--patience", r.patience, "Stop after so many validations that are not better; 0: never")
+      ->check(not_negative());
+  app.add_option("--keep", r.keep, "Newest checkpoints that stay, beside the best")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--bleu", a.bleu, "Validate by BLEU of greedy translations as well as by loss");
-  app.add_flag("--lowercase-bleu", a.lowercase, "Without regard to case");
-  app.add_option("--patience", o.patience, "Stop after so many validations that are not better; 0: never");
-  app.add_option("--average", o.average,
+  app.add_option("--average", r.average,
                  "The result is the mean of so many last checkpoints; 1: the best one")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", o.seed, "Of the order of the data and of dropout");
-  app.add_flag("--resume", o.resume, "Go on with the run in --output");
-}
-
-// The model with --dropout in its config.
-Model load_model(const Arguments& a, const ModelDirectory& directory) {
-  if (!a.dropout) return Model::load(directory, Purpose::training);
-  return Model::load(directory.with({{"dropout", *a.dropout},
-                                     {"resid_pdrop", *a.dropout},
-                                     {"embd_pdrop", *a.dropout},
-                                     {"attn_pdrop", *a.dropout},
-                                     {"hidden_dropout_prob", *a.dropout}}),
-                     Purpose::training);
-}
-
-std::unique_ptr<Objective> make_objective(const Arguments& a, const Model& model,
-                                          const TokenizerPair& tokenizers,
-                                          const std::vector<std::string>& files, double bpe_dropout) {
-  Transformer network = model.network();
-  if (!network->decoder || !network->language_model_head)
-    fail("--objective {}: {} does not generate text", a.objective, model.architecture());
-  const std::int64_t most = network->decoder->embeddings->max_positions();
-  if (a.objective == "causal-lm")
-    return std::make_unique<CausalLanguageModel>(*tokenizers.source, files,
-                                                 a.length > 0 ? std::min(a.length, most) : most);
-  if (!network->encoder)
-    fail("--objective {}: expected an encoder-decoder, found {}", a.objective, model.architecture());
-  if (files.size() != 2)
-    fail("--objective {}: expected two files, source and target, found {}", a.objective, files.size());
-  const std::vector<std::string> sources = read_lines(files[0]), targets = read_lines(files[1]);
-  if (sources.size() != targets.size())
-    fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],
-         sources.size(), files[1], targets.size());
-  if (sources.empty()) fail("{}: the file is empty", files[0]);
-  return std::make_unique<SequenceToSequence>(
-      tokenizers, sources, targets,
-      model.config().integer({"decoder_start_token_id"}, model.config().integer({"pad_token_id"}, {}, 0), 0),
-      a.max_length > 0 ? std::min(a.max_length, most) : most, bpe_dropout);
-}
-
-// Validation: loss, and BLEU where it is asked for (which then decides).
-Validate make_validation(const Arguments& a, const Objective& objective, const TokenizerPair& tokenizers) {
-  std::vector<std::string> sources, references;
-  if (a.bleu) {
-    sources = read_lines(a.validation.at(0));
-    references = read_lines(a.validation.at(1));
-  }
-  return [&, sources, references](Model& model) {
-    std::vector<Score> scores;
-    if (!sources.empty()) {
-      TranslateOptions greedy;
-      greedy.beams = 1;
-      scores.push_back(
-          {"bleu",
-           corpus_bleu(translate(model, tokenizers, sources, greedy), references, {.lowercase = a.lowercase})
-               .score,
-           true});
-    }
-    scores.push_back({"loss", mean_loss(model, objective, a.options.batch_tokens), false});
-    return scores;
-  };
+  app.add_option(
+      "--save-batches", r.save_batches,
+      "A folder for what each step reads, as safetensors with the names of transformers' arguments");
+  app.add_flag("--resume", r.resume, "Go on with the run in --output");
 }
 
 }  // namespace
 
 int train(int argc, char** argv) {
-  Arguments a;
-  Parser parser("train",
-                "Trains a model, from nothing or from what it knows. Ctrl-C saves; --resume goes on.",
-                "attend train --objective sequence-to-sequence --model en-de --train train.en train.de "
-                "--validation val.en val.de --output en-de-trained --max-minutes 30");
-  add_options(parser.app(), a);
+  Recipe recipe;
+  recipe.objective = "sequence-to-sequence";
+  Parser parser(
+      "train", "Trains a model, from nothing or from what it knows. Ctrl-C saves; --resume goes on.",
+      "attend train --objective classification --model MiniLM --train train.tsv --validation dev.tsv "
+      "--output MiniLM-reviews\n"
+      "  attend train --objective sequence-to-sequence --model en-de --train train.en train.de "
+      "--validation val.en val.de --output en-de-trained --max-minutes 30");
+  add_data_options(parser.app(), recipe);
+  add_corruption_options(parser.app(), recipe);
+  add_loss_options(parser.app(), recipe);
+  add_step_options(parser.app(), recipe);
+  add_validation_options(parser.app(), recipe);
   if (const auto status = parser.parse(argc, argv)) return *status;
-  TrainingOptions& o = a.options;
-  if (o.steps <= 0 && o.epochs <= 0 && o.minutes <= 0 && o.patience <= 0)
-    fail("say when to stop: --steps, --epochs, --max-minutes or --patience");
-  if (a.bpe_dropout > 0 && a.objective != "sequence-to-sequence")
-    fail("--bpe-dropout: only with --objective sequence-to-sequence");
-  if (a.bleu && (a.objective != "sequence-to-sequence" || a.validation.empty()))
-    fail("--bleu: only with --objective sequence-to-sequence and --validation");
-
-  const ModelDirectory directory(a.model);
-  const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
-  Model model = load_model(a, directory);
-  o.bfloat16 = a.precision == "bfloat16";
-  if (o.bfloat16 && !Bfloat16Products::available())
-    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
-  o.schedule.kind = parse_schedule(a.schedule);
-  o.schedule.total = o.steps;
-  if (o.schedule.kind != ScheduleKind::inverse_sqrt && o.schedule.kind != ScheduleKind::constant &&
-      o.steps <= 0)
-    fail("--schedule {}: needs --steps, to know where it ends", a.schedule);
-  if (o.schedule.cooldown > o.steps)
-    fail("--cooldown {}: needs as many --steps or more", o.schedule.cooldown);
-  if (o.schedule.peak == 0)
-    o.schedule.peak = 1 / std::sqrt(static_cast<double>(model.network()->decoder->spec().embeddings.width) *
-                                    static_cast<double>(std::max<std::int64_t>(1, o.schedule.warmup)));
-  const auto objective = make_objective(a, model, tokenizers, a.train, a.bpe_dropout);
-  std::unique_ptr<Objective> held_out;
-  Validate validate;
-  if (!a.validation.empty()) {
-    held_out = make_objective(a, model, tokenizers, a.validation, 0);
-    validate = make_validation(a, *held_out, tokenizers);
-  }
-  o.tokenizer = a.model;
-  return attend::train(model, *objective, validate, o) == TrainingEnd::finished ? 0 : 130;
+  catch_interrupts();
+  return attend::train(recipe, [] { return interrupted(); }) == TrainingEnd::finished ? 0 : 130;
 }
 
 }  // namespace attend::cli

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Every objective from the command line: tiny models learn a few steps from tiny data, and a run in two parts ends
+# with exactly the weights of a run in one.
+set -euo pipefail
+attend=${ATTEND:-build/release/attend}
+work=$(mktemp -d)
+trap "[ -n \"${KEEP:-}\" ] || rm -rf $work" EXIT
+cd "$work"
+fail() {
+  echo "FAILED: $*"
+  cat log
+  exit 1
+}
+quietly() { "$attend" "$@" >log 2>&1 || fail "attend $*"; }
+
+# Documents of sentences about numbers, and what can be asked of them.
+words=(one two three four five six seven eight nine ten)
+for i in {0..119}; do
+  a=${words[i % 10]} b=${words[i / 10 % 10]} c=${words[i * 7 % 10]}
+  echo "$a and $b and $c" >>text
+  ((i % 5 == 4)) && echo >>text
+  echo "$a and $b and $c" >>first
+  echo "$c or $b or $a" >>second
+  printf '%s\t%s\n' "$a and $b" "$((i % 10 < 5))" >>labels.tsv
+  printf '%s\t%s\n' "$a and $b" "$((i % 10)).5" >>numbers.tsv
+  printf '{"text": "%s and %s", "labels": ["%s", "%s"]}\n' "$a" "$b" "$a" "$b" >>several.jsonl
+  printf '%s\tNUM\nand\tCONJ\n%s\tNUM\n\n' "$a" "$b" >>tags.tsv
+  printf '{"question": "which one", "context": "it is %s or %s", "answers": {"text": ["%s"], "answer_start": [6]}}\n' \
+    "$a" "$b" "$a" >>answers.jsonl
+  printf '{"question": "%s and what", "choices": ["%s", "%s"], "label": %s}\n' "$a" "$b" "$c" "$((i % 2))" >>choices.jsonl
+  printf '%s\t%s\n' "$a and $b" "$b and $a" >>pairs.tsv
+  printf '%s\t%s\t%s\n' "$((i % 6))" "$a and $b" "$b and $c" >>scored.tsv
+done
+python3 - <<'PYTHON'
+import struct, os
+os.mkdir("images")
+n, side = 24, 16
+with open("images/train-images-idx3-ubyte", "wb") as f:
+    f.write(struct.pack(">IIII", 0x803, n, side, side))
+    f.write(bytes((x * (i % 3) + y * (i % 5)) % 256 for i in range(n) for y in range(side) for x in range(side)))
+with open("images/train-labels-idx1-ubyte", "wb") as f:
+    f.write(struct.pack(">II", 0x801, n) + bytes(i % 3 for i in range(n)))
+PYTHON
+
+# Tokenizers as the families have them.
+quietly tokenizer train --model wordpiece --vocab-size 120 --output words text second
+quietly tokenizer train --model bpe --preset translation --vocab-size 300 --special-token '<mask>' --output pieces text second
+special() { printf -- '--special-token\n%s\n' "$@"; }
+mapfile -t sentinels < <(special '</s>' '<pad>' '<unk>' $(seq -f '<extra_id_%g>' 0 9))
+quietly tokenizer train text second --model unigram --vocab-size 60 --output unigram "${sentinels[@]}" \
+  --single-template '$A </s>' --pair-template '$A </s> $B </s>'
+mapfile -t specials < <(special '<sep>' '<cls>' '<mask>' '<pad>' '<unk>')
+quietly tokenizer train text second --model unigram --vocab-size 60 --output xlnet-words "${specials[@]}" \
+  --single-template '$A <sep> <cls>:2' --pair-template '$A <sep> $B:1 <sep>:1 <cls>:2'
+
+small=(--set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 --set intermediate_size=48)
+init() { # FAMILY DIR TOKENIZER OPTION...
+  quietly init "$1" "$2" --tokenizer "$3" "${@:4}"
+}
+init bert bert words --set preset=tiny "${small[@]}"
+init albert albert words --set preset=tiny "${small[@]}" --set embedding_size=16
+init electra electra words --set preset=tiny "${small[@]}" --set embedding_size=16
+init electra generator words --set preset=tiny-generator "${small[@]}" --set embedding_size=16
+init gpt2 gpt2 pieces --set preset=tiny --set n_embd=32 --set n_layer=2 --set n_head=2
+init transfo-xl transfo-xl pieces --set preset=tiny
+init xlnet xlnet xlnet-words --set preset=tiny --set d_model=32 --set n_layer=2 --set n_head=2 --set d_inner=48
+init t5 t5 unigram --set preset=tiny
+init bart bart pieces --set preset=tiny
+init xlm xlm words --set preset=tiny
+quietly init vit vit --set image_size=16 --set patch_size=4 --set encoder_stride=4 "${small[@]}"
+
+# check NAME OBJECTIVE MODEL DATA...: a run in one part, a run in two parts, the same weights.
+checked=0
+check() {
+  local name=$1 objective=$2 model=$3
+  shift 3
+  local common=(train --objective "$objective" --model "$model" "$@" --batch-tokens 128 --batch-size 8 --schedule constant
+    --warmup 0 --rate 1e-3 --dropout 0.1 --validate-every 3 --threads 2)
+  quietly "${common[@]}" --output "$name-whole" --steps 6
+  quietly "${common[@]}" --output "$name-parts" --steps 3
+  quietly "${common[@]}" --output "$name-parts" --steps 6 --resume
+  cmp "$name-whole/checkpoints/step-6/model.safetensors" "$name-parts/checkpoints/step-6/model.safetensors" ||
+    fail "$name: a run in two parts ends elsewhere"
+  grep --quiet '"validation/loss"' "$name-whole/metrics.jsonl" || fail "$name: no validation"
+  checked=$((checked + 1))
+}
+text=(--train text --validation text)
+check causal causal-lm gpt2 "${text[@]}" --length 16
+check memories causal-lm transfo-xl "${text[@]}" --length 16
+check masked masked-lm bert "${text[@]}"
+check next next-sentence bert "${text[@]}" --max-length 32
+check order sentence-order albert "${text[@]}" --max-length 32
+check replaced replaced-tokens electra "${text[@]}" --generator generator
+check languages translation-lm bert --train first second --validation first second
+check permuted permutation-lm xlnet "${text[@]}"
+check spans span-corruption t5 "${text[@]}" --max-length 32
+check denoised denoising bart "${text[@]}" --max-length 32
+check pairs-of-lines sequence-to-sequence bart --train first second --validation first second
+check label classification bert --train labels.tsv --validation labels.tsv
+check number regression bert --train numbers.tsv --validation numbers.tsv
+check several multi-label bert --train several.jsonl --validation several.jsonl
+check tags token-classification bert --train tags.tsv --validation tags.tsv
+check answers question-answering bert --train answers.jsonl --validation answers.jsonl
+check choices multiple-choice bert --train choices.jsonl --validation choices.jsonl
+check pairs pairs bert --train pairs.tsv --validation pairs.tsv
+check scored scored-pairs bert --train scored.tsv --validation scored.tsv
+check pictures image-classification vit --train images --validation images
+check hidden masked-images vit --train images --validation images
+check taught classification bert --train labels.tsv --validation labels.tsv --teacher label-whole --keep-layers 0
+[ "$checked" -eq 22 ] || fail "$checked of 22 objectives were checked"
+
+# What has been learned is measured, and used.
+for task in "classification label labels.tsv" "regression number numbers.tsv" "token-classification tags tags.tsv" \
+  "question-answering answers answers.jsonl" "similarity scored scored.tsv" "image-classification pictures images"; do
+  read -r verb run data <<<"$task"
+  "$attend" evaluate "$verb" "$run-whole" "$data" --json 2>log | python3 -c 'import json, sys; assert json.load(sys.stdin)' ||
+    fail "evaluate $verb"
+done
+"$attend" run text-classification label-whole "one and two" 2>log | grep --quiet '"label"' || fail "run text-classification"
+
+# What cannot be learned is said.
+! "$attend" train --objective question-answering --model gpt2 --train labels.tsv --output no 2>log || fail "answers of labels"
+! "$attend" train --objective replaced-tokens --model electra --train text --output no --steps 1 2>log || fail "no generator"
+! "$attend" train --objective masked-lm --model gpt2 --train text --output no --steps 1 2>log || fail "gpt2 has no masks"
+grep --quiet 'gpt2' log || fail "the message names no family"
+[ ! -e no/model.safetensors ] || fail "something was left behind"
+echo "all well"
