@@ -3,22 +3,27 @@
     python check_roundtrip.py MODEL_DIRECTORY --attend build/release/attend
     python check_roundtrip.py MODEL_DIRECTORY --attend build/release/attend --texts some.txt --target-texts other.txt
     python check_roundtrip.py --fresh --attend build/release/attend
+    python check_roundtrip.py --heads --attend build/release/attend
     python check_roundtrip.py --self-test
 
 For what `attend train` and `attend init` made, of any family. `--fresh`: a small fresh model of every family.
+`--heads`: the same body under every head, each of whose tensors must be drawn as the original draws it.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Callable, Sequence
 
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import CONFIG_MAPPING, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from check_generation import differences
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
@@ -154,6 +159,77 @@ def check_fresh(attend: Attend) -> Table:
     return table
 
 
+# Drawn otherwise than transformers does, on purpose: Marian as its paper says, T5's heads without the factor
+# sqrt(width) that makes a fresh one certain of what it says. DeBERTa's convolution has no place in a small model.
+OWN_WAY = ("marian", "attend-gpt3")
+WIDE = {"T5ForTokenClassification": "classifier.weight"}
+SINES = {"encoder.embed_positions.weight", "decoder.embed_positions.weight"}  # MarianModel makes them, and yet misses them
+CONFIDENCE = 5  # standard deviations of what is estimated from so many numbers
+
+
+def drawn_otherwise(original: torch.nn.Module, made: Tensors, head: str) -> list[str]:
+    """Tensors of another distribution than the original's: its mean and standard deviation, with room for chance."""
+    findings = []
+    for name, fresh in original.state_dict().items():
+        if name not in made or name == WIDE.get(head):
+            continue
+        a, b = fresh.double().flatten(), made[name].double().flatten()
+        if a.numel() < 2 or fresh.std() == 0:
+            alike = bool(torch.equal(a, b))
+        else:
+            room = CONFIDENCE * float(a.std()) / a.numel() ** 0.5
+            alike = abs(float(a.std() - b.std())) < 1.5 * room and abs(float(a.mean() - b.mean())) < 1.5 * room
+        if not alike:
+            findings.append(f"{name}: mean {b.mean():.2g}, deviation {b.std():.2g} for {a.mean():.2g}, {a.std():.2g}")
+    return findings
+
+
+def heads_of(family: str) -> dict[str, type[PreTrainedModel]]:
+    """The architectures of a family in transformers, by name."""
+    place = CONFIG_MAPPING[family].__module__.replace(".configuration_", ".modeling_")
+    return {
+        name: each
+        for name, each in vars(importlib.import_module(place)).items()
+        if isinstance(each, type) and issubclass(each, PreTrainedModel) and each.__module__ == place
+        and not name.endswith("PreTrainedModel")
+    }  # fmt: skip
+
+
+def check_heads(attend: Attend) -> Table:
+    """Every head of every family on one fresh body: loads whole in transformers, drawn as there."""
+    table = Table([("architecture", 34), ("tensors", 7)])
+    for family, fields in FRESH.items():
+        if family == "attend-gpt3":
+            continue
+        with TemporaryDirectory() as folder:
+            body = Path(folder) / family
+            settings = [part for field in fields.split() for part in ("--set", field)]
+            attend.run("init", family, body, "--seed", "3", *settings)
+            for head, kind in heads_of(family).items():
+                directory = Path(folder) / head
+                labels = ["--labels", "no,perhaps,yes"] if "Classification" in head else []
+                try:
+                    attend.run("convert", body, directory, "--architecture", head, "--seed", "4", *labels)
+                except AttendFailed as error:
+                    known = "is not supported for", "is_decoder: expected true"
+                    if not any(each in str(error) for each in known):
+                        table.row([head, "-"], True, [str(error)])
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model, loading = kind.from_pretrained(directory, output_loading_info=True)
+                    torch.manual_seed(0)
+                    original = kind(model.config)
+                wrong = {what: [name for name in names if name not in SINES] for what, names in loading.items()}
+                bad = [f"{what}: {', '.join(map(str, names))}" for what, names in wrong.items() if names]
+                if labels and model.config.num_labels != 3:
+                    bad.append(f"{model.config.num_labels} labels")
+                if family not in OWN_WAY:
+                    bad += drawn_otherwise(original, load_file(directory / "model.safetensors"), head)
+                table.row([head, len(model.state_dict())], bool(bad), bad)
+    return table
+
+
 def make_directory(directory: Path) -> None:
     """A Marian directory with a byte-level BPE tokenizer, as attend writes them, made by the original's own parts."""
     make_model("marian", 0, directory)
@@ -172,6 +248,7 @@ def main() -> int:
     parser.add_argument("--texts", type=Path, help="one a line, instead of a few of our own")
     parser.add_argument("--target-texts", type=Path, help="their translations; as many lines")
     parser.add_argument("--fresh", action="store_true", help="a fresh model of every family, without a tokenizer")
+    parser.add_argument("--heads", action="store_true", help="every head of every family on a fresh body")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
     if options.self_test:
@@ -184,6 +261,8 @@ def main() -> int:
         return 0 if good else 1
     if options.fresh and options.attend is not None:
         return check_fresh(Attend(options.attend.resolve())).status()
+    if options.heads and options.attend is not None:
+        return check_heads(Attend(options.attend.resolve())).status()
     if options.attend is None or options.model is None:
         parser.error("a model and --attend, or --self-test, are needed")
     texts = options.texts.read_text().rstrip("\n").split("\n") if options.texts else TEXTS

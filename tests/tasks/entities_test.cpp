@@ -1,6 +1,6 @@
 #include "tasks/entities.h"
 
-#include "tasks/characters.h"
+#include "base/characters.h"
 
 #include <gtest/gtest.h>
 
