@@ -22,9 +22,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch.nn.functional import cross_entropy, nll_loss
 from transformers import (
     BartConfig, BartForConditionalGeneration, PreTrainedModel, PreTrainedTokenizerFast, T5Config,
-    T5ForConditionalGeneration, XLMConfig, XLMWithLMHeadModel, XLNetConfig, XLNetLMHeadModel,
+    T5ForConditionalGeneration, XLMConfig, XLMWithLMHeadModel, XLNetConfig, XLNetLMHeadModel, logging,
 )
 from transformers.models.deprecated.transfo_xl import TransfoXLConfig, TransfoXLLMHeadModel
+
+# transformers 4.57 calls it with dtype=, which torch does not know.
+as_type = torch.Tensor.type_as
+torch.Tensor.type_as = lambda self, other=None, dtype=None: as_type(self, other) if dtype is None else self.to(dtype)
 
 LIMIT = 5e-6
 STEPS, RATE = 10, 1e-3
@@ -93,15 +97,18 @@ class Permutations:
 
 
 class Segments:
-    """Transformer-XL, whose batches go on where those before have stopped."""
+    """Transformer-XL, whose batches go on where those before have stopped, until an epoch begins the text anew."""
 
     def __init__(self) -> None:
-        self.memories = None
+        self.memories, self.expected, self.begun = None, None, 0  # expected: the first token of each text
 
     def loss(self, net: PreTrainedModel, batch: Tensors) -> Loss:
-        out = net(batch["input_ids"], mems=self.memories)
-        self.memories = out.mems
-        labels = batch["labels"]
+        ids, labels = batch["input_ids"], batch["labels"]
+        if self.expected is None or not torch.equal(ids[:, 0], self.expected):
+            self.memories, self.begun = None, self.begun + 1
+            assert self.begun <= 2, "batches do not follow each other"
+        out = net(ids, mems=self.memories)
+        self.memories, self.expected = out.mems, labels[:, -1]
         return nll_loss(out.prediction_scores.flatten(0, 1), labels.flatten(), reduction="sum"), labels.numel()
 
 
@@ -228,6 +235,7 @@ def check(attend: str, name: str, case: Case, clip: float, accumulate: int) -> b
 
 
 def main() -> int:
+    logging.set_verbosity_error()
     attend, chosen = sys.argv[1], sys.argv[2:] or list(CASES)
     torch.set_num_threads(1)
     passed = [check(attend, name, CASES[name], clip, accumulate)
