@@ -38,9 +38,9 @@ void expect_figures(const Metric& metric, const json& expected, const json& sour
   EXPECT_EQ(figures.size(), expected.size()) << source;
   for (const auto& [name, value] : figures) {
     ASSERT_TRUE(expected.contains(name)) << name << " " << source;
-    if (expected[name].is_null())
+    if (expected[name].is_null()) {
       EXPECT_TRUE(std::isnan(value)) << name << " is " << value << " " << source;
-    else
+    } else
       EXPECT_NEAR(value, expected[name].get<double>(), 1e-9 * std::max(1.0, std::abs(value)))
           << name << " " << source;
   }

@@ -21,7 +21,9 @@ void expect_layers(const std::string& name, const std::vector<std::int64_t>& lay
   const auto theirs = whole.network()->named_parameters();
   for (const auto& [stack, prefix] : {std::pair{small.network()->encoder, "encoder.layers."},
                                       std::pair{small.network()->decoder, "decoder.layers."}})
-    if (stack) EXPECT_EQ(stack->spec().layers.size(), layers.size()) << name;
+    if (stack) {
+      EXPECT_EQ(stack->spec().layers.size(), layers.size()) << name;
+    }
   std::size_t of_layers = 0;
   for (const auto& item : small.network()->named_parameters()) {
     std::string from = item.key();

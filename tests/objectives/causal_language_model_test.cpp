@@ -53,15 +53,18 @@ TEST(TextStreams, EachBatchGoesOnWhereTheOneBeforeStopped) {
         for (std::size_t t = 0; t < batches.size(); ++t) {
           seen.insert(seen.end(), batches[t].begin(), batches[t].end());
           EXPECT_EQ(batches[t].front(), t) << "the first stream begins with block 0";
-          if (t == 0) EXPECT_EQ(batches[t].size(), rows);
-          if (t > 0)
-            for (std::size_t b = 0; b < batches[t].size(); ++b)
-              EXPECT_EQ(batches[t][b], batches[t - 1].at(b) + 1);
+          if (t == 0) {
+            EXPECT_EQ(batches[t].size(), rows);
+          }
+          for (std::size_t b = 0; t > 0 && b < batches[t].size(); ++b)
+            EXPECT_EQ(batches[t][b], batches[t - 1].at(b) + 1);
         }
         std::sort(seen.begin(), seen.end());
         EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
         EXPECT_EQ(seen.size(), all ? blocks : blocks - blocks % rows);
-        if (!all) EXPECT_EQ(batches.back().size(), rows);
+        if (!all) {
+          EXPECT_EQ(batches.back().size(), rows);
+        }
       }
 }
 

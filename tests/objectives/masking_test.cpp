@@ -58,9 +58,9 @@ TEST(Masking, HidesWholeWordsOrNothingOfThem) {
   for (std::size_t i = 1; i + 1 < text.before.size(); ++i) {
     const bool hidden = text.labels[i] != kIgnoredLabel;
     predicted += hidden;
-    if (continues_word(text.before[i]))
+    if (continues_word(text.before[i])) {
       ASSERT_EQ(hidden, text.labels[i - 1] != kIgnoredLabel) << "a word is torn at " << i;
-    else
+    } else
       words += hidden;
   }
   EXPECT_NEAR(share(predicted, static_cast<std::int64_t>(text.before.size()) - 2), 0.15, 0.001);

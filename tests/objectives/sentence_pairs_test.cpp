@@ -59,9 +59,12 @@ TEST(SentencePairs, HalfOfTheSecondSegmentsFollowAndHalfAreOfAnotherDocument) {
     ASSERT_EQ(document_of(rows, pair.first.end - 1), first);
     ASSERT_EQ(document_of(rows, pair.second.end - 1), second);
     ASSERT_EQ(first == second, pair.label == 0);
-    if (pair.label == 0) ASSERT_LE(pair.first.end, pair.second.begin);
-    if (pair.label == 0 && pair.first.length() + pair.second.length() < 50)
+    if (pair.label == 0) {
+      ASSERT_LE(pair.first.end, pair.second.begin);
+    }
+    if (pair.label == 0 && pair.first.length() + pair.second.length() < 50) {
       ASSERT_EQ(pair.first.end, pair.second.begin) << "nothing is cut where there is room";
+    }
   }
 }
 

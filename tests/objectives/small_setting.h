@@ -71,7 +71,7 @@ class SmallSetting {
     files_ = {directory_.file(name, text).string()};
   }
 
-  Setting setting() const { return {recipe, *model_directory_, spec_, tokenizers_, files_}; }
+  Setting setting() const { return {recipe, *model_directory_, spec_, tokenizers_, files_, false, {}}; }
   Trainee trainee() const { return Trainee(Model::fresh(model_directory_->config(), 3)); }
   const TemporaryDirectory& directory() const { return directory_; }
   const Tokenizer& tokenizer() const { return *tokenizers_.source; }
