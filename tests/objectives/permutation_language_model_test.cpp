@@ -40,7 +40,7 @@ TEST(PermutationLanguageModel, DrawsSpansWithTextAround) {
 
 TEST(PermutationLanguageModel, OrdersWhatIsPredictedAndNothingElse) {
   Random random(8);
-  const EncodedText text{.ids = {9, 10, 11, 12, 13, 14, 2, 1}};
+  const EncodedText text{.ids = {9, 10, 11, 12, 13, 14, 2, 1}, .types = {}};
   const std::vector<bool> special{false, false, false, false, false, false, true, true};
   std::map<TokenIds, int> orders;  // of two neighbours
   std::vector<int> often(8);
@@ -70,10 +70,11 @@ TEST(PermutationLanguageModel, OrdersWhatIsPredictedAndNothingElse) {
 TEST(PermutationLanguageModel, LeavesSomethingToPredictAndToPredictFrom) {
   Random random(9);
   for (int round = 0; round < 200; ++round) {
-    EXPECT_EQ(permute({.ids = {5, 6}}, {false, false}, {}, random).predicted.size(), 1);
-    EXPECT_EQ(permute({.ids = {5, 6, 1}}, {false, true, true}, {}, random).predicted, TokenIds{0});
-    EXPECT_TRUE(permute({.ids = {5}}, {false}, {}, random).predicted.empty());
-    EXPECT_TRUE(permute({.ids = {5, 6}}, {true, true}, {}, random).predicted.empty());
+    EXPECT_EQ(permute({.ids = {5, 6}, .types = {}}, {false, false}, {}, random).predicted.size(), 1);
+    EXPECT_EQ(permute({.ids = {5, 6, 1}, .types = {}}, {false, true, true}, {}, random).predicted,
+              TokenIds{0});
+    EXPECT_TRUE(permute({.ids = {5}, .types = {}}, {false}, {}, random).predicted.empty());
+    EXPECT_TRUE(permute({.ids = {5, 6}, .types = {}}, {true, true}, {}, random).predicted.empty());
   }
 }
 

@@ -27,7 +27,9 @@ struct PictureSetting {
   std::vector<std::string> files;
 
   explicit PictureSetting(const std::string& architecture, const std::vector<std::string>& more = {}) {
-    FreshModel fresh{.family = "vit", .directory = directory.path() / "model"};
+    FreshModel fresh;
+    fresh.family = "vit";
+    fresh.directory = directory.path() / "model";
     fresh.settings = {"preset=tiny",         "image_size=[8, 12]", "patch_size=2",
                       "encoder_stride=2",    "hidden_size=16",     "num_attention_heads=2",
                       "num_hidden_layers=1", "intermediate_size=8"};
