@@ -94,9 +94,16 @@ TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
   }
 }
 
+TEST(Pairs, OneAloneHasNothingToBeToldFrom) {
+  EXPECT_TRUE(contains(error_of([] { Pairs(PairSetting("a\tb\n").setting()); }), "two pairs at least"));
+  PairSetting setting;
+  setting.recipe.batch_size = 1;
+  EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "two pairs to a batch"));
+}
+
 TEST(Pairs, OnlyOfEncodersOfText) {
   WordSetting setting("gpt2", Head::body, {{"bos_token_id", nullptr}, {"eos_token_id", nullptr}});
-  setting.add_file("pairs.tsv", "a\tb\n");
+  setting.add_file("pairs.tsv", "a\tb\nc\td\n");
   EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "expected an encoder of text"));
 }
 
