@@ -98,8 +98,9 @@ Batch TokenClassification::collate(std::span<const std::int64_t> examples, const
 
 Losses TokenClassification::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                                    const LossOptions& options) const {
-  const Tensor scores = text_scores(trainee.model(), batch.tokens, pass);  // [T, labels]
-  return {{cross_entropy(scores, batch.labels.to(scores.device()), options).sum}, scores};
+  Tensor hidden;
+  const Tensor scores = text_scores(trainee.model(), batch.tokens, pass, &hidden);  // [T, labels]
+  return {{cross_entropy(scores, batch.labels.to(scores.device()), options).sum}, scores, hidden};
 }
 
 std::unique_ptr<Meter> TokenClassification::meter() const {

@@ -83,7 +83,8 @@ Batch TranslationLanguageModel::collate(std::span<const std::int64_t> examples, 
 
 Losses TranslationLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                                         const LossOptions& options) const {
-  return {{predict_tokens(trainee, batch, pass, options).loss}};
+  const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
+  return {.sums = {made.loss}, .hidden = made.hidden};
 }
 
 const ObjectiveKind kTranslationLanguageModel = {
