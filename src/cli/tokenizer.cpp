@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/verb.h"
-#include "tokenizers/trainer.h"
+#include "tokenizers/trainer_presets.h"
 
 namespace attend::cli {
 
@@ -26,20 +26,23 @@ int tokenizer(int argc, char** argv) {
   app.add_option("--output", output, "The directory that is written")->required();
   app.add_option("--model", options.model,
                  "bpe (byte-level), metaspace (BPE over characters, as SentencePiece's), unigram (as "
-                 "SentencePiece's), "
-                 "wordpiece or character")
+                 "SentencePiece's), wordpiece or character; else what the preset's family has")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{{"bpe", Model::bpe},
                                                                        {"metaspace", Model::metaspace},
                                                                        {"unigram", Model::unigram},
                                                                        {"wordpiece", Model::wordpiece},
                                                                        {"character", Model::character}}))
-      ->default_str("bpe");
+      ->default_str("");
   app.add_option("--preset", options.preset,
-                 "Special tokens and template: plain, gpt2, translation or bert (which wordpiece always has)")
+                 "Special tokens and template: plain, gpt2, translation, bert (which wordpiece always has), "
+                 "bart (RoBERTa's too), t5 or xlnet")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Preset>{{"plain", Preset::plain},
                                                                         {"gpt2", Preset::gpt2},
                                                                         {"translation", Preset::translation},
-                                                                        {"bert", Preset::bert}}))
+                                                                        {"bert", Preset::bert},
+                                                                        {"bart", Preset::bart},
+                                                                        {"t5", Preset::t5},
+                                                                        {"xlnet", Preset::xlnet}}))
       ->default_str("plain");
   app.add_option("--vocab-size", options.vocabulary_size, "Tokens, with the special ones; not for character")
       ->check(CLI::PositiveNumber);
@@ -55,6 +58,7 @@ int tokenizer(int argc, char** argv) {
                  "For tokenizer_config.json: tokens a model takes; 0: as the preset says");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
+  if (app.count("--model") == 0) options.model = fields_of(options.preset).model;
   if (options.model == Model::wordpiece && options.preset == Preset::plain) options.preset = Preset::bert;
   if (model_max_length > 0) options.model_max_length = model_max_length;
   const TrainedTokenizer trained = train_tokenizer(options, {files.begin(), files.end()});

@@ -7,6 +7,7 @@
 #include "tokenizers/metaspace.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/trainer_bpe.h"
+#include "tokenizers/trainer_presets.h"
 #include "tokenizers/trainer_unigram.h"
 #include "tokenizers/unicode.h"
 
@@ -18,46 +19,6 @@ namespace {
 
 using Preset = TrainerOptions::Preset;
 using Kind = TrainerOptions::Model;
-
-struct PresetFields {
-  std::vector<std::string> special_tokens;
-  std::string single, pair;
-  Json config;                  // what tokenizer_config.json says about special tokens
-  std::string last_token = {};  // a special token behind the model's own; empty: none
-};
-
-PresetFields fields_of(Preset preset) {
-  switch (preset) {
-    case Preset::plain:
-      break;
-    case Preset::gpt2:
-      return {{"<|endoftext|>"},
-              "",
-              "",
-              {{"bos_token", "<|endoftext|>"},
-               {"eos_token", "<|endoftext|>"},
-               {"unk_token", "<|endoftext|>"},
-               {"model_max_length", 1024}}};
-    case Preset::translation:
-      return {
-          {"</s>", "<unk>"},
-          "$A </s>",
-          "$A $B </s>",
-          {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"model_max_length", 512}},
-          "<pad>"};
-    case Preset::bert:
-      return {{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
-              "[CLS] $A [SEP]",
-              "[CLS] $A [SEP] $B:1 [SEP]:1",
-              {{"unk_token", "[UNK]"},
-               {"sep_token", "[SEP]"},
-               {"pad_token", "[PAD]"},
-               {"cls_token", "[CLS]"},
-               {"mask_token", "[MASK]"},
-               {"model_max_length", 512}}};
-  }
-  return {{}, "", "", Json::object()};
-}
 
 Json byte_level(bool add_prefix_space) {
   return {{"type", "ByteLevel"},
@@ -280,14 +241,16 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   const std::vector<WordCount> words = count_words(files, normalizer.get(), pre_tokenizer.get());
   if (words.empty()) fail("{}: no text to train a tokenizer from", files[0].string());
 
-  const std::size_t behind =
-      preset.last_token.empty() || has(special_tokens, preset.last_token.c_str()) ? 0 : 1;
+  std::erase_if(preset.last_tokens,
+                [&](const std::string& token) { return has(special_tokens, token.c_str()); });
+  const std::size_t behind = preset.last_tokens.size();
   TrainerOptions of_model = options;
   of_model.vocabulary_size -= std::min(behind, options.vocabulary_size);
   const TrainedModel model = train_model(of_model, words, special_tokens);
   if (options.model != Kind::character && model.size < of_model.vocabulary_size)
     inform("the text is only enough for {} tokens, not {}", model.size + behind, options.vocabulary_size);
-  if (behind > 0) added.push_back(added_token(preset.last_token, model.size));
+  std::size_t added_id = model.size;
+  for (const std::string& token : preset.last_tokens) added.push_back(added_token(token, added_id++));
 
   TrainedTokenizer trained;
   trained.vocabulary_size = model.size + behind;
@@ -304,7 +267,8 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   trained.config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
   // Without these transformers would switch the prefix space off again, and give every model token types.
   if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
-  if (options.preset != Preset::bert) trained.config["model_input_names"] = {"input_ids", "attention_mask"};
+  if (options.preset != Preset::bert && options.preset != Preset::xlnet)
+    trained.config["model_input_names"] = {"input_ids", "attention_mask"};
   for (const auto& [name, value] : preset.config.items()) trained.config[name] = value;
   if (options.model != Kind::bpe && has(special_tokens, "<unk>")) trained.config["unk_token"] = "<unk>";
   if (options.model_max_length) trained.config["model_max_length"] = *options.model_max_length;

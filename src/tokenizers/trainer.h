@@ -23,7 +23,10 @@ struct TrainerOptions {
   //   be;
   //                A </s>, A B </s>
   //   bert         [PAD] [UNK] [CLS] [SEP] [MASK]; [CLS] A [SEP], [CLS] A [SEP] B [SEP]
-  enum class Preset { plain, gpt2, translation, bert } preset = Preset::plain;
+  //   bart         <s> <pad> </s> <unk> <mask>; <s> A </s>, <s> A </s> </s> B </s> (RoBERTa's too)
+  //   t5           <pad> </s> <unk>; <extra_id_99> to <extra_id_0> behind all others; A </s>, A </s> B </s>
+  //   xlnet        <unk> <s> </s> <cls> <sep> <pad> <mask> <eod> <eop>; A <sep> <cls>, A <sep> B <sep> <cls>
+  enum class Preset { plain, gpt2, translation, bert, bart, t5, xlnet } preset = Preset::plain;
   std::size_t vocabulary_size = 30000;           // with special tokens and alphabet; not for `character`
   std::uint64_t min_frequency = 0;               // pairs seen less often are not merged; not for `unigram`
   std::size_t limit_alphabet = 0;                // at most that many characters, the most frequent; 0: all

@@ -105,6 +105,45 @@ TEST_F(Training, UnigramGivesTextBackAndKnowsNoMoreThanItsAlphabet) {
   EXPECT_NE(std::find(ids.begin(), ids.end(), unknown), ids.end());
 }
 
+// Special tokens where the families' own checkpoints have them, and their templates.
+TEST_F(Training, PresetsAreWhatTheFamiliesHave) {
+  using Preset = TrainerOptions::Preset;
+  using Kind = TrainerOptions::Model;
+  struct Case {
+    Preset preset;
+    Kind model;
+    std::vector<std::string> first_tokens, around, around_two;  // $A and $B are left out of the last two
+  };
+  const Case cases[] = {{Preset::bart,
+                         Kind::bpe,
+                         {"<s>", "<pad>", "</s>", "<unk>", "<mask>"},
+                         {"<s>", "</s>"},
+                         {"<s>", "</s>", "</s>", "</s>"}},
+                        {Preset::t5, Kind::unigram, {"<pad>", "</s>", "<unk>"}, {"</s>"}, {"</s>", "</s>"}},
+                        {Preset::xlnet,
+                         Kind::unigram,
+                         {"<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"},
+                         {"<sep>", "<cls>"},
+                         {"<sep>", "<sep>", "<cls>"}}};
+  for (const Case& c : cases) {
+    const Tokenizer tokenizer = trained({.model = c.model, .preset = c.preset, .vocabulary_size = 420});
+    for (std::size_t id = 0; id < c.first_tokens.size(); ++id)
+      EXPECT_EQ(tokenizer.token_to_id(c.first_tokens[id]), static_cast<TokenId>(id)) << c.first_tokens[id];
+    const auto special = [](const Encoding& encoding) {
+      std::vector<std::string> tokens;
+      for (std::size_t i = 0; i < encoding.tokens.size(); ++i)
+        if (encoding.special_tokens_mask[i] != 0) tokens.push_back(encoding.tokens[i]);
+      return tokens;
+    };
+    EXPECT_EQ(special(tokenizer.encode("the lamp")), c.around);
+    EXPECT_EQ(special(tokenizer.encode_pair("the lamp", "the hall")), c.around_two);
+  }
+  const Tokenizer t5 = trained({.model = Kind::unigram, .preset = Preset::t5, .vocabulary_size = 420});
+  const auto last = static_cast<TokenId>(t5.vocabulary_size() - 1);
+  EXPECT_EQ(t5.token_to_id("<extra_id_0>"), last);
+  EXPECT_EQ(t5.token_to_id("<extra_id_99>"), last - 99);
+}
+
 // Nothing but repetitions: every piece is expected less often than a piece must be.
 TEST_F(Training, UnigramOfOneLongRun) {
   write_file_atomically(directory / "run.txt", std::string(40, 'a') + "\n");
