@@ -28,8 +28,9 @@ struct Recipe {
   std::vector<std::string> train, validation;
   std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
   std::filesystem::path generator;  // replaced-tokens: the model whose guesses replace tokens
-  std::filesystem::path teacher;    // distillation: the model whose answers are learned
-  bool resume = false;              // go on from the newest checkpoint in `output`
+  // Distillation: the model whose answers are learned, or a file with its scores (see `save_scores`).
+  std::filesystem::path teacher;
+  bool resume = false;  // go on from the newest checkpoint in `output`
 
   // The data.
   std::string format;           // of tables: tsv, csv or jsonl; empty: by the file's ending
@@ -77,9 +78,10 @@ struct Recipe {
   std::int64_t patience = 0;  // validations without a better score before the run ends; 0: never
 
   // Steps.
-  std::int64_t batch_tokens = 4096;        // at most, by the longer side of a pair
-  std::optional<std::int64_t> batch_size;  // examples to a batch at most; 0: any number
-  std::int64_t accumulate = 1;             // batches to a step
+  // Tokens to a batch at most, by the longer side of a pair: 4096, or any number where batch_size is given;
+  // and examples to a batch at most, 0: any number.
+  std::optional<std::int64_t> batch_tokens, batch_size;
+  std::int64_t accumulate = 1;  // batches to a step
   std::string optimizer = "adamw";
   std::optional<double> rate, beta1, beta2, epsilon, weight_decay, clip,
       warmup;  // warmup below 1: share of the steps
@@ -87,6 +89,10 @@ struct Recipe {
   std::string schedule;
   double min_rate = 0;
   std::int64_t cooldown = 0;
+  // reduce-on-plateau: the rate is multiplied by `plateau_factor` when more than `plateau_patience`
+  // validations in a row have not been better.
+  double plateau_factor = 0.1;
+  std::int64_t plateau_patience = 10;
   double layer_decay = 1;  // each layer's rate is this times that of the layer above it
   double head_rate = 1;    // factor of the rate of fresh heads
   std::vector<std::string> freeze;
@@ -105,7 +111,12 @@ struct Recipe {
   // A folder for what each step reads, as safetensors with the names of transformers' arguments; empty:
   // nowhere.
   std::filesystem::path save_batches;
-  bool bleu = false, lowercase = false;  // sequence-to-sequence: validate by BLEU of greedy translations
+  // evaluate(): a safetensors file for the scores over labels of each example, from which a student can learn
+  // without its teacher; empty: none.
+  std::filesystem::path save_scores;
+  // sequence-to-sequence: validate by BLEU, chrF and ROUGE of greedy translations; BLEU and chrF without
+  // regard to case.
+  bool bleu = false, lowercase = false;
 };
 
 enum class TrainingEnd { finished, interrupted };

@@ -11,6 +11,7 @@
 #include "generation/config.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "metrics/rouge.h"
 #include "models/model.h"
 
 #include <iostream>
@@ -21,16 +22,16 @@ namespace {
 // The last of them are objectives, by name but for similarity: they tell how data is read and what is
 // measured.
 const std::vector<std::string> kTasks = {
-    "translation",        "perplexity",      "watermark",   "language-model",
-    "classification",     "regression",      "multi-label", "token-classification",
-    "question-answering", "multiple-choice", "similarity",  "image-classification",
-    "causal-lm",          "masked-lm"};
+    "translation",          "summarization",      "perplexity",      "watermark",
+    "language-model",       "classification",     "regression",      "multi-label",
+    "token-classification", "question-answering", "multiple-choice", "similarity",
+    "image-classification", "causal-lm",          "masked-lm"};
 
 struct Arguments {
   std::string task, model;
   std::vector<std::string> data;
   TranslateOptions options;
-  std::string tokenize = "13a", save, generation_config, format, columns;
+  std::string tokenize = "13a", save, save_scores, generation_config, format, columns;
   bool lowercase = false, lines = false, tokens = false, json = false;
   std::int64_t length = 0, stride = 0, max_length = 0, batch_size = 0;
 };
@@ -65,12 +66,18 @@ void evaluate_translation(const Arguments& a) {
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   const Bleu bleu = corpus_bleu(hypotheses, references, {bleu_tokenizer(a.tokenize), a.lowercase});
   const Chrf chrf = corpus_chrf(hypotheses, references, {.lowercase = a.lowercase});
-  print(a,
-        {{"bleu", bleu.score},
-         {"chrf", chrf.score},
-         {"bleu_signature", bleu.signature},
-         {"chrf_signature", chrf.signature}},
-        to_string(bleu) + "\n" + to_string(chrf));
+  RougeMetric rouge;
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) rouge.add(hypotheses[i], references[i]);
+  Json figures = {{"bleu", bleu.score},
+                  {"chrf", chrf.score},
+                  {"bleu_signature", bleu.signature},
+                  {"chrf_signature", chrf.signature}};
+  std::string rouges;
+  for (const auto& [name, value] : rouge.figures()) {
+    figures[name] = value;
+    rouges += fmt::format("{}{} {:.4f}", rouges.empty() ? "" : ", ", name, value);
+  }
+  print(a, figures, a.task == "summarization" ? rouges : to_string(bleu) + "\n" + to_string(chrf));
 }
 
 void evaluate_objective(const Arguments& a) {
@@ -84,6 +91,7 @@ void evaluate_objective(const Arguments& a) {
   recipe.max_length = a.max_length;
   recipe.format = a.format;
   recipe.columns = a.columns;
+  recipe.save_scores = a.save_scores;
   Json figures;
   std::string text;
   for (const auto& [name, value] : evaluate(recipe)) {
@@ -264,9 +272,11 @@ int evaluate(int argc, char** argv) {
   parser.app().add_option("--tokenize", a.tokenize, "BLEU's words: 13a, intl, char or none");
   parser.app().add_flag("--lowercase", a.lowercase, "Without regard to case");
   parser.app().add_option("--save-translations", a.save, "A file for the translations");
+  parser.app().add_option("--save-scores", a.save_scores,
+                          "A file for the scores of each example, for attend train --teacher FILE");
   parser.app().add_flag("--json", a.json, "One JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
-  if (a.task == "translation")
+  if (a.task == "translation" || a.task == "summarization")
     evaluate_translation(a);
   else if (a.task == "perplexity")
     evaluate_perplexity(a);

@@ -26,7 +26,8 @@ void add_data_options(CLI::App& app, Recipe& r) {
   app.add_option("--output", r.output, "Where the trained model and the checkpoints go")->required();
   app.add_option("--generator", r.generator, "replaced-tokens: the model whose guesses replace tokens");
   app.add_option("--teacher", r.teacher,
-                 "Learn a trained model's answers as well as the labels (distillation)");
+                 "Learn a trained model's answers as well as the labels (distillation); a file: what attend "
+                 "evaluate --save-scores wrote");
   app.add_option("--format", r.format, "Of tables: tsv, csv or jsonl; else by the file's ending")
       ->check(CLI::IsMember({"tsv", "csv", "jsonl", "json"}));
   app.add_option("--columns", r.columns,
@@ -102,20 +103,28 @@ void add_step_options(CLI::App& app, Recipe& r) {
       ->check(not_negative());
   app.add_option("--epochs", r.epochs, "Times through the data; 0: no limit")->check(not_negative());
   app.add_option("--max-minutes", r.minutes, "Time limit; 0: none")->check(not_negative());
-  app.add_option("--batch-tokens", r.batch_tokens, "Tokens to a batch at most, by the longer side of a pair")
+  app.add_option(
+         "--batch-tokens", r.batch_tokens,
+         "Tokens to a batch at most, by the longer side of a pair; 4096, or any number with --batch-size")
       ->check(CLI::PositiveNumber);
   app.add_option("--batch-size", r.batch_size,
-                 "Examples to a batch at most; 0: as many as --batch-tokens allows. 32 for fine-tuning")
+                 "Examples to a batch; 0: as many as --batch-tokens allows. 32 for fine-tuning")
       ->check(not_negative());
   app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
   app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
   app.add_option("--rate", r.rate,
                  "Highest learning rate; by default 5e-5 for fine-tuning, else (width x warmup)^-1/2");
   app.add_option("--schedule", r.schedule,
-                 "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant or trapezoid");
+                 "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant, trapezoid or "
+                 "reduce-on-plateau");
   app.add_option("--warmup", r.warmup, "Steps of linear warm-up; below 1: a share of all steps")
       ->check(not_negative());
   app.add_option("--cooldown", r.cooldown, "Last steps, in which the rate falls to nothing")
+      ->check(not_negative());
+  app.add_option("--plateau-factor", r.plateau_factor,
+                 "reduce-on-plateau: what the rate is multiplied by when validation is no longer better");
+  app.add_option("--plateau-patience", r.plateau_patience,
+                 "reduce-on-plateau: validations that may be no better")
       ->check(not_negative());
   app.add_option("--min-rate", r.min_rate, "Where cosine and linear end");
   app.add_option("--beta1", r.beta1, "Of Adam and Lion");
@@ -150,8 +159,11 @@ void add_validation_options(CLI::App& app, Recipe& r) {
       ->check(not_negative());
   app.add_option("--save-every", r.save_every, "Steps between checkpoints beside those")
       ->check(not_negative());
-  app.add_option("--best", r.best, "The score that tells the best checkpoint (loss, accuracy, f1 ...)");
-  app.add_flag("--bleu", r.bleu, "Validate by BLEU of greedy translations as well as by loss");
+  app.add_option("--best", r.best,
+                 "The score that tells the best checkpoint (loss, accuracy, f1, bleu, rougeL ...)");
+  app.add_flag("--bleu", r.bleu,
+               "Validate by BLEU, chrF and ROUGE of greedy translations as well as by loss; --best chosen "
+               "from them does too");
   app.add_flag("--lowercase-bleu", r.lowercase, "Without regard to case");
   app.add_option("--patience", r.patience, "Stop after so many validations that are not better; 0: never")
       ->check(not_negative());

@@ -12,7 +12,7 @@ using TokenIds = std::vector<std::int64_t>;
 
 // An objective fills in what its model reads and its loss compares with; the rest stays undefined.
 struct Batch {
-  std::vector<std::int64_t> examples;  // their numbers, for messages
+  std::vector<std::int64_t> examples;  // their numbers: for messages, and for what is stored by example
 
   TokenBatch tokens;  // what the encoder reads, or the only stack
   TokenBatch target;  // what a decoder behind an encoder reads

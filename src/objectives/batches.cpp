@@ -17,19 +17,20 @@ std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
   std::vector<std::int64_t> order(examples);
   std::iota(order.begin(), order.end(), 0);
   if (shuffled) random.shuffle(order);
+  const bool sorted = !shuffled || size.examples == 0;
   const auto shorter = [&](std::int64_t a, std::int64_t b) { return tokens(a) < tokens(b); };
 
   std::vector<std::vector<std::int64_t>> batches;
-  const auto window = shuffled ? kWindow : static_cast<std::int64_t>(order.size());
+  const auto window = shuffled && sorted ? kWindow : static_cast<std::int64_t>(order.size());
   for (std::size_t begin = 0; begin < order.size(); begin += window) {
     const auto end = std::min(order.size(), begin + window);
-    std::stable_sort(order.begin() + begin, order.begin() + end, shorter);
+    if (sorted) std::stable_sort(order.begin() + begin, order.begin() + end, shorter);
     std::vector<std::int64_t> batch;
     std::int64_t filled = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const std::int64_t more = tokens(order[i]);
       const bool enough = size.examples > 0 && static_cast<std::int64_t>(batch.size()) == size.examples;
-      if (!batch.empty() && (filled + more > size.tokens || enough)) {
+      if (!batch.empty() && (more > size.tokens - filled || enough)) {
         batches.push_back(std::move(batch));
         batch.clear();
         filled = 0;
@@ -39,7 +40,7 @@ std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
     }
     if (!batch.empty()) batches.push_back(std::move(batch));
   }
-  if (shuffled) random.shuffle(batches);
+  if (shuffled && sorted) random.shuffle(batches);
   return batches;
 }
 

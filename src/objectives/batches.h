@@ -1,21 +1,26 @@
-// Batches by tokens: examples of similar length together, in random order.
+// Which examples make up each batch, by tokens or by number.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace attend {
 
+constexpr std::int64_t unlimited_tokens = std::numeric_limits<std::int64_t>::max();
+
 // A batch is full when another example would exceed one of them; it has one example at least.
 struct BatchSize {
-  std::int64_t tokens = 4096;
-  std::int64_t examples = 0;  // 0: any number
+  std::int64_t tokens = 4096;  // unlimited_tokens: any number
+  std::int64_t examples = 0;   // 0: any number
 };
 
-// The numbers of the examples of each batch of one epoch. Examples are shuffled, sorted by length inside
-// windows of many batches, cut into batches, and the batches shuffled. Follows from seed and epoch alone.
-// `shuffled` false: in order of length, for validation.
+// The numbers of the examples of each batch of one epoch, which follow from seed and epoch alone. Examples
+// are shuffled and cut into batches. Where only tokens limit a batch, they are sorted by length inside
+// windows of many batches before, and the batches shuffled: else a batch's number of examples would follow
+// from its longest. A number of examples is a fair sample only unsorted, and costs no more: batches are
+// ragged. `shuffled` false: in order of length, for validation.
 std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
                                                     const std::function<std::int64_t(std::int64_t)>& tokens,
                                                     const BatchSize& size, std::uint64_t seed,

@@ -24,7 +24,7 @@ std::int64_t CausalLanguageModel::examples() const {
 std::vector<std::vector<std::int64_t>> CausalLanguageModel::batches(const BatchSize& size, std::uint64_t seed,
                                                                     std::int64_t epoch, bool shuffled) const {
   if (!remembers_) return Objective::batches(size, seed, epoch, shuffled);
-  const std::int64_t fitting = size.tokens / length_;
+  const std::int64_t fitting = size.tokens / length_;  // unlimited_tokens only where examples are limited
   return stream_batches(examples(), size.examples > 0 ? std::min(size.examples, fitting) : fitting,
                         !shuffled);
 }

@@ -1,5 +1,6 @@
 #include "objectives/distillation.h"
 
+#include "models/forward.h"
 #include "models/head.h"
 #include "nn/label_loss.h"
 #include "nn/vocabulary_scores.h"
@@ -53,8 +54,9 @@ Tensor labelled_rows(const Tensor& labels) {
 
 }  // namespace
 
-Model load_teacher(const Recipe& recipe, const ObjectiveKind& kind, const ModelSpec& student,
-                   const TokenizerPair& tokenizers) {
+Model load_teacher(const Setting& setting, const ObjectiveKind& kind) {
+  const Recipe& recipe = setting.recipe;
+  const ModelSpec& student = setting.spec;
   const std::string source = recipe.teacher.string();
   if (kind.join != nullptr || (!is_over_vocabulary(kind.head) && !is_over_labels(kind.head)))
     fail(
@@ -76,10 +78,10 @@ Model load_teacher(const Recipe& recipe, const ObjectiveKind& kind, const ModelS
   if (recipe.hidden_weight > 0 && theirs.width() != ours.width())
     fail("--hidden-weight: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
          ours.width(), theirs.width());
-  if (tokenizers.source) {
+  if (setting.tokenizers.source) {
     const TokenizerPair others = TokenizerPair::from_file(recipe.teacher);
-    check_tokens(*tokenizers.source, *others.source, source);
-    check_tokens(*tokenizers.target, *others.target, source);
+    check_tokens(*setting.tokenizers.source, *others.source, source);
+    check_tokens(*setting.tokenizers.target, *others.target, source);
   }
   return teacher;
 }
@@ -94,8 +96,48 @@ std::optional<Labels> taught_labels(const Model& teacher) {
   return Labels{std::move(names), spec->problem};
 }
 
+namespace {
+
+std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Setting& student) {
+  Model teacher = load_teacher(student, kind);
+  const ModelSpec& spec = teacher.network()->spec();
+  const ModelDirectory directory(student.recipe.teacher);
+  Recipe recipe = student.recipe;
+  const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student passes over
+  if (types) recipe.max_length = longest_text(student);
+  const Setting setting = {recipe,
+                           types ? directory : student.directory,
+                           types ? spec : student.spec,
+                           student.tokenizers,
+                           student.files,
+                           student.held_out,
+                           taught_labels(teacher)};
+  std::unique_ptr<Objective> objective = kind.make(setting);
+  return std::make_unique<Distillation>(recipe, kind, std::move(objective), Trainee(std::move(teacher)));
+}
+
+std::unique_ptr<Objective> learn_from_scores(const ObjectiveKind& kind, const Setting& student) {
+  StoredScores stored = StoredScores::read(student.recipe.teacher);
+  Setting setting = student;
+  setting.labels = stored.labels;
+  return std::make_unique<Distillation>(student.recipe, kind, kind.make(setting), std::move(stored));
+}
+
+std::int64_t labels_of(const Distillation::Teacher& teacher, std::int64_t otherwise) {
+  if (const auto* stored = std::get_if<StoredScores>(&teacher)) return stored->scores.size(1);
+  const auto& scores = std::get<Trainee>(teacher).network()->spec().scores;
+  return scores ? scores->labels : otherwise;
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> distil(const ObjectiveKind& kind, const Setting& student) {
+  return std::filesystem::is_regular_file(student.recipe.teacher) ? learn_from_scores(kind, student)
+                                                                  : learn_from_model(kind, student);
+}
+
 Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
-                           std::unique_ptr<Objective> objective, Model teacher)
+                           std::unique_ptr<Objective> objective, Teacher teacher)
     : objective_(std::move(objective)),
       teacher_(std::move(teacher)),
       vocabulary_(is_over_vocabulary(kind.head)),
@@ -103,13 +145,22 @@ Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
       soft_weight_(recipe.soft_weight),
       hard_weight_(recipe.hard_weight),
       hidden_weight_(recipe.hidden_weight) {
+  const std::string source = recipe.teacher.string();
   if (!(soft_weight_ > 0) && !(hidden_weight_ > 0))
     fail("--teacher: expected a --soft-weight or a --hidden-weight above 0");
-  const std::optional<Labels> labels = objective_->labels();
-  const auto& scores = teacher_.network()->spec().scores;
-  if (labels && scores && scores->labels != static_cast<std::int64_t>(labels->names.size()))
-    fail("--teacher {}: expected the {} labels of the data, found {}", recipe.teacher.string(),
-         labels->names.size(), scores->labels);
+  if (const std::optional<Labels> labels = objective_->labels()) {
+    const auto ours = static_cast<std::int64_t>(labels->names.size());
+    if (const std::int64_t theirs = labels_of(teacher_, ours); theirs != ours)
+      fail("--teacher {}: expected the {} labels of the data, found {}", source, ours, theirs);
+  }
+  const auto* stored = std::get_if<StoredScores>(&teacher_);
+  if (stored == nullptr) return;
+  if (hidden_weight_ > 0) fail("--hidden-weight: expected a model as --teacher, found scores, {}", source);
+  if (!is_over_labels(kind.head) || kind.head == Head::token_classification)
+    fail("--teacher {}: scores of whole examples are of no use to {}; expected a model", source, kind.name);
+  if (stored->scores.size(0) != objective_->examples())
+    fail("--teacher {}: expected scores of the {} examples of the data, found {}", source,
+         objective_->examples(), stored->scores.size(0));
 }
 
 std::vector<Term> Distillation::terms() const {
@@ -141,11 +192,13 @@ Losses Distillation::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 }
 
 Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
+  if (const auto* stored = std::get_if<StoredScores>(&teacher_))
+    return {.sums = {}, .scores = stored->scores.index_select(0, torch::tensor(batch.examples))};
   Pass reading = Pass::inference();
   reading.gradients = false;
   reading.bfloat16 = pass.bfloat16;
   const PassScope scope(reading);
-  Trainee teacher = teacher_;
+  Trainee teacher = std::get<Trainee>(teacher_);
   Batch read = batch;
   // What it would lose by the labels is not asked, and costs as much as its scores.
   if (vocabulary_) read.token_labels = at::full_like(batch.token_labels, kIgnoredLabel);
@@ -161,13 +214,14 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
     const VocabularyScores ours = vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows));
     const at::NoGradGuard no_grad;
     const VocabularyScores theirs =
-        vocabulary_scores(teacher_.network(), taught.hidden.index_select(0, rows));
+        vocabulary_scores(std::get<Trainee>(teacher_).network(), taught.hidden.index_select(0, rows));
     const at::AutoGradMode gradients(student.hidden.requires_grad());
     return linear_soft_cross_entropy(ours, theirs, temperature_).sum;
   }
-  if (!are_classes(batch.labels)) return squared_error(student.scores, taught.scores).sum;
+  const Tensor taught_scores = taught.scores.to(student.scores.device());
+  if (!are_classes(batch.labels)) return squared_error(student.scores, taught_scores).sum;
   const Tensor rows = labelled_rows(batch.labels.to(student.scores.device()));
-  return soft_cross_entropy(student.scores.index_select(0, rows), taught.scores.index_select(0, rows),
+  return soft_cross_entropy(student.scores.index_select(0, rows), taught_scores.index_select(0, rows),
                             temperature_)
       .sum;
 }

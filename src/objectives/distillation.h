@@ -8,24 +8,34 @@
 //   scores are no distribution, the squared error of the scores (Ba & Caruana 2013, arXiv:1312.6184);
 // - hidden_states, with hidden_weight: one minus the cosine of both models' last hidden states, of all
 // tokens.
+// The teacher is a model, or a file with what it has said of the data's examples (stored_scores.h).
 #pragma once
 
 #include "objectives/registry.h"
+#include "objectives/stored_scores.h"
+
+#include <variant>
 
 namespace attend {
 
 // The recipe's teacher with the objective's head. Error if it was not trained for that, reads other tokens
 // than the student, or is of another width while hidden states are to be learned.
-Model load_teacher(const Recipe& recipe, const ObjectiveKind& kind, const ModelSpec& student,
-                   const TokenizerPair& tokenizers);
+Model load_teacher(const Setting& student, const ObjectiveKind& kind);
 // The labels that a teacher tells apart, in its order; nothing where it has none or never named them.
 std::optional<Labels> taught_labels(const Model& teacher);
 
+// The objective of a student, with its teacher: labels are the teacher's, and texts have token types where
+// either of them takes some.
+std::unique_ptr<Objective> distil(const ObjectiveKind& kind, const Setting& student);
+
 class Distillation : public Objective {
  public:
-  // Error if the objective has neither scores over labels nor over a vocabulary, or labels of another number.
+  using Teacher = std::variant<Trainee, StoredScores>;
+
+  // Error if the objective has neither scores over labels nor over a vocabulary, or labels or examples of
+  // another number.
   Distillation(const Recipe& recipe, const ObjectiveKind& kind, std::unique_ptr<Objective> objective,
-               Model teacher);
+               Teacher teacher);
 
   std::vector<Term> terms() const override;
   void begin_epoch(std::uint64_t seed, std::int64_t epoch) override { objective_->begin_epoch(seed, epoch); }
@@ -47,7 +57,7 @@ class Distillation : public Objective {
   Tensor hidden_states(const Batch& batch, const Losses& student, const Losses& taught) const;
 
   std::unique_ptr<Objective> objective_;
-  Trainee teacher_;
+  Teacher teacher_;
   bool vocabulary_;  // the scores are over it, not over labels
   double temperature_, soft_weight_, hard_weight_, hidden_weight_;
 };

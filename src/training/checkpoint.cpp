@@ -52,9 +52,14 @@ void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const
   trainee.save(unfinished);
   write_tensors(unfinished / "optimizer.safetensors", state);
   if (!trainee.carried.empty()) write_tensors(unfinished / "carried.safetensors", trainee.carried);
-  const Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
-                         {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
-                         {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
+  Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
+                   {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
+                   {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
+  if (at.plateau.best) {
+    standing["plateau_factor"] = at.plateau.factor;
+    standing["plateau_best"] = *at.plateau.best;
+    standing["plateau_worse"] = at.plateau.worse;
+  }
   write_file_atomically(unfinished / "training.json", standing.dump(2) + "\n");
   fs::remove_all(target);
   fs::rename(unfinished, target);
@@ -86,6 +91,8 @@ Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, T
   at.best_step = standing.integer({"best_step"}, {}, 0, kMost);
   at.worse = standing.integer({"worse"}, {}, 0, kMost);
   at.validated = standing.integers({"validated"});
+  at.plateau = {standing.number({"plateau_factor"}, 1.0), standing.maybe_number({"plateau_best"}),
+                standing.integer({"plateau_worse"}, 0, 0, kMost)};
   trainee.load_weights(checkpoint);
   state = read_tensors(checkpoint / "optimizer.safetensors");
   const fs::path carried = checkpoint / "carried.safetensors";

@@ -7,6 +7,7 @@
 
 #include "objectives/trainee.h"
 #include "training/batch_stream.h"
+#include "training/schedule.h"
 
 #include <filesystem>
 #include <optional>
@@ -17,11 +18,12 @@ namespace attend {
 struct Progression {
   std::int64_t step = 0;  // steps done
   DataPlace place;
-  double seconds = 0;                   // spent so far
-  std::int64_t tokens = 0;              // labels learned from
-  double best = 0;                      // the best validation score so far
-  std::int64_t best_step = 0;           // 0: none yet
-  std::int64_t worse = 0;               // validations since
+  double seconds = 0;          // spent so far
+  std::int64_t tokens = 0;     // labels learned from
+  double best = 0;             // the best validation score so far
+  std::int64_t best_step = 0;  // 0: none yet
+  std::int64_t worse = 0;      // validations since
+  ReduceOnPlateau::State plateau;
   std::vector<std::int64_t> validated;  // the steps behind which the run has validated
 };
 

@@ -4,7 +4,8 @@
 
 namespace attend {
 
-std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size) {
+std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
+                            const ScoreListener& listener) {
   Trainee reader = trainee;  // what batches leave behind is not for the training's next one
   reader.carried.clear();
   Pass pass = Pass::inference();
@@ -17,13 +18,15 @@ std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const 
   const auto batches = objective.batches(size, 0, 0, /*shuffled=*/false);
   Progress progress("validating", batches.size(), "batches");
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    const Batch batch = objective.collate(batches[i], {});
+    Batch batch = objective.collate(batches[i], {});
+    batch.examples = batches[i];
     const Losses losses = objective.losses(reader, batch, pass, {});
     for (std::size_t k = 0; k < terms.size(); ++k) {
       sums[k] += losses.sums[k].item<double>();
       counts[k] += batch.counts[k];
     }
     if (meter) meter->add(batch, losses.scores);
+    if (listener) listener(batch, losses.scores);
     progress.update(i + 1);
   }
   double loss = 0;

@@ -3,11 +3,17 @@
 
 #include "objectives/objective.h"
 
+#include <functional>
+
 namespace attend {
+
+// Who else hears what the model says of a batch.
+using ScoreListener = std::function<void(const Batch&, const Tensor& scores)>;
 
 // The loss, each of its terms where there are several, and what the objective's meter says. Needs no more
 // memory than a batch. Error where there is no label at all.
-std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size);
+std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
+                            const ScoreListener& listener = {});
 
 // The name of the score that tells better from worse, if nobody says another one.
 std::string telling_score(const Objective& objective);

@@ -52,6 +52,8 @@ void check(const Recipe& r) {
   if (r.generator.empty() != (r.objective != "replaced-tokens"))
     fail("--generator: {}", r.generator.empty() ? "--objective replaced-tokens needs one"
                                                 : "only with --objective replaced-tokens");
+  if (r.validation.empty() && r.schedule == "reduce-on-plateau")
+    fail("--schedule reduce-on-plateau: needs --validation");
   if (r.validation.empty() && !r.best.empty()) fail("--best {}: needs --validation", r.best);
   if (r.precision != "float32" && r.precision != "bfloat16")
     fail("--precision {}: expected float32 or bfloat16", r.precision);
@@ -60,6 +62,7 @@ void check(const Recipe& r) {
 }  // namespace
 
 Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
+  settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   if (kind.fine_tunes)
     settle_fine_tuning(r);
   else
@@ -75,13 +78,15 @@ TrainingOptions training_options(const Recipe& r) {
   o.steps = r.steps;
   o.epochs = r.epochs;
   o.minutes = r.minutes;
-  o.batch = {r.batch_tokens, *r.batch_size};
+  o.batch = {*r.batch_tokens, *r.batch_size};
   o.accumulate = r.accumulate;
   o.schedule.kind = parse_schedule(r.schedule);
   o.schedule.peak = *r.rate;
   o.schedule.floor = r.min_rate;
   o.warmup = *r.warmup;
   o.schedule.cooldown = r.cooldown;
+  o.plateau.by = r.plateau_factor;
+  o.plateau.patience = r.plateau_patience;
   o.optimizer.kind = parse_optimizer(r.optimizer);
   o.optimizer.beta1 = *r.beta1;
   o.optimizer.beta2 = *r.beta2;

@@ -4,19 +4,20 @@
 #include "base/utf8.h"
 #include "generation/generate.h"
 #include "tasks/translate.h"
+#include "training/readings.h"
 
 #include <fstream>
 
 namespace attend {
 namespace {
 
-constexpr std::size_t kSamples = 4;
+constexpr std::int64_t kSamples = 4;
 
 // The first lines with something in them; the rest of the file is not read.
 std::vector<std::string> first_lines(const std::string& file) {
   std::vector<std::string> lines;
   std::ifstream in(file);
-  for (std::string line; lines.size() < kSamples && std::getline(in, line);)
+  for (std::string line; std::ssize(lines) < kSamples && std::getline(in, line);)
     if (!line.empty() && !find_invalid_utf8(line)) lines.push_back(line);
   return lines;
 }
@@ -60,18 +61,22 @@ std::vector<Sample> continuations(const Trainee& trainee, const Tokenizer& token
 }  // namespace
 
 std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, const ModelSpec& spec,
-                                                          const TokenizerPair& tokenizers) {
-  if (recipe.validation.empty() || !spec.language_model || !spec.decoder) return {};
-  const std::vector<std::string> lines = first_lines(recipe.validation.front());
-  if (lines.empty()) return {};
-  if (recipe.objective == "sequence-to-sequence")
+                                                          const TokenizerPair& tokenizers,
+                                                          const Objective* held_out) {
+  if (held_out == nullptr) return {};
+  const std::vector<std::string> lines = spec.language_model && spec.decoder
+                                             ? first_lines(recipe.validation.front())
+                                             : std::vector<std::string>();
+  if (recipe.objective == "sequence-to-sequence" && !lines.empty())
     return [&tokenizers, lines, references = first_lines(recipe.validation.back())](Trainee& trainee) {
       return translations(trainee, tokenizers, lines, references);
     };
-  if (recipe.objective == "causal-lm" && !spec.encoder)
+  if (recipe.objective == "causal-lm" && !spec.encoder && !lines.empty())
     return
         [&tokenizers, lines](Trainee& trainee) { return continuations(trainee, *tokenizers.source, lines); };
-  return {};
+  return [&tokenizers, held_out](Trainee& trainee) {
+    return readings(trainee, *held_out, tokenizers.source ? &*tokenizers.source : nullptr, kSamples);
+  };
 }
 
 }  // namespace attend

@@ -9,8 +9,10 @@
 namespace attend {
 
 // For models that generate: greedy translations of the first held-out sources, or how the model goes on with
-// the first held-out lines. Nothing for others, and without held-out text.
+// the first held-out lines. For others the labels, or the hidden tokens, of the first held-out examples
+// (readings.h). Nothing without held-out data. `held_out` must outlive the result.
 std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, const ModelSpec& spec,
-                                                          const TokenizerPair& tokenizers);
+                                                          const TokenizerPair& tokenizers,
+                                                          const Objective* held_out);
 
 }  // namespace attend

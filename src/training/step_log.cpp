@@ -24,7 +24,7 @@ StepLog::StepLog(std::filesystem::path path, std::int64_t step) : path_(std::mov
   std::string kept;
   for (const Json& line : read_step_log(path_))
     if (line["step"].get<std::int64_t>() <= step) kept += line.dump() + "\n";
-  write_file_atomically(path_, kept);
+  if (!kept.empty() || file_exists(path_)) write_file_atomically(path_, kept);
 }
 
 void StepLog::write(const Json& line) {

@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/rouge.h"
 #include "models/companions.h"
 #include "models/shrink.h"
 #include "objectives/distillation.h"
@@ -38,19 +40,10 @@ struct Workshop {
                   std::optional<Labels> labels) const {
     return {recipe, directory, spec, tokenizers, files, held_out, std::move(labels)};
   }
-
-  // With a teacher's help where the recipe names one.
-  std::unique_ptr<Objective> make_training(const Recipe& recipe) const {
-    if (recipe.teacher.empty()) return kind.make(setting(recipe, recipe.train, false, {}));
-    Model teacher = load_teacher(recipe, kind, spec, tokenizers);
-    std::unique_ptr<Objective> objective =
-        kind.make(setting(recipe, recipe.train, false, taught_labels(teacher)));
-    return std::make_unique<Distillation>(recipe, kind, std::move(objective), std::move(teacher));
-  }
 };
 
 // The directory to start from: the recipe's own; or while it is trained OUTPUT/student, with some of its
-// layers.
+// layers, which what a killed run has left is overwritten by.
 class Start {
  public:
   explicit Start(const Recipe& recipe) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
@@ -72,22 +65,34 @@ class Start {
   bool made_;
 };
 
-// BLEU of greedy translations of the validation's sources.
-std::function<std::vector<Score>(Trainee&)> greedy_bleu(const Recipe& recipe,
-                                                        const TokenizerPair& tokenizers) {
+// What is measured of greedy translations (or summaries) of the validation's sources.
+std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& recipe,
+                                                               const TokenizerPair& tokenizers) {
   return [&recipe, &tokenizers, sources = read_lines(recipe.validation.at(0)),
           references = read_lines(recipe.validation.at(1))](Trainee& trainee) {
     TranslateOptions greedy;
     greedy.beams = 1;
-    const Bleu bleu = corpus_bleu(translate(trainee.model(), tokenizers, sources, greedy), references,
-                                  {.lowercase = recipe.lowercase});
-    return std::vector<Score>{{"bleu", bleu.score, true}};
+    const std::vector<std::string> said = translate(trainee.model(), tokenizers, sources, greedy);
+    std::vector<Score> scores = {
+        {"bleu", corpus_bleu(said, references, {.lowercase = recipe.lowercase}).score, true},
+        {"chrf", corpus_chrf(said, references, {.lowercase = recipe.lowercase}).score, true}};
+    RougeMetric rouge;
+    for (std::size_t i = 0; i < said.size(); ++i) rouge.add(said[i], references[i]);
+    for (const auto& [name, value] : rouge.figures()) scores.push_back({name, value, true});
+    return scores;
   };
+}
+
+bool measures_translations(const Recipe& recipe) {
+  constexpr std::string_view figures[] = {"bleu", "chrf", "rouge1", "rouge2", "rougeL", "rougeLsum"};
+  const bool tells_best = std::find(std::begin(figures), std::end(figures), recipe.best) != std::end(figures);
+  return recipe.bleu || (tells_best && recipe.objective == "sequence-to-sequence");
 }
 
 // What run.html says of the run before there are figures.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
+  const auto limit = [](std::int64_t most) { return most > 0 ? std::to_string(most) : "any number of"; };
   std::int64_t numbers = 0, tokens = 0;
   for (const Tensor& weight : trainee.weights()) numbers += weight.numel();
   for (std::int64_t i = 0; i < objective.examples(); ++i) tokens += objective.tokens(i);
@@ -101,9 +106,8 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
       {"validation", fmt::format("{}", fmt::join(r.validation, " "))},
       {"optimizer", fmt::format("{}, rate {:g}, {}, warm-up {:g}, decay {:g}, clip {:g}", r.optimizer,
                                 *r.rate, r.schedule, *r.warmup, *r.weight_decay, *r.clip)},
-      {"batch",
-       fmt::format("{} tokens, {} examples at most, {} to a step", r.batch_tokens,
-                   *r.batch_size > 0 ? std::to_string(*r.batch_size) : "any number of", r.accumulate)},
+      {"batch", fmt::format("{} tokens, {} examples at most, {} to a step",
+                            limit(*r.batch_tokens % unlimited_tokens), limit(*r.batch_size), r.accumulate)},
       {"precision", r.precision},
       {"seed", std::to_string(r.seed)}};
   report.data = {{"examples", std::to_string(objective.examples())}, {"tokens", std::to_string(tokens)}};
@@ -114,11 +118,15 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
 }  // namespace
 
 TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
+  std::filesystem::create_directories(given.output);
+  const DirectoryLock lock(given.output);
   const Start start(given);
   const Workshop shop(given, start.path());
   const StackSpec& stack = shop.spec.decoder ? *shop.spec.decoder : *shop.spec.encoder;
   const Recipe recipe = complete(given, shop.kind, stack.embeddings.width);
-  const std::unique_ptr<Objective> objective = shop.make_training(recipe);
+  const Setting setting = shop.setting(recipe, recipe.train, false, {});
+  const std::unique_ptr<Objective> objective =
+      recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
   Trainee trainee(Model::load(
       shop.directory, {.purpose = Purpose::training,
@@ -135,11 +143,10 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
   hooks.accompany = [&](const std::filesystem::path& output) {
     copy_companions(recipe.model, output);
     if (!recipe.generator.empty()) copy_companions(recipe.model, output / "generator");
-    if (shop.kind.accompany != nullptr)
-      shop.kind.accompany(shop.setting(recipe, recipe.train, false, {}), output);
+    if (shop.kind.accompany != nullptr) shop.kind.accompany(setting, output);
   };
-  if (recipe.bleu) hooks.measure = greedy_bleu(recipe, shop.tokenizers);
-  hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers);
+  if (measures_translations(recipe)) hooks.measure = greedy_translation(recipe, shop.tokenizers);
+  hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers, held_out.get());
   TrainingOptions options = training_options(recipe);
   options.report = describe(recipe, trainee, *objective, held_out.get());
   return train(trainee, *objective, held_out.get(), options, hooks);
@@ -178,10 +185,19 @@ std::vector<std::pair<std::string, double>> evaluate(const Recipe& given) {
   const std::unique_ptr<Objective> objective =
       shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
   Trainee trainee(model);
+  ScoreCollector collector(*objective);
+  ScoreListener listener;
+  if (!recipe.save_scores.empty())
+    listener = [&](const Batch& batch, const Tensor& scores) { collector.add(batch, scores); };
+  const std::vector<Score> scores =
+      evaluate(trainee, *objective,
+               {recipe.batch_tokens.value_or(BatchSize().tokens), recipe.batch_size.value_or(0)}, listener);
+  if (!recipe.save_scores.empty()) {
+    if (!labels) fail("--save-scores: expected a task with labels");
+    StoredScores{*labels, collector.scores()}.write(recipe.save_scores);
+  }
   std::vector<std::pair<std::string, double>> figures;
-  for (const Score& score :
-       evaluate(trainee, *objective, {recipe.batch_tokens, recipe.batch_size.value_or(0)}))
-    figures.emplace_back(score.name, score.value);
+  for (const Score& score : scores) figures.emplace_back(score.name, score.value);
   return figures;
 }
 

@@ -105,6 +105,7 @@ class Run {
     schedule_.total = expected_steps_;
     schedule_.warmup = warmup_steps(options_.warmup, schedule_.total);
     schedule_.check();
+    options_.plateau.check();
   }
 
   double seconds() const {
@@ -121,7 +122,7 @@ class Run {
   StepResult take_step(const StepData& step) {
     if (!options_.save_batches.empty()) write_batches(step);
     StepResult result;
-    result.rate = schedule_.rate(at_.step + 1);
+    result.rate = schedule_.rate(at_.step + 1) * at_.plateau.factor;
     // The seed of a step's dropout follows from its number, so a resumed run draws the same.
     Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
@@ -234,6 +235,16 @@ class Run {
     fail("--best {}: the validation gives {}", name, fmt::join(names, ", "));
   }
 
+  void reduce_on_plateau(const Score& score) {
+    ReduceOnPlateau plateau = options_.plateau;
+    plateau.higher_is_better = score.higher_is_better;
+    const double before = at_.plateau.factor;
+    at_.plateau = plateau.after(at_.plateau, score.value);
+    if (at_.plateau.factor < before)
+      inform("step {}: {} is no longer better; the rate is now {:g} of the schedule's", at_.step, score.name,
+             at_.plateau.factor);
+  }
+
   void write_page(const std::string& state) const {
     Report report = options_.report;
     report.state = state;
@@ -259,6 +270,7 @@ class Run {
         at_.best_step = at_.step;
       }
       at_.worse = better ? 0 : at_.worse + 1;
+      if (schedule_.kind == ScheduleKind::plateau) reduce_on_plateau(score);
     }
     if (hooks_.sample) samples.write(at_.step, hooks_.sample(trainee_));
     at_.validated.push_back(at_.step);
@@ -315,8 +327,6 @@ class Run {
 
 TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
                   const TrainingOptions& options, const TrainingHooks& hooks) {
-  std::filesystem::create_directories(options.output);
-  const DirectoryLock lock(options.output);
   return Run(trainee, objective, held_out, options, hooks).go();
 }
 

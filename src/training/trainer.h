@@ -24,6 +24,7 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;  // batches to a step
   Schedule schedule;            // its warm-up follows from `warmup`, its total from steps or epochs
   double warmup = 0;            // steps; below 1: the share of all
+  ReduceOnPlateau plateau;      // of the schedule of that name, by the score that tells the best checkpoint
   OptimizerOptions optimizer;
   ParameterGroupOptions groups;
   double clip = 0;  // largest norm of all gradients together; 0: no limit
@@ -61,8 +62,9 @@ struct TrainingHooks {
 // Trains on `objective` and leaves the result in options.output: the best checkpoint by `held_out` (null: the
 // last one), or the mean of the last ones. Writes metrics.jsonl and TensorBoard events, shows progress. With
 // `resume`, a run that was stopped at any moment ends with exactly the weights of one that was not (same
-// machine, same number of threads). Error, and nothing in `output` is touched, if another run is writing
-// there, if a run has been there and `resume` is not set, or if a model is there that no run has left.
+// machine, same number of threads). Error, and nothing in `output` is touched, if a run has been there and
+// `resume` is not set, or if a model is there that no run has left. The caller keeps other runs out of it (a
+// DirectoryLock).
 TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
                   const TrainingOptions& options, const TrainingHooks& hooks = {});
 

@@ -5,6 +5,7 @@
 #include "objectives/kinds.h"
 #include "objectives/masked_language_model.h"
 #include "objectives/word_setting.h"
+#include "training/evaluate.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +23,8 @@ struct StudentSetting : WordSetting {
     recipe.teacher = write_letter_model(directory, "teacher", "bert", changes);
     add_file("rows.tsv", rows);
   }
-  Model load() const { return load_teacher(recipe, kind, spec, tokenizers); }
-  Distillation make() const { return {recipe, kind, kind.make(setting()), load()}; }
+  Model load() const { return load_teacher(setting(), kind); }
+  Distillation make() const { return {recipe, kind, kind.make(setting()), Trainee(load())}; }
   Trainee student() const {
     return Trainee(Model::load(*model, {.purpose = Purpose::training,
                                         .architecture = architecture_for(find_family("bert"), kind.head),
@@ -107,6 +108,43 @@ TEST(Distillation, LabelsAreTheTeachers) {
   EXPECT_EQ(objective.labels()->problem, ProblemType::single_label);
 }
 
+// What the teacher has said once is as good as the teacher.
+TEST(Distillation, StoredScoresTeachAsTheirModelDoes) {
+  const Json labels = {{"id2label", {{"0", "y"}, {"1", "x"}}}, {"label2id", {{"y", 0}, {"x", 1}}}};
+  StudentSetting setting(kClassification, "a b\tx\nc d\ty\ne f g\tx\n", labels);
+  const std::unique_ptr<Objective> by_model = distil(kClassification, setting.setting());
+  Trainee teacher(setting.load());
+  ScoreCollector collector(*by_model);
+  evaluate(teacher, *kClassification.make(setting.setting()), {100, 2},
+           [&](const Batch& batch, const Tensor& scores) { collector.add(batch, scores); });
+  const std::filesystem::path file = setting.directory.path() / "scores.safetensors";
+  StoredScores{*taught_labels(teacher.model()), collector.scores()}.write(file);
+
+  setting.recipe.teacher = file;
+  const std::unique_ptr<Objective> by_scores = distil(kClassification, setting.setting());
+  EXPECT_EQ(by_scores->labels()->names, (std::vector<std::string>{"y", "x"}));
+  Trainee student = setting.student();
+  const std::vector<std::int64_t> examples{2, 0};
+  const auto sums = [&](const Objective& objective) {
+    Batch batch = objective.collate(examples, {});
+    batch.examples = examples;
+    Pass pass = Pass::inference();
+    return sums_of(objective.losses(student, batch, pass, {}));
+  };
+  const std::vector<double> expected = sums(*by_model), found = sums(*by_scores);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[1], expected[1], 1e-5);
+
+  setting.recipe.hidden_weight = 1;
+  EXPECT_TRUE(contains(error_of([&] { distil(kClassification, setting.setting()); }), "expected a model"));
+  setting.recipe.hidden_weight = 0;
+  setting.add_file("more.tsv", "h i\tx\n");
+  EXPECT_TRUE(contains(error_of([&] { distil(kClassification, setting.setting()); }),
+                       "the 4 examples of the data, found 3"));
+  setting.recipe.teacher = setting.directory.file("bad.safetensors", "no tensors");
+  EXPECT_FALSE(error_of([&] { distil(kClassification, setting.setting()); }).empty());
+}
+
 TEST(Distillation, WhatDoesNotFitIsRefused) {
   StudentSetting three(kClassification, "a\tx\nb\ty\n", {{"num_labels", 3}});
   EXPECT_TRUE(contains(error_of([&] { three.make(); }), "expected the 2 labels of the data, found 3"));
@@ -123,10 +161,21 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   words.directory.file("teacher/tokenizer.json", tokenizer.dump());
   EXPECT_TRUE(contains(error_of([&] { words.make(); }), "expected the student's tokens, found \"b\""));
 
-  Recipe recipe;
-  recipe.teacher = words.recipe.teacher;
-  EXPECT_TRUE(contains(error_of([&] { load_teacher(recipe, kPairs, words.spec, words.tokenizers); }),
-                       "--teacher: pairs"));
+  EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
+}
+
+// A DistilBERT knows no token types, but its teacher is to know which text is the second.
+TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
+  WordSetting setting("distilbert", Head::sequence_classification);
+  setting.add_file("rows.tsv", "a b\tc\tx\nd\te f\ty\n");
+  const Json config = {{"architectures", {"BertForSequenceClassification"}}};
+  setting.recipe.teacher = write_letter_model(setting.directory, "teacher", "bert", config);
+  const std::unique_ptr<Objective> objective = distil(kClassification, setting.setting());
+  const Batch batch = objective->collate(std::vector<std::int64_t>{0}, {});
+  EXPECT_TRUE(batch.tokens.types.equal(torch::tensor({0, 0, 0, 0, 1, 1}, at::kLong))) << batch.tokens.types;
+  EXPECT_FALSE(kClassification.make(setting.setting())
+                   ->collate(std::vector<std::int64_t>{0}, {})
+                   .tokens.types.defined());
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -116,6 +115,30 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   expect_equal_weights(root_ / "whole", root_ / "parts");
   expect_equal_weights(root_ / "whole" / "checkpoints" / "step-40",
                        root_ / "parts" / "checkpoints" / "step-40");
+}
+
+// With a factor so small that nothing is learned after the first validation that is not better.
+TEST_F(TrainerTest, TheRateFallsOnAPlateauAndAResumedRunKnowsIt) {
+  const auto plateau = [&](const std::string& name, std::int64_t steps) {
+    TrainingOptions o = options(name, steps);
+    o.schedule.kind = ScheduleKind::plateau;
+    o.schedule.peak = 10;  // far too much: validation gets worse
+    o.plateau = {.by = 1e-12, .patience = 0};
+    o.average = 1;
+    return o;
+  };
+  run(plateau("whole", 60));
+  run(plateau("parts", 40));
+  TrainingOptions rest = plateau("parts", 60);
+  rest.resume = true;
+  run(rest);
+  expect_equal_weights(root_ / "whole", root_ / "parts");
+  std::ifstream metrics(root_ / "parts" / "metrics.jsonl");
+  double last_rate = 0;
+  for (std::string line; std::getline(metrics, line);)
+    if (const Json values = Json::parse(line); values.contains("train/rate"))
+      last_rate = values["train/rate"];
+  EXPECT_LT(last_rate, 1e-9);
 }
 
 TEST_F(TrainerTest, LearnsToCountFromTwoReadings) {
@@ -260,29 +283,6 @@ TEST(Step, AccumulatesExactly) {
     for (std::size_t i = 0; i < whole.size(); ++i)
       EXPECT_LE((whole[i] - parts[i]).abs().max().item<double>(), 1e-6) << size << ", tensor " << i;
   }
-}
-
-TEST(Batches, HoldEveryExampleOnceAndFewEnoughTokens) {
-  const Counting objective;
-  const auto batches = [&](std::uint64_t seed, std::int64_t epoch, std::int64_t most = 0) {
-    return objective.batches({30, most}, seed, epoch, true);
-  };
-  for (std::int64_t epoch : {0, 1}) {
-    std::vector<std::int64_t> seen;
-    for (const auto& batch : batches(5, epoch, 4)) {
-      std::int64_t tokens = 0;
-      for (std::int64_t example : batch) tokens += objective.tokens(example);
-      EXPECT_LE(tokens, 30);
-      EXPECT_LE(batch.size(), 4u);
-      seen.insert(seen.end(), batch.begin(), batch.end());
-    }
-    std::sort(seen.begin(), seen.end());
-    std::vector<std::int64_t> all(90);
-    std::iota(all.begin(), all.end(), 0);
-    EXPECT_EQ(seen, all);
-  }
-  EXPECT_EQ(batches(5, 0), batches(5, 0));
-  EXPECT_NE(batches(5, 0), batches(5, 1));
 }
 
 }  // namespace

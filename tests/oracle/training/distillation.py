@@ -4,13 +4,12 @@ Tiny teachers and students are made with transformers; `attend train --teacher -
 dropout, and the same steps are made here from the saved batches. All weights must agree. Also a student that begins as
 every other layer of its teacher (--keep-layers).
 
-    python tests/oracle/training/distillation.py build/release/attend
+    python tests/oracle/training/distillation.py build/release/attend [case ...] [--seed N]
 """
 
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,14 +18,14 @@ from typing import Any, Callable
 
 import torch
 from pretraining import (
-    DECAY, LIMIT, RATE, SEED, SMALL, STEPS, VOCABULARY, WORDS, Tensors, differences, save_tokenizer, train,
-    without_dropout, write_texts,
+    LIMIT, SMALL, VOCABULARY, WORDS, LossOf, Nets, Tensors, arguments, attend_train, differences, inputs_of, run_all,
+    save_tokenizer, train, without_dropout, write_texts,
 )  # fmt: skip
 from torch import nn
 from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax, mse_loss, softmax
 from transformers import (
-    BertConfig, BertForMaskedLM, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel,
-    PreTrainedModel, T5Config, T5ForConditionalGeneration,
+    BertConfig, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertForTokenClassification,
+    GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel, PreTrainedModel, T5Config, T5ForConditionalGeneration,
 )  # fmt: skip
 
 TEMPERATURE, SOFT, HARD, HIDDEN = 3.0, 0.7, 0.4, 0.3
@@ -66,17 +65,20 @@ class Case:
 
 def show(net: PreTrainedModel, batch: Tensors) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Scores, last hidden states and which rows are real."""
-    inputs = {k: v for k, v in batch.items() if k not in ("labels", "text_labels")}
-    out = net(**inputs, output_hidden_states=True)
+    out = net(**inputs_of(batch), output_hidden_states=True)
+    if "prediction_logits" in out:
+        return out.prediction_logits, out.hidden_states[-1], batch["attention_mask"].bool()
     if "decoder_input_ids" in batch:
         return out.logits, out.decoder_hidden_states[-1], batch["decoder_attention_mask"].bool()
     return out.logits, out.hidden_states[-1], batch["attention_mask"].bool()
 
 
-def loss_of(teacher: PreTrainedModel) -> Callable:
-    def loss(nets: dict[str, PreTrainedModel], batches: list[Tensors], step: int) -> torch.Tensor:
+def loss_of(teacher: PreTrainedModel) -> LossOf:
+    def loss(nets: Nets, batches: list[Tensors], seed: int) -> torch.Tensor:
         (batch,) = batches
         ours, our_hidden, real = show(nets[""], batch)
+        pairs = cross_entropy(nets[""](**inputs_of(batch)).seq_relationship_logits, batch["text_labels"]) if (
+            "labels" in batch and "text_labels" in batch) else 0
         with torch.no_grad():
             theirs, their_hidden, _ = show(teacher, batch)
         if "labels" in batch:
@@ -84,6 +86,9 @@ def loss_of(teacher: PreTrainedModel) -> Callable:
             ours, theirs, labels = ours[kept], theirs[kept], batch["labels"][kept]
         else:
             labels = batch["text_labels"]
+            if ours.dim() == 3:  # of each word
+                ours, theirs = ours[real], theirs[real]
+                ours, theirs, labels = (each[labels != -100] for each in (ours, theirs, labels))
         if labels.is_floating_point():
             hard, soft = mse_loss(ours, labels), mse_loss(ours, theirs)
         else:
@@ -91,7 +96,7 @@ def loss_of(teacher: PreTrainedModel) -> Callable:
             soft = nn.KLDivLoss(reduction="batchmean")(log_softmax(ours / TEMPERATURE, 1), softmax(theirs / TEMPERATURE, 1))
             soft = soft * TEMPERATURE**2
         hidden = (1 - cosine_similarity(our_hidden[real], their_hidden[real], dim=1)).mean()
-        return HARD * hard + SOFT * soft + HIDDEN * hidden
+        return HARD * (hard + pairs) + SOFT * soft + HIDDEN * hidden
 
     return loss
 
@@ -100,6 +105,8 @@ def write_tables(folder: Path) -> None:
     draw = random.Random(4)
     rows = [(" ".join(draw.choice(WORDS) for _ in range(draw.randint(2, 9))), draw.choice("abc")) for _ in range(60)]
     (folder / "labels.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    (folder / "tags.txt").write_text(
+        "\n\n".join("\n".join(f"{word}\t{draw.choice('abc')}" for word in text.split()) for text, _ in rows) + "\n")
     (folder / "scores.tsv").write_text("".join(f"{text}\t{draw.uniform(-1, 1):.3f}\n" for text, _ in rows))
 
 
@@ -109,7 +116,7 @@ def layers_of(net: nn.Module, path: str) -> nn.Module:
     return net
 
 
-def check(program: Path, name: str, case: Case, clip: float) -> bool:
+def check(program: Path, name: str, case: Case, seed: int, clip: float) -> bool:
     with TemporaryDirectory() as place:
         folder = Path(place)
         write_texts(folder)
@@ -119,42 +126,36 @@ def check(program: Path, name: str, case: Case, clip: float) -> bool:
             save_tokenizer(folder / part, with_types=True)
         teacher = case.make(4)
         teacher = without_dropout(type(teacher).from_pretrained(folder / "teacher")).eval()
-        start = folder / ("teacher" if case.blocks else "student")
-        student = without_dropout(type(teacher).from_pretrained(start))
+        start = "teacher" if case.blocks else "student"
+        student = without_dropout(type(teacher).from_pretrained(folder / start))
         for path in case.blocks:
             blocks = layers_of(student, path)
             for i in (3, 1):
                 del blocks[i]
-        call = [program, "train", "--objective", case.objective, "--model", start, "--teacher", folder / "teacher",
-                "--train", *[folder / file for file in case.files], "--output", folder / "out", "--temperature", TEMPERATURE,
-                "--soft-weight", SOFT, "--hard-weight", HARD, "--hidden-weight", HIDDEN, "--steps", STEPS, "--schedule",
-                "constant", "--warmup", 0, "--rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98, "--epsilon", 1e-6,
-                "--clip", clip, "--dropout", 0, "--attention-dropout", 0, "--activation-dropout", 0, "--batch-size", 6, "--seed",
-                SEED, "--save-batches", folder / "batches", *case.options]  # fmt: skip
-        call += ["--keep-layers", 0, 2] if case.blocks else []
-        done = subprocess.run(list(map(str, call)), capture_output=True, timeout=300)
-        if done.returncode != 0:
-            print(f"FAIL {name}: {done.stderr.decode()[-600:]}")
-            return False
-        train({"": student}, loss_of(teacher), folder / "batches", clip)
+        keep = ["--keep-layers", 0, 2] if case.blocks else []
+        attend_train(program, folder, case.objective, case.files, seed, clip, "--teacher", folder / "teacher", "--temperature",
+                     TEMPERATURE, "--soft-weight", SOFT, "--hard-weight", HARD, "--hidden-weight", HIDDEN, "--batch-size", 6,
+                     *case.options, *keep, model=start)  # fmt: skip
+        train({"": student}, loss_of(teacher), folder / "batches", seed, clip)
         worst, where = differences({"": student}, folder / "out")
         good = worst <= LIMIT and not (folder / "out" / "student").exists()
-        print(f"{'ok  ' if good else 'FAIL'} {name} clip {clip}: {worst:.1e} {where}", flush=True)
+        print(f"{'ok  ' if good else 'FAIL'} {name:24} clip {clip:<5} {worst:.1e} {where}", flush=True)
         return good
 
 
 def main() -> int:
-    program, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
+    options = arguments(__doc__)
     labels = {"id2label": dict(enumerate("cab")), "label2id": {label: i for i, label in enumerate("cab")}}
     classifier = lambda layers: bert(BertForSequenceClassification, layers, **labels)  # noqa: E731
     scorer = lambda layers: bert(BertForSequenceClassification, layers, num_labels=1)  # noqa: E731
+    tagger = lambda layers: bert(BertForTokenClassification, layers, **labels)  # noqa: E731
     masked = lambda layers: bert(BertForMaskedLM, layers)  # noqa: E731
     cases = {
         "classification": Case("classification", classifier, ["labels.tsv"]),
         "classification, layers": Case("classification", classifier, ["labels.tsv"], blocks=("bert.encoder.layer",)),
         "regression": Case("regression", scorer, ["scores.tsv"]),
+        "token-classification": Case("token-classification", tagger, ["tags.txt"]),
+        "next-sentence": Case("next-sentence", lambda layers: bert(BertForPreTraining, layers), ["documents.txt"]),
         "masked-lm": Case("masked-lm", masked, ["documents.txt"]),
         "masked-lm, layers": Case("masked-lm", masked, ["documents.txt"], blocks=("bert.encoder.layer",)),
         "causal-lm": Case("causal-lm", gpt2, ["documents.txt"], ["--length", 12]),
@@ -164,13 +165,8 @@ def main() -> int:
                                     ("model.encoder.layers", "model.decoder.layers")),
         "t5, layers": Case("sequence-to-sequence", t5, ["pairs.en", "pairs.de"], [], ("encoder.block", "decoder.block")),
     }  # fmt: skip
-    results = [
-        check(program, name, case, clip)
-        for name, case in cases.items()
-        if not chosen or name in chosen
-        for clip in (0.0, 0.25)
-    ]
-    return 0 if results and all(results) else 1
+    return run_all({f"{name}, clip {clip}": lambda name=name, case=case, clip=clip: check(options.program, name, case, options.seed, clip)
+                    for name, case in cases.items() for clip in (0.0, 0.25)}, options)  # fmt: skip
 
 
 if __name__ == "__main__":

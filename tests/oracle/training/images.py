@@ -5,13 +5,12 @@ the same steps are made here from the saved batches. All weights must agree, pic
 and the directory that is left must give transformers and `attend run` the same scores. So must a fresh model for grey
 pictures of `attend init vit`.
 
-    python tests/oracle/training/images.py build/release/attend
+    python tests/oracle/training/images.py build/release/attend [case ...] [--seed N]
 """
 
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 import numpy
 import torch
 from PIL import Image
-from pretraining import DECAY, LIMIT, RATE, SEED, STEPS, differences, train, without_dropout
+from pretraining import LIMIT, STEPS, arguments, attend_train, differences, run_all, train, without_dropout
 from safetensors.torch import load_file
 from transformers import ViTConfig, ViTForImageClassification, ViTForMaskedImageModeling, ViTImageProcessor
 
@@ -74,7 +73,7 @@ def same_scores(program: Path, folder: Path, pictures: list[Path], images: list[
     return worst
 
 
-def check(program: Path, objective: str, clip: float) -> bool:
+def check(program: Path, objective: str, seed: int, clip: float) -> bool:
     masked = objective == "masked-images"
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -84,21 +83,18 @@ def check(program: Path, objective: str, clip: float) -> bool:
         make(config(id2label=labels, label2id={v: k for k, v in labels.items()})).save_pretrained(folder / "model")
         ViTImageProcessor(size={"height": SIZE, "width": SIZE}).save_pretrained(folder / "model")
         net = without_dropout(make.from_pretrained(folder / "model"))
-        run(program, "train", "--objective", objective, "--model", folder / "model", "--train", folder / "pictures",
-            "--validation", folder / "pictures", "--output", folder / "out", "--steps", STEPS, "--schedule", "constant",
-            "--warmup", 0, "--rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98, "--epsilon", 1e-6, "--clip", clip,
-            "--dropout", 0, "--batch-size", 5, "--validate-every", STEPS, "--seed", SEED, "--save-batches", folder / "batches",
-            *(["--mask-rate", RATE_HIDDEN] if masked else []))  # fmt: skip
+        attend_train(program, folder, objective, ["pictures"], seed, clip, "--validation", folder / "pictures", "--batch-size", 5,
+                     "--validate-every", STEPS, *(["--mask-rate", RATE_HIDDEN] if masked else []))  # fmt: skip
 
-        def loss_of(nets, batches, step):  # noqa: ANN001
+        def loss_of(nets, batches, seed):  # noqa: ANN001
             batch = batches[0]
             if not masked:
                 return nets[""](batch["pixel_values"], labels=batch["text_labels"]).loss
             hidden = batch["bool_masked_pos"]
-            assert (hidden.sum(1) == round(RATE_HIDDEN * hidden.shape[1])).all()
+            assert (hidden.sum(1) == int(RATE_HIDDEN * hidden.shape[1] + 0.5)).all()
             return nets[""](batch["pixel_values"], bool_masked_pos=hidden.bool()).loss
 
-        train({"": net}, loss_of, folder / "batches", clip)
+        train({"": net}, loss_of, folder / "batches", seed, clip)
         worst, where = differences({"": net}, folder / "out")
         good = worst <= LIMIT and known_pictures(folder / "out", paths, folder / "batches")
         scores = 0.0 if masked else same_scores(program, folder / "out", paths[::5], [Image.open(p) for p in paths[::5]])
@@ -107,12 +103,12 @@ def check(program: Path, objective: str, clip: float) -> bool:
         return good
 
 
-def check_fresh_grey(program: Path) -> bool:
+def check_fresh_grey(program: Path, seed: int) -> bool:
     with TemporaryDirectory() as name:
         folder = Path(name)
         run(program, "init", "vit", folder / "model", "--set", "image_size=28", "--set", "patch_size=4", "--set",
             "num_channels=1", "--set", "encoder_stride=4", "--set", "hidden_size=24", "--set", "num_attention_heads=3",
-            "--set", "num_hidden_layers=2", "--set", "intermediate_size=40", "--seed", random.Random(1).randint(1, 9))  # fmt: skip
+            "--set", "num_hidden_layers=2", "--set", "intermediate_size=40", "--seed", seed)  # fmt: skip
         draw = numpy.random.default_rng(5)
         grey = [draw.integers(0, 256, size, dtype=numpy.uint8) for size in ((28, 28), (28, 28), (40, 31))]
         paths = [folder / f"{i}.png" for i in range(len(grey))]
@@ -124,11 +120,10 @@ def check_fresh_grey(program: Path) -> bool:
 
 
 def main() -> int:
-    program = Path(sys.argv[1]).resolve()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    results = [check(program, objective, clip) for objective in ("image-classification", "masked-images") for clip in (0.0, 0.05)]
-    return 0 if all([*results, check_fresh_grey(program)]) else 1
+    options = arguments(__doc__)
+    checks = {f"{objective}, clip {clip}": lambda case=(objective, options.seed, clip): check(options.program, *case)
+              for objective in ("image-classification", "masked-images") for clip in (0.0, 0.05)}  # fmt: skip
+    return run_all({**checks, "a fresh model of grey pictures": lambda: check_fresh_grey(options.program, options.seed)}, options)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,19 @@
 Tiny models are made with transformers, `attend train --save-batches` trains them without dropout, and the same
 steps are made here from the saved batches with transformers' models and torch's AdamW. All weights must agree.
 
-    python tests/oracle/training/pretraining.py build/release/attend [objective or family ...]
+    python tests/oracle/training/pretraining.py build/release/attend [objective or family ...] [--seed N]
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Callable
+from typing import Any, Callable, Iterable, Sequence
 
 import torch
 import transformers
@@ -29,8 +31,11 @@ from transformers import (
 )
 
 LIMIT = 5e-6
-STEPS, RATE, DECAY, SEED, DISCRIMINATOR_WEIGHT = 10, 1e-3, 0.01, 7, 50
+STEPS, RATE, DECAY, DISCRIMINATOR_WEIGHT = 10, 1e-3, 0.01, 50
 Tensors = dict[str, torch.Tensor]
+Nets = dict[str, PreTrainedModel]
+LossOf = Callable[[Nets, list[Tensors], int], torch.Tensor]  # of the batches of a step and its seed (training/trainer.cpp)
+Factor = Callable[[int], float]  # of the rate in a step, numbered from 0
 MASK64 = (1 << 64) - 1
 
 WORDS = [a + b for a in ("ba", "de", "ki", "lo", "mu", "na", "po", "ru", "si", "ta") for b in ("m", "n", "r", "s")]
@@ -90,21 +95,22 @@ def mean_over(sums: list[tuple[torch.Tensor, int]]) -> torch.Tensor:
     return sum(each for each, _ in sums) / sum(count for _, count in sums)
 
 
-def words_loss(logits: torch.Tensor, batch: Tensors) -> tuple[torch.Tensor, int]:
+def words_loss(logits: torch.Tensor, batch: Tensors, smoothing: float = 0.0) -> tuple[torch.Tensor, int]:
     labels = batch["labels"]
-    return (cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum"), int((labels != -100).sum()))
+    total = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum", label_smoothing=smoothing)
+    return total, int((labels != -100).sum())
 
 
 def inputs_of(batch: Tensors) -> Tensors:
     return {k: v for k, v in batch.items() if k not in ("labels", "text_labels")}
 
 
-def masked_loss(nets: dict[str, PreTrainedModel], batches: list[Tensors], step: int) -> torch.Tensor:
+def token_loss(nets: Nets, batches: list[Tensors], seed: int, smoothing: float = 0.0) -> torch.Tensor:
     net = nets[""]
-    return mean_over([words_loss(net(**inputs_of(b)).logits, b) for b in batches])
+    return mean_over([words_loss(net(**inputs_of(b)).logits, b, smoothing) for b in batches])
 
 
-def pair_loss(nets: dict[str, PreTrainedModel], batches: list[Tensors], step: int) -> torch.Tensor:
+def pair_loss(nets: Nets, batches: list[Tensors], seed: int) -> torch.Tensor:
     words, pairs = [], []
     for batch in batches:
         out = nets[""](**inputs_of(batch))
@@ -132,15 +138,14 @@ def draw(probabilities: torch.Tensor, seed: int) -> torch.Tensor:
     return torch.tensor([int((sums[row] <= place).sum()) for row, place in enumerate(places)], dtype=torch.long)
 
 
-def replaced_loss(nets: dict[str, PreTrainedModel], batches: list[Tensors], step: int) -> torch.Tensor:
+def replaced_loss(nets: Nets, batches: list[Tensors], seed: int) -> torch.Tensor:
     words, replaced = [], []
     for n, batch in enumerate(batches):
         logits = nets["generator"](**inputs_of(batch)).logits
         words.append(words_loss(logits, batch))
         hidden = batch["labels"] != -100
         # Pass::next_seed of the step: without dropout only this draws.
-        seed = SEED * 0x9E3779B97F4A7C15 + step * 0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15 * (n + 1)
-        drawn = draw(logits.detach()[hidden].softmax(1), seed & MASK64)
+        drawn = draw(logits.detach()[hidden].softmax(1), seed + 0x9E3779B97F4A7C15 * (n + 1) & MASK64)
         ids, labels = batch["input_ids"].clone(), torch.zeros(batch["input_ids"].shape)
         ids[hidden] = drawn
         labels[hidden] = (drawn != batch["labels"][hidden]).float()
@@ -151,30 +156,39 @@ def replaced_loss(nets: dict[str, PreTrainedModel], batches: list[Tensors], step
     return mean_over(words) + DISCRIMINATOR_WEIGHT * mean_over(replaced)
 
 
-def zero_rows(nets: dict[str, PreTrainedModel]) -> list[torch.nn.Parameter]:
+def zero_rows(nets: Nets) -> list[torch.nn.Parameter]:
     """Token vectors whose padding is zero, which stays so in attend (objectives/trainee.h)."""
     tables = [net.get_input_embeddings() for net in nets.values()]
-    return [t.weight for t in tables if t.padding_idx == 0 and not t.weight[0].any()]
+    return [t.weight for t in tables if getattr(t, "padding_idx", None) == 0 and not t.weight[0].any()]
 
 
-def train(nets: dict[str, PreTrainedModel], loss_of: Callable, folder: Path, clip: float) -> None:
-    parameters = list({id(p): p for net in nets.values() for p in net.parameters() if p.requires_grad}.values())
-    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": DECAY},
-              {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0}]
+def train(nets: Nets, loss_of: LossOf, folder: Path, seed: int, clip: float, steps: int = STEPS,
+          factor: Factor = lambda step: 1.0) -> list[float]:
+    """Gives the loss of each step."""
+    named = {id(p): (name, p) for net in nets.values() for name, p in net.named_parameters() if p.requires_grad}.values()
+    parameters = [p for _, p in named]
+    decayed = [p for name, p in named if p.dim() > 1 and not name.endswith("bias")]  # some biases are matrices
+    others = [p for p in parameters if all(p is not each for each in decayed)]
+    groups = [{"params": decayed, "weight_decay": DECAY}, {"params": others, "weight_decay": 0}]
     optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98), eps=1e-6)
-    constant = zero_rows(nets)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    constant, losses = zero_rows(nets), []
     for net in nets.values():
         net.train()
-    for step in range(STEPS):
+    for step in range(steps):
         files = sorted(folder.glob(f"step-{step + 1}.*.safetensors"), key=lambda f: int(f.name.split(".")[1]))
         assert files, f"no batches of step {step + 1} in {folder}"
         optimizer.zero_grad()
-        loss_of(nets, [load_file(f) for f in files], step).backward()
+        loss = loss_of(nets, [load_file(f) for f in files], seed * 0x9E3779B97F4A7C15 + step * 0xD1B54A32D192ED03)
+        loss.backward()
         for table in constant:
             table.grad[0] = 0
         if clip > 0:
             torch.nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    return losses
 
 
 def without_dropout(net: PreTrainedModel) -> PreTrainedModel:
@@ -187,7 +201,7 @@ def without_dropout(net: PreTrainedModel) -> PreTrainedModel:
     return net
 
 
-def share(nets: dict[str, PreTrainedModel]) -> None:
+def share(nets: Nets) -> None:
     """Section 3.2 of the paper: embeddings of tokens and positions, and here of token types."""
     if "generator" not in nets:
         return
@@ -198,92 +212,133 @@ def share(nets: dict[str, PreTrainedModel]) -> None:
     nets["generator"].tie_weights()
 
 
-def differences(nets: dict[str, PreTrainedModel], result: Path) -> tuple[float, str]:
+def differences(nets: Nets, result: Path, without: str | tuple[str, ...] = ()) -> tuple[float, str]:
+    """Of all weights but those whose names end with `without`."""
     worst = (0.0, "")
     for name, net in nets.items():
         found = load_file(result / name / "model.safetensors")
         same: dict[int, list[str]] = {}  # the names of each tensor, of which a file has one at least
         for key, value in net.state_dict().items():
             same.setdefault(value.data_ptr(), []).append(key)
-        for value in net.parameters():
+        for value in filter(lambda p: p.requires_grad, net.parameters()):
             keys = [key for key in same[value.data_ptr()] if key in found]
             assert keys, f"{same[value.data_ptr()]} is not in {result / name}"
+            if keys[0].endswith(without):
+                continue
             worst = max(worst, (float((found[keys[0]] - value).abs().max()), f"{name} {keys[0]}".strip()))
         type(net).from_pretrained(result / name)  # loads as a whole
     return worst
 
 
-def check(program: Path, label: str, objective: str, nets: dict[str, PreTrainedModel], loss_of: Callable,
-          files: list[str], extra: list[str] = [], with_types: bool = True) -> bool:
-    good = True
-    for clip in (0.0, 0.25):
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            write_texts(folder)
-            for part, net in nets.items():
-                net.save_pretrained(folder / f"model{part}")
-            save_tokenizer(folder / "model", with_types)
-            fresh = {part: without_dropout(type(net).from_pretrained(folder / f"model{part}"))
-                     for part, net in nets.items()}
-            share(fresh)
-            call = [program, "train", "--objective", objective, "--model", folder / "model",
-                    "--train", *[folder / f for f in files], "--output", folder / "out", "--steps", STEPS,
-                    "--schedule", "constant", "--warmup", 0, "--rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98,
-                    "--epsilon", 1e-6, "--clip", clip, "--dropout", 0, "--attention-dropout", 0,
-                    "--activation-dropout", 0, "--batch-tokens", 250, "--accumulate", 2, "--max-length", 40,
-                    "--seed", SEED, "--save-batches", folder / "batches", *extra]
-            if "generator" in nets:
-                call += ["--generator", folder / "modelgenerator"]
-            done = subprocess.run(list(map(str, call)), capture_output=True, timeout=300)
-            if done.returncode != 0:
-                print(f"FAIL {label}: {done.stderr.decode()[-600:]}")
-                return False
-            train(fresh, loss_of, folder / "batches", clip)
-            worst, where = differences(fresh, folder / "out")
-            good = good and worst <= LIMIT
-            print(f"{'ok  ' if worst <= LIMIT else 'FAIL'} {label:30} clip {clip:<5} {worst:.1e} {where}", flush=True)
-    return good
+CONSTANT = ("constant", "--warmup", 0)
+
+
+def attend_train(program: Path, folder: Path, objective: str, files: Iterable[str], seed: int, clip: float, *more: Any,
+                 model: str = "model", steps: int = STEPS, schedule: tuple[Any, ...] = CONSTANT) -> None:
+    """Trains folder/MODEL to folder/out as `train` does, and leaves in folder/batches what each step reads."""
+    call = [program, "train", "--objective", objective, "--model", folder / model, "--train", *[folder / f for f in files],
+            "--output", folder / "out", "--save-batches", folder / "batches", "--steps", steps, "--schedule", *schedule,
+            "--rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98, "--epsilon", 1e-6, "--clip", clip, "--dropout", 0,
+            "--attention-dropout", 0, "--activation-dropout", 0, "--seed", seed, "--threads", 1, *more]  # fmt: skip
+    done = subprocess.run(list(map(str, call)), capture_output=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"attend train: {done.stderr.decode()[-600:]}")
+
+
+@dataclass
+class Case:
+    objective: str
+    make: Callable[[], Nets]
+    loss_of: LossOf
+    files: Sequence[str] = ("documents.txt",)
+    options: Sequence[Any] = ()
+    with_types: bool = True
+
+
+def alone(make: Callable[[], PreTrainedModel]) -> Callable[[], Nets]:
+    return lambda: {"": make()}
+
+
+def electra(**generator: int) -> Callable[[], Nets]:
+    return lambda: {"": ElectraForPreTraining(ElectraConfig(**ELECTRA)),
+                    "generator": ElectraForMaskedLM(ElectraConfig(**{**ELECTRA, **generator}))}  # fmt: skip
+
+
+LINES = ("pairs.en", "pairs.de")
+WITHOUT_TYPES = ("roberta", "xlm-roberta", "distilbert", "xlm")
+CASES = {
+    "next-sentence bert": Case("next-sentence", alone(lambda: BertForPreTraining(BertConfig(**SMALL))), pair_loss),
+    "next-sentence big_bird": Case("next-sentence", alone(lambda: BigBirdForPreTraining(BigBirdConfig(
+        **SMALL, attention_type="original_full"))), pair_loss),
+    "sentence-order albert": Case("sentence-order", alone(lambda: AlbertForPreTraining(AlbertConfig(
+        **ALBERT, classifier_dropout_prob=0))), pair_loss),
+    "replaced-tokens electra": Case("replaced-tokens", electra(hidden_size=12, intermediate_size=20), replaced_loss),
+    "replaced-tokens apart": Case("replaced-tokens", electra(embedding_size=12), replaced_loss),
+    **{f"translation-lm {family}": Case("translation-lm", alone(MASKED[family]), token_loss, LINES,
+                                        with_types=family not in WITHOUT_TYPES) for family in ("xlm", "bert", "xlm-roberta")},
+    **{f"masked-lm {family}": Case("masked-lm", alone(make), token_loss, LINES if family == "xlm" else ("documents.txt",),
+                                   {"bert": ["--whole-words"], "albert": ["--ngram", 2]}.get(family, []),
+                                   family not in WITHOUT_TYPES) for family, make in MASKED.items()},
+}  # fmt: skip
+
+
+def run_both(program: Path, folder: Path, case: Case, seed: int, clip: float, *more: Any, steps: int = STEPS,
+             schedule: tuple[Any, ...] = CONSTANT, factor: Factor = lambda step: 1.0) -> tuple[Nets, list[float]]:
+    """Trains a fresh model with attend to folder/out and here: what has been trained here, and its losses."""
+    write_texts(folder)
+    nets = case.make()
+    for part, net in nets.items():
+        net.save_pretrained(folder / f"model{part}")
+    save_tokenizer(folder / "model", case.with_types)
+    nets = {part: without_dropout(type(net).from_pretrained(folder / f"model{part}")) for part, net in nets.items()}
+    share(nets)
+    generator = ["--generator", folder / "modelgenerator"] if "generator" in nets else []
+    attend_train(program, folder, case.objective, case.files, seed, clip, "--batch-tokens", 250, "--accumulate", 2,
+                 "--max-length", 40, *generator, *case.options, *more, steps=steps, schedule=schedule)  # fmt: skip
+    return nets, train(nets, case.loss_of, folder / "batches", seed, clip, steps, factor)
+
+
+def check(program: Path, label: str, case: Case, seed: int, clip: float) -> bool:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        nets, _ = run_both(program, folder, case, seed, clip)
+        worst, where = differences(nets, folder / "out")
+        print(f"{'ok  ' if worst <= LIMIT else 'FAIL'} {label:30} clip {clip:<5} {worst:.1e} {where}", flush=True)
+        return worst <= LIMIT
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """program, chosen, and the seed that all weights follow from and all that attend draws."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: Path(path).resolve(), help="attend")
+    parser.add_argument("chosen", nargs="*", help="only the cases that have one of these in their names")
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    return options
+
+
+def run_all(checks: dict[str, Callable[[], bool]], options: argparse.Namespace) -> int:
+    """The exit status. A check that cannot go on has failed, and those behind it are made all the same."""
+    results = []
+    for label, check in checks.items():
+        if options.chosen and not any(each in label for each in options.chosen):
+            continue
+        torch.manual_seed(options.seed)
+        try:
+            results.append(check())
+        except (RuntimeError, AssertionError, OSError) as error:
+            print(f"FAIL {label}: {type(error).__name__}: {error}"[:900], flush=True)
+            results.append(False)
+    print(f"{sum(results)} of {len(results)}")
+    return 0 if results and all(results) else 1
 
 
 def main() -> int:
-    program, chosen = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    transformers.logging.set_verbosity_error()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    plain, languages = ["documents.txt"], ["pairs.en", "pairs.de"]
-    checks = {
-        "next-sentence bert": lambda l: check(program, l, "next-sentence", {"": BertForPreTraining(BertConfig(**SMALL))},
-                                              pair_loss, plain),
-        "next-sentence big_bird": lambda l: check(
-            program, l, "next-sentence",
-            {"": BigBirdForPreTraining(BigBirdConfig(**SMALL, attention_type="original_full"))}, pair_loss, plain),
-        "sentence-order albert": lambda l: check(
-            program, l, "sentence-order", {"": AlbertForPreTraining(AlbertConfig(**ALBERT, classifier_dropout_prob=0))},
-            pair_loss, plain),
-        "replaced-tokens electra": lambda l: check(
-            program, l, "replaced-tokens",
-            {"": ElectraForPreTraining(ElectraConfig(**ELECTRA)),
-             "generator": ElectraForMaskedLM(ElectraConfig(**dict(ELECTRA, hidden_size=12, intermediate_size=20)))},
-            replaced_loss, plain),
-        "replaced-tokens apart": lambda l: check(
-            program, l, "replaced-tokens",
-            {"": ElectraForPreTraining(ElectraConfig(**ELECTRA)),
-             "generator": ElectraForMaskedLM(ElectraConfig(**dict(ELECTRA, embedding_size=12)))}, replaced_loss, plain),
-        "translation-lm xlm": lambda l: check(program, l, "translation-lm", {"": MASKED["xlm"]()}, masked_loss,
-                                              languages, with_types=False),
-        "translation-lm bert": lambda l: check(program, l, "translation-lm", {"": MASKED["bert"]()}, masked_loss,
-                                               languages),
-        "translation-lm xlm-roberta": lambda l: check(
-            program, l, "translation-lm", {"": MASKED["xlm-roberta"]()}, masked_loss, languages, with_types=False),
-    }
-    for family, make in MASKED.items():
-        checks[f"masked-lm {family}"] = lambda l, family=family, make=make: check(
-            program, l, "masked-lm", {"": make()}, masked_loss, languages if family == "xlm" else plain,
-            ["--whole-words"] if family == "bert" else ["--ngram", "2"] if family == "albert" else [],
-            with_types=family not in ("roberta", "xlm-roberta", "distilbert", "xlm"))
-    results = [run(label) for label, run in checks.items() if not chosen or any(c in label for c in chosen)]
-    print(f"{sum(results)} of {len(results)}")
-    return 0 if results and all(results) else 1
+    options = arguments(__doc__)
+    return run_all({f"{label}, clip {clip}": lambda label=label, case=case, clip=clip: check(options.program, label, case, options.seed, clip)
+                    for label, case in CASES.items() for clip in (0.0, 0.25)}, options)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,0 +1,36 @@
+// What a model says of each example of a data set, in a file: scores over labels. `attend evaluate
+// --save-scores` writes it, and a student learns from it without its teacher.
+//
+// A safetensors file: "scores" [examples, labels] in the order of the data, and in the metadata "labels", a
+// JSON list of their names, and "problem_type" as config.json has it.
+#pragma once
+
+#include "models/labels.h"
+#include "objectives/objective.h"
+
+#include <filesystem>
+
+namespace attend {
+
+struct StoredScores {
+  Labels labels;
+  Tensor scores;  // [examples, labels], float32
+
+  // Error for a file that is not as above.
+  static StoredScores read(const std::filesystem::path& path);
+  void write(const std::filesystem::path& path) const;
+};
+
+// Takes what an evaluation says, batch by batch. Error for scores that are not a row for each example.
+class ScoreCollector {
+ public:
+  explicit ScoreCollector(const Objective& objective) : examples_(objective.examples()) {}
+  void add(const Batch& batch, const Tensor& scores);
+  const Tensor& scores() const { return scores_; }
+
+ private:
+  std::int64_t examples_;
+  Tensor scores_;
+};
+
+}  // namespace attend

@@ -1,0 +1,116 @@
+#include "training/readings.h"
+
+#include "nn/linear.h"
+#include "nn/vocabulary_scores.h"
+
+#include <numeric>
+#include <optional>
+
+namespace attend {
+namespace {
+
+// What should have been said and what was, on the host: for each row of a text or for each text; and which of
+// the rows count.
+struct Answers {
+  Tensor expected, said;
+  Tensor counting = {};  // [T] bool; undefined: the answers are of whole texts
+};
+
+const Offsets& answered_texts(const Batch& batch) {
+  return batch.target.ids.defined() ? batch.target.offsets : batch.tokens.offsets;
+}
+
+// Numbers of classes where labels are such, else how far each label holds.
+Answers label_answers(const Batch& batch, const Tensor& scores, const std::optional<ProblemType>& problem) {
+  const Tensor labels = batch.labels.to(at::kCPU), host = scores.to(at::kCPU);
+  if (labels.is_floating_point())
+    return {labels, problem == ProblemType::multi_label ? host.sigmoid() : host};
+  Answers answers{labels, host.argmax(-1)};
+  if (batch.tokens.ids.defined() && labels.dim() == 1 && labels.numel() == answered_texts(batch).total())
+    answers.counting = labels.ne(kIgnoredLabel);
+  return answers;
+}
+
+// The most likely token of each row with a label.
+Answers token_answers(const Trainee& trainee, const Batch& batch, const Tensor& hidden) {
+  Answers answers{batch.token_labels.to(at::kCPU), batch.token_labels.to(at::kCPU).clone()};
+  answers.counting = answers.expected.ne(kIgnoredLabel);
+  const Tensor rows = answers.counting.nonzero().squeeze(1);
+  const VocabularyScores scores =
+      vocabulary_scores(trainee.network(), hidden.index_select(0, rows.to(hidden.device())));
+  Tensor all = at::linear(scores.hidden, scores.weight);
+  if (scores.bias.defined()) all = all + scores.bias;
+  answers.said.index_put_({rows}, all.argmax(-1).to(at::kCPU));
+  return answers;
+}
+
+std::optional<Answers> ask(const Trainee& trainee, const Objective& objective, const Batch& batch) {
+  Trainee reader = trainee;
+  reader.carried.clear();
+  Pass pass = Pass::inference();
+  pass.gradients = false;
+  const PassScope scope(pass);
+  const Losses losses = objective.losses(reader, batch, pass, {});
+  if (const std::optional<Labels> labels = objective.labels())
+    return losses.scores.defined() && batch.labels.defined()
+               ? std::optional(label_answers(batch, losses.scores, labels->problem))
+               : std::nullopt;
+  const std::int64_t rows = answered_texts(batch).total();
+  const bool predicts = batch.token_labels.defined() && batch.token_labels.numel() == rows &&
+                        losses.hidden.defined() && losses.hidden.size(0) == rows;
+  const auto& head = trainee.network()->spec().language_model;
+  return predicts && head && !head->clusters ? std::optional(token_answers(trainee, batch, losses.hidden))
+                                             : std::nullopt;
+}
+
+std::string decode(const Tokenizer* tokenizer, const Tensor& ids) {
+  if (tokenizer == nullptr) return "";
+  const Tensor host = ids.to(at::kCPU, at::kLong).contiguous();
+  const std::span all(host.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(host.numel()));
+  return tokenizer->decode(std::vector<TokenId>(all.begin(), all.end()));
+}
+
+std::string label_words(const Labels& labels, const Tensor& values) {
+  const Tensor flat = values.reshape(-1);
+  std::vector<std::string> words;
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    const auto number = flat.is_floating_point() ? i : flat[i].item<std::int64_t>();
+    const double value = flat[i].item<double>();
+    if (labels.problem == ProblemType::regression)
+      words.push_back(fmt::format("{:.3g}", value));
+    else if (!flat.is_floating_point() || value > 0.5)
+      words.push_back(labels.names.at(static_cast<std::size_t>(number)));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace
+
+std::vector<Sample> readings(const Trainee& trainee, const Objective& held_out, const Tokenizer* tokenizer,
+                             std::int64_t count) {
+  std::vector<std::int64_t> examples(static_cast<std::size_t>(std::min(count, held_out.examples())));
+  std::iota(examples.begin(), examples.end(), 0);
+  Batch batch = held_out.collate(examples, {});
+  batch.examples = examples;
+  const std::optional<Answers> answers = ask(trainee, held_out, batch);
+  if (!answers) return {};
+  const std::optional<Labels> labels = held_out.labels();
+  const Offsets& texts = answered_texts(batch);
+  std::vector<Sample> samples;
+  for (std::int64_t b = 0; b < std::ssize(examples); ++b) {
+    const auto own = [&](const Tensor& numbers) {
+      if (!answers->counting.defined()) return numbers[b];
+      return texts.part(numbers, b).masked_select(texts.part(answers->counting, b));
+    };
+    const auto in_words = [&](const Tensor& numbers) {
+      return labels ? label_words(*labels, own(numbers)) : decode(tokenizer, own(numbers));
+    };
+    const std::string input = batch.tokens.ids.defined()
+                                  ? decode(tokenizer, batch.tokens.offsets.part(batch.tokens.ids, b))
+                                  : fmt::format("picture {}", b + 1);
+    samples.push_back({input, in_words(answers->expected), in_words(answers->said)});
+  }
+  return samples;
+}
+
+}  // namespace attend
