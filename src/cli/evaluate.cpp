@@ -25,7 +25,7 @@ const std::vector<std::string> kTasks = {
     "translation",          "summarization",      "perplexity",      "watermark",
     "language-model",       "classification",     "regression",      "multi-label",
     "token-classification", "question-answering", "multiple-choice", "similarity",
-    "image-classification", "causal-lm",          "masked-lm"};
+    "image-classification", "causal-lm",          "masked-lm",       "pairs"};
 
 struct Arguments {
   std::string task, model;
@@ -213,7 +213,7 @@ int evaluate(int argc, char** argv) {
       "evaluate",
       "Measures a model on data.\n"
       "translation: BLEU and chrF, as sacrebleu computes them; with MODEL \"-\" the first file holds the "
-      "translations themselves.\n"
+      "translations themselves. summarization: ROUGE of the same; --json gives all of them.\n"
       "perplexity: how likely a model finds texts. A decoder reads each file in windows that overlap, an "
       "encoder-decoder the lines of a source and a target, an encoder lines, of which it sees all but the "
       "token in question (pseudo-perplexity).\n"
@@ -224,7 +224,8 @@ int evaluate(int argc, char** argv) {
       "image-classification: a fine-tuned model's figures on data as attend train reads it. Labels are the "
       "model's, by "
       "name or number.\n"
-      "similarity: how the cosines of pairs of sentences correlate with their scores.\n"
+      "similarity: how the cosines of pairs of sentences correlate with their scores. pairs: how often the "
+      "text that belongs to another is the nearest of all (recall@1).\n"
       "watermark: whether lines bear the mark of a watermarking_config: z, how many standard deviations more "
       "of their tokens are marked than of other texts, and p, the share of other texts with so high a z.",
       "attend evaluate translation en-de-trained test.en test.de\n"

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "nn/linear.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attend {
@@ -47,8 +48,11 @@ void check(const Recipe& r) {
     fail("--bpe-dropout: only with --objective sequence-to-sequence");
   if (r.bleu && (r.objective != "sequence-to-sequence" || r.validation.empty()))
     fail("--bleu: only with --objective sequence-to-sequence and --validation");
-  if (r.r_drop > 0 && r.objective != "sequence-to-sequence" && r.objective != "causal-lm")
-    fail("--r-drop: only with --objective sequence-to-sequence or causal-lm");
+  constexpr std::string_view two_readings[] = {"sequence-to-sequence", "causal-lm", "classification",
+                                               "token-classification", "image-classification"};
+  if (r.r_drop > 0 &&
+      std::find(std::begin(two_readings), std::end(two_readings), r.objective) == std::end(two_readings))
+    fail("--r-drop: only with --objective {}", fmt::join(two_readings, ", "));
   if (r.generator.empty() != (r.objective != "replaced-tokens"))
     fail("--generator: {}", r.generator.empty() ? "--objective replaced-tokens needs one"
                                                 : "only with --objective replaced-tokens");
