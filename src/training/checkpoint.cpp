@@ -11,6 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "step-";
+constexpr const char* kWhole = "training.json";  // written last: a checkpoint that has it is whole
 
 }  // namespace
 
@@ -34,8 +35,7 @@ std::vector<fs::path> Checkpoints::all() const {
   const fs::path folder = output_ / "checkpoints";
   if (fs::is_directory(folder))
     for (const auto& entry : fs::directory_iterator(folder))
-      if (step_of(entry.path()) >= 0 && fs::exists(entry.path() / "training.json"))
-        found.push_back(entry.path());
+      if (step_of(entry.path()) >= 0 && fs::exists(entry.path() / kWhole)) found.push_back(entry.path());
   std::sort(found.begin(), found.end(),
             [](const fs::path& a, const fs::path& b) { return step_of(a) < step_of(b); });
   return found;
@@ -60,9 +60,18 @@ void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const
     standing["plateau_best"] = *at.plateau.best;
     standing["plateau_worse"] = at.plateau.worse;
   }
-  write_file_atomically(unfinished / "training.json", standing.dump(2) + "\n");
+  write_file_atomically(unfinished / kWhole, standing.dump(2) + "\n");
   fs::remove_all(target);
   fs::rename(unfinished, target);
+}
+
+void Checkpoints::clean() const {
+  const fs::path folder = output_ / "checkpoints";
+  if (!fs::is_directory(folder)) return;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (step_of(entry.path()) < 0 || !fs::exists(entry.path() / kWhole)) left.push_back(entry.path());
+  for (const fs::path& path : left) fs::remove_all(path);
 }
 
 void Checkpoints::prune(std::size_t keep, const Progression& at) const {
@@ -74,12 +83,14 @@ void Checkpoints::prune(std::size_t keep, const Progression& at) const {
     const bool counts = validated.count(step) > 0;
     const bool stays = i + 1 == found.size() || step == at.best_step || (counts && regular < keep);
     if (counts) ++regular;
-    if (!stays) fs::remove_all(found[i]);
+    if (stays) continue;
+    fs::remove(found[i] / kWhole);  // first: what is left of it if the run is killed here must not be read
+    fs::remove_all(found[i]);
   }
 }
 
 Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
-  const Fields standing(read_json(checkpoint / "training.json"), (checkpoint / "training.json").string());
+  const Fields standing(read_json(checkpoint / kWhole), (checkpoint / kWhole).string());
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   Progression at;
   at.step = standing.integer({"step"}, {}, 0, kMost);

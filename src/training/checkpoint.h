@@ -35,6 +35,8 @@ class Checkpoints {
   explicit Checkpoints(std::filesystem::path output) : output_(std::move(output)) {}
 
   void save(const Trainee& trainee, const TrainingState& state, const Progression& at) const;
+  // Removes what a killed run had not finished writing, or not finished removing.
+  void clean() const;
   // Removes all but the newest one, the best one, and the newest `keep` of those that were validated.
   void prune(std::size_t keep, const Progression& at) const;
   // The newest whole checkpoint; nothing if there is none.

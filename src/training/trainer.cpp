@@ -74,6 +74,7 @@ class Run {
 
   // Anew, or where the newest checkpoint stands.
   void begin() {
+    checkpoints_.clean();
     const auto newest = checkpoints_.newest();
     if (newest && !options_.resume)
       fail("{}: a run has been here ({}); --resume goes on with it, another --output begins anew",

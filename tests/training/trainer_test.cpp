@@ -108,13 +108,17 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   run(options("whole", 40));
   // Killed after the checkpoint of step 20 (whatever came later is lost), then resumed.
   run(options("parts", 20));
-  fs::create_directories(root_ / "parts" / "checkpoints" / "step-23.unfinished");
+  // Killed while it wrote one checkpoint and removed another.
+  const fs::path left[] = {root_ / "parts" / "checkpoints" / "step-23.unfinished",
+                           root_ / "parts" / "checkpoints" / "step-7"};
+  for (const fs::path& path : left) fs::create_directories(path);
   TrainingOptions rest = options("parts", 40);
   rest.resume = true;
   run(rest);
   expect_equal_weights(root_ / "whole", root_ / "parts");
   expect_equal_weights(root_ / "whole" / "checkpoints" / "step-40",
                        root_ / "parts" / "checkpoints" / "step-40");
+  for (const fs::path& path : left) EXPECT_FALSE(fs::exists(path)) << path;
 }
 
 // With a factor so small that nothing is learned after the first validation that is not better.
