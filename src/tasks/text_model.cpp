@@ -118,11 +118,12 @@ void TextModel::for_each_batch(
   std::vector<std::int64_t> lengths;
   for (const Encoding& encoding : encodings)
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
-  // Two heads look at other texts of their batch: where all have the same number of end tokens, and where
-  // config.json does not say which token is padding.
+  // Three heads look at other texts of their batch: where all have the same number of end tokens, where
+  // config.json does not say which token is padding, and where the last column counts, padding or not.
   const auto& scores = model_.network()->spec().scores;
-  const bool alone = scores && (scores->input == HeadInput::end_token ||
-                                (scores->input == HeadInput::last_token && !scores->token_id));
+  const bool alone =
+      scores && (scores->input == HeadInput::end_token || scores->input == HeadInput::last_column ||
+                 (scores->input == HeadInput::last_token && !scores->token_id));
   std::size_t done = 0;
   for (const Batch& batch : batches_by_length(lengths, alone ? 1 : options.batch_tokens)) {
     std::vector<const std::vector<std::int32_t>*> ids, masks, types;
