@@ -68,7 +68,7 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
-  if (spec.mask_vector) mask = register_parameter("mask", at::zeros({spec.width}));
+  if (spec.mask_vector) mask = register_parameter("mask", at::zeros({1, 1, spec.width}));
   if (spec.languages > 0)
     languages = register_parameter("languages", at::empty({spec.languages, spec.width}));
   if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
@@ -122,7 +122,7 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   const Tensor ids = batch.ids.cpu().contiguous();
   check_ids({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
   Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
-  if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask, x);
+  if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
     x = x + at::embedding(tokens, batch.types, spec_.padding_id);

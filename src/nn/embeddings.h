@@ -38,7 +38,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   ClusterEmbeddings clusters{nullptr};
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
   Tensor types;      // [types, width], or undefined
-  Tensor mask;       // [width], or undefined
+  Tensor mask;       // [1, 1, width], as checkpoints have it (so it decays), or undefined
   Tensor languages;  // [languages, width], or undefined
 
  private:
