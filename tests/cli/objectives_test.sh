@@ -1,10 +1,20 @@
 #!/usr/bin/env bash
 # Every objective from the command line: tiny models learn a few steps from tiny data, and a run in two parts ends
 # with exactly the weights of a run in one.
+#
+#   objectives_test.sh                 as in make test
+#   objectives_test.sh --kills [SEED]  by hand or at night, not in make test: every run is killed at ten random moments
+#                                      and resumed, and leaves the same weights and files as if nobody had touched it
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
+seed=
+if [ "${1:-}" = --kills ]; then
+  seed=${2:-$RANDOM}
+  echo "moments from seed $seed: $0 --kills $seed"
+  RANDOM=$seed
+fi
 work=$(mktemp -d)
-trap "[ -n \"${KEEP:-}\" ] || rm -rf $work" EXIT
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; [ -n "${KEEP:-}" ] || rm -rf "$work"' EXIT
 cd "$work"
 fail() {
   echo "FAILED: $*"
@@ -69,19 +79,63 @@ init bart bart pieces --set preset=tiny
 init xlm xlm words --set preset=tiny
 quietly init vit vit --set image_size=16 --set patch_size=4 --set encoder_stride=4 "${small[@]}"
 
-# check NAME OBJECTIVE MODEL DATA...: a run in one part, a run in two parts, the same weights.
+# in_parts NAME OPTION...: a run in one part, a run in two parts, the same weights.
+in_parts() {
+  local name=$1
+  shift
+  quietly "$@" --validate-every 3 --output "$name-whole" --steps 6
+  quietly "$@" --validate-every 3 --output "$name-parts" --steps 3
+  quietly "$@" --validate-every 3 --output "$name-parts" --steps 6 --resume
+  cmp "$name-whole/checkpoints/step-6/model.safetensors" "$name-parts/checkpoints/step-6/model.safetensors" ||
+    fail "$name: a run in two parts ends elsewhere"
+  grep --quiet '"validation/loss"' "$name-whole/metrics.jsonl" || fail "$name: no validation"
+}
+
+# left_by OUTPUT: the names of all files, but for TensorBoard's, of which every start writes one; tensors, and losses.
+left_by() {
+  cd "$1" && find . ! -path './tensorboard/*' | sort
+  find . -name '*.safetensors' | sort | xargs sha256sum
+  grep --only-matching '"step":[0-9]*\|"[a-z]*/loss":[^,}]*' metrics.jsonl
+}
+
+# killed NAME OPTION...: an undisturbed run, and runs that are killed ten times in all. One that gets to its end before
+# that is compared, and another begun.
+killed() {
+  local name=$1 kills=0 ends=0 status began time
+  shift
+  local run=("$@" --validate-every 10 --save-every 3 --steps 40)
+  began=${EPOCHREALTIME/[^0-9]/}
+  quietly "${run[@]}" --output "$name-whole"
+  time=$((${EPOCHREALTIME/[^0-9]/} - began)) # in microseconds
+  (left_by "$name-whole") >expected
+  while true; do
+    "$attend" "${run[@]}" --output "$name-killed" --resume >log 2>&1 & # not a function: $! must be attend itself
+    if [ "$kills" -lt 10 ]; then
+      sleep "$((RANDOM * (time / 2000) / 32768))e-3"
+      kill -9 $! 2>/dev/null || true
+    fi
+    status=0
+    wait $! 2>/dev/null || status=$?
+    if [ "$status" -eq 137 ]; then
+      kills=$((kills + 1))
+      continue
+    fi
+    [ "$status" -eq 0 ] || fail "$name: after $kills kills it exits with $status"
+    (left_by "$name-killed") | diff expected - >log || fail "$name: killed $kills times, it leaves other things (>)"
+    ends=$((ends + 1))
+    if [ "$kills" -eq 10 ]; then break; fi
+    rm -r "$name-killed"
+  done
+  echo "$name: killed $kills times, $ends runs to the end, each like the undisturbed one"
+}
+
+# check NAME OBJECTIVE MODEL DATA...
 checked=0
 check() {
   local name=$1 objective=$2 model=$3
   shift 3
-  local common=(train --objective "$objective" --model "$model" "$@" --batch-tokens 128 --batch-size 8 --schedule constant
-    --warmup 0 --rate 1e-3 --dropout 0.1 --validate-every 3 --threads 2)
-  quietly "${common[@]}" --output "$name-whole" --steps 6
-  quietly "${common[@]}" --output "$name-parts" --steps 3
-  quietly "${common[@]}" --output "$name-parts" --steps 6 --resume
-  cmp "$name-whole/checkpoints/step-6/model.safetensors" "$name-parts/checkpoints/step-6/model.safetensors" ||
-    fail "$name: a run in two parts ends elsewhere"
-  grep --quiet '"validation/loss"' "$name-whole/metrics.jsonl" || fail "$name: no validation"
+  "$([ -n "$seed" ] && echo killed || echo in_parts)" "$name" train --objective "$objective" --model "$model" "$@" \
+    --batch-tokens 128 --batch-size 8 --schedule constant --warmup 0 --rate 1e-3 --dropout 0.1 --threads 2
   checked=$((checked + 1))
 }
 text=(--train text --validation text)
@@ -108,6 +162,10 @@ check pictures image-classification vit --train images --validation images
 check hidden masked-images vit --train images --validation images
 check taught classification bert --train labels.tsv --validation labels.tsv --teacher label-whole --keep-layers 0
 [ "$checked" -eq 22 ] || fail "$checked of 22 objectives were checked"
+if [ -n "$seed" ]; then
+  echo "all well"
+  exit
+fi
 
 # What has been learned is measured, and used.
 for task in "classification label labels.tsv" "regression number numbers.tsv" "token-classification tags tags.tsv" \

@@ -23,6 +23,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import Any, Callable, Iterator, Sequence
 
@@ -43,6 +44,8 @@ RATE, DECAY, EPSILON = 1e-3, 0.1, 1e-5
 # A gradient that is zero in exact arithmetic (that of a key's bias, or of what a softmax does not feel) is rounding, of
 # which AdamW makes steps. Such weights are those whose gradients stay below this in float64.
 ZERO, ZERO_LIMIT = 1e-12, 1e-4
+FAILURES = (AttendFailed, TimeoutExpired, RuntimeError, KeyError, ValueError)  # of a row; the next ones are still made
+SECONDS = 600  # that a run may take: the machine may be busy
 LONGEST = 60  # tokens: the long ones are cut
 SIZE = Size(heads=3, head_width=4, layers=2, vocabulary=0, feed_forward=19, positions=64)
 IGNORED = -100
@@ -379,7 +382,7 @@ def check_case(attend: Attend, name: str, family: str, seed: int, report: Table,
                 zero = {each for each, gradient in largest.items() if gradient < ZERO}
                 worst = f"{max(error for error, each in errors if each not in zero):.1e}"
                 found += [f"{each}: {error:.1e}" for error, each in errors if not error <= (ZERO_LIMIT if each in zero else LIMIT)][:5]
-            except (AttendFailed, RuntimeError, KeyError) as error:
+            except FAILURES as error:
                 found.append(f"{type(error).__name__}: {error}"[:700])
             report.row([name, family, way, worst], bool(found), found)
 
@@ -431,7 +434,7 @@ def check_fine_tuned(attend: Attend, name: str, family: str, seed: int, report: 
             said = attend.run("run", task, base / "trained", "--input-format", "json", stdin="".join(json.dumps(each) + "\n" for each in inputs))
             got = [json.loads(line) for line in said.splitlines()]
             found += [d for i, wanted in enumerate(answers(task, base / "trained", inputs)) if (d := difference(got[i], wanted, f"input {i}"))]
-        except (AttendFailed, RuntimeError, KeyError, ValueError) as error:
+        except FAILURES as error:
             found.append(f"{type(error).__name__}: {error}"[:700])
         report.row([name, family, "fine-tuned from a body", "-"], bool(found), found)
 
@@ -472,14 +475,15 @@ def main() -> int:
         return self_test()
     if options.attend is None:
         parser.error("--attend or --self-test is needed")
+    attend = Attend(options.attend.resolve(), SECONDS)
     report = Table([("objective", 22), ("family", 12), ("way", 30), ("largest difference", 18)])
     for name in options.objective or OBJECTIVES:
         for family in options.family or OBJECTIVES[name].families or FAMILIES:
             if options.fine_tuned:
                 if name in PIPELINES:
-                    check_fine_tuned(Attend(options.attend.resolve()), name, family, options.seed, report)
+                    check_fine_tuned(attend, name, family, options.seed, report)
             elif not OBJECTIVES[name].families or family in OBJECTIVES[name].families:
-                check_case(Attend(options.attend.resolve()), name, family, options.seed, report, WAYS[: 1 if options.one_way else None])
+                check_case(attend, name, family, options.seed, report, WAYS[: 1 if options.one_way else None])
     return report.status()
 
 

@@ -3,13 +3,12 @@
 Tiny models are made with transformers, `attend train --save-batches` trains them without dropout, and the same
 steps are made here from the saved batches with transformers' models and torch's AdamW. All weights must agree.
 
-    python tests/oracle/training/language_models.py build/release/attend [case ...]
+    python tests/oracle/training/language_models.py build/release/attend [case ...] [--seed N]
 """
 
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Callable
 
 import torch
-from safetensors.torch import load_file
+from pretraining import LIMIT, WORDS, LossOf, Tensors, arguments, attend_train, differences, mean_over, run_all, train
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch.nn.functional import cross_entropy, nll_loss
 from transformers import (
     BartConfig, BartForConditionalGeneration, PreTrainedModel, PreTrainedTokenizerFast, T5Config,
-    T5ForConditionalGeneration, XLMConfig, XLMWithLMHeadModel, XLNetConfig, XLNetLMHeadModel, logging,
+    T5ForConditionalGeneration, XLMConfig, XLMWithLMHeadModel, XLNetConfig, XLNetLMHeadModel,
 )
 from transformers.models.deprecated.transfo_xl import TransfoXLConfig, TransfoXLLMHeadModel
 
@@ -30,11 +29,6 @@ from transformers.models.deprecated.transfo_xl import TransfoXLConfig, TransfoXL
 as_type = torch.Tensor.type_as
 torch.Tensor.type_as = lambda self, other=None, dtype=None: as_type(self, other) if dtype is None else self.to(dtype)
 
-LIMIT = 5e-6
-STEPS, RATE = 10, 1e-3
-Tensors = dict[str, torch.Tensor]
-
-WORDS = [a + b for a in ("ba", "de", "ki", "lo", "mu", "na", "po", "ru", "si", "ta") for b in ("m", "n", "r", "s")]
 SENTINELS = [f"<extra_id_{i}>" for i in reversed(range(20))]
 VOCABULARY = ["<pad>", "<unk>", "<s>", "</s>", "<mask>", "<sep>", "<cls>", *WORDS, *SENTINELS]
 SIZE = len(VOCABULARY)
@@ -175,73 +169,32 @@ CASES = {
 }
 
 
-def constant_rows(net: PreTrainedModel) -> list[torch.nn.Parameter]:
-    """Token vectors whose padding is zero, which stays so in attend (objectives/trainee.h)."""
-    tables = [module for module in net.modules() if isinstance(module, torch.nn.Embedding)]
-    return [table.weight for table in tables if table.padding_idx == 0 and not table.weight[0].any()]
+def loss_of(case: Case) -> LossOf:
+    steps = case.steps()
+    return lambda nets, batches, seed: mean_over([steps.loss(nets[""], batch) for batch in batches])
 
 
-def train(net: PreTrainedModel, case: Case, folder: Path, clip: float) -> list[float]:
-    parameters = [p for p in net.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=RATE, betas=(0.9, 0.98), eps=1e-6, weight_decay=0)
-    constant, steps, losses = constant_rows(net), case.steps(), []
-    net.train()
-    for step in range(STEPS):
-        files = sorted(folder.glob(f"step-{step + 1}.*.safetensors"), key=lambda f: int(f.name.split(".")[1]))
-        assert files, f"no batches of step {step + 1} in {folder}"
-        optimizer.zero_grad()
-        sums = [steps.loss(net, load_file(file)) for file in files]
-        loss = sum(each for each, _ in sums) / sum(count for _, count in sums)
-        loss.backward()
-        for table in constant:
-            table.grad[0] = 0
-        if clip > 0:
-            torch.nn.utils.clip_grad_norm_(parameters, clip)
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def largest_difference(net: PreTrainedModel, result: Path) -> tuple[float, str]:
-    theirs = type(net).from_pretrained(result).state_dict()
-    ours = net.state_dict()
-    assert ours.keys() == theirs.keys(), ours.keys() ^ theirs.keys()
-    return max(((ours[name] - theirs[name]).abs().max().item(), name) for name in ours)
-
-
-def check(attend: str, name: str, case: Case, clip: float, accumulate: int) -> bool:
+def check(program: Path, name: str, case: Case, seed: int, clip: float, accumulate: int) -> bool:
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        torch.manual_seed(2)
         net = case.make()
         net.save_pretrained(folder / "model")
         save_tokenizer(folder / "model", list(case.before), list(case.behind))
         write_text(folder / "train.txt")
-        call = [attend, "train", "--objective", case.objective, "--model", folder / "model", "--train",
-                folder / "train.txt", "--output", folder / "result", "--save-batches", folder / "batches", "--steps",
-                STEPS, "--batch-tokens", 200, "--accumulate", accumulate, "--rate", RATE, "--schedule", "constant",
-                "--warmup", 0, "--beta2", 0.98, "--epsilon", 1e-6, "--weight-decay", 0, "--clip", clip, "--dropout", 0,
-                "--attention-dropout", 0, "--activation-dropout", 0, "--seed", 7, "--threads", 1, *case.options]
-        done = subprocess.run([str(part) for part in call], capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"{name:26} attend failed: {done.stderr.strip()[-600:]}")
-            return False
-        losses = train(net, case, folder / "batches", clip)
-        difference, where = largest_difference(net, folder / "result")
-    passed = difference <= LIMIT
-    print(f"{name:26} clip {clip:<4} batches {accumulate}  loss {losses[0]:.3f} to {losses[-1]:.3f}  "
-          f"largest difference {difference:.1e} ({where})  {'ok' if passed else 'FAILED'}", flush=True)
-    return passed
+        attend_train(program, folder, case.objective, ["train.txt"], seed, clip, "--batch-tokens", 200, "--accumulate", accumulate,
+                     *case.options)  # fmt: skip
+        losses = train({"": net}, loss_of(case), folder / "batches", seed, clip)
+        worst, where = differences({"": net}, folder / "out")
+    good = worst <= LIMIT
+    print(f"{'ok  ' if good else 'FAIL'} {name:26} clip {clip:<4} batches {accumulate}  loss {losses[0]:.3f} to {losses[-1]:.3f}  "
+          f"{worst:.1e} {where}", flush=True)  # fmt: skip
+    return good
 
 
 def main() -> int:
-    logging.set_verbosity_error()
-    attend, chosen = sys.argv[1], sys.argv[2:] or list(CASES)
-    torch.set_num_threads(1)
-    passed = [check(attend, name, CASES[name], clip, accumulate)
-              for name in chosen for clip, accumulate in ((0, 1), (0.5, 2))]
-    print(f"{sum(passed)} of {len(passed)} passed")
-    return 0 if passed and all(passed) else 1
+    options = arguments(__doc__)
+    return run_all({f"{name}, clip {clip}": lambda name=name, clip=clip, n=n: check(options.program, name, CASES[name], options.seed, clip, n)
+                    for name in CASES for clip, n in ((0, 1), (0.5, 2))}, options)  # fmt: skip
 
 
 if __name__ == "__main__":
