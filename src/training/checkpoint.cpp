@@ -1,5 +1,6 @@
 #include "training/checkpoint.h"
 
+#include "models/companions.h"
 #include "models/tensors.h"
 
 #include <algorithm>
@@ -50,6 +51,8 @@ void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const
   const fs::path target = of_step(at.step), unfinished = target.string() + ".unfinished";
   fs::remove_all(unfinished);
   trainee.save(unfinished);
+  for (const fs::path& folder : {fs::path(), fs::path("generator")})
+    if (fs::is_directory(unfinished / folder)) copy_companions(output_ / folder, unfinished / folder);
   write_tensors(unfinished / "optimizer.safetensors", state);
   if (!trainee.carried.empty()) write_tensors(unfinished / "carried.safetensors", trainee.carried);
   Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},

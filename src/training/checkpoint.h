@@ -1,8 +1,8 @@
 // Training checkpoints: everything a run needs to go on as if it had never stopped.
 //
-// OUTPUT/checkpoints/step-N/ is a model directory with more files: optimizer.safetensors, training.json and,
-// where batches leave something behind, carried.safetensors. It is written under another name and renamed, so
-// what is there is whole.
+// OUTPUT/checkpoints/step-N/ is a model directory, with what OUTPUT has beside its weights, and more files:
+// optimizer.safetensors, training.json and, where batches leave something behind, carried.safetensors. It is
+// written under another name and renamed, so what is there is whole.
 #pragma once
 
 #include "objectives/trainee.h"
