@@ -144,7 +144,7 @@ def make_data(case: Case, folder: Path, model: Path, steps: int) -> list[Path]:
 # PyTorch
 
 
-def torch_examples(case: Case, model: Path, data: list[Path]) -> tuple[list[dict], object]:
+def torch_examples(case: Case, model: Path, data: list[Path], count: int) -> tuple[list[dict], object]:
     """What a data set holds once it is tokenized, and the collator that its users take for it."""
     import transformers as tf
 
@@ -152,11 +152,11 @@ def torch_examples(case: Case, model: Path, data: list[Path]) -> tuple[list[dict
         from PIL import Image
 
         processor = tf.AutoImageProcessor.from_pretrained(model, use_fast=False)
-        pictures = sorted(data[0].rglob("*.png"), key=lambda path: path.name)
+        pictures = sorted(data[0].rglob("*.png"), key=lambda path: path.name)[:count]
         return [{"pixel_values": processor(Image.open(path))["pixel_values"][0],
                  "label": int(path.parent.name == "odd")} for path in pictures], tf.default_data_collator  # fmt: skip
     tokenizer = tf.AutoTokenizer.from_pretrained(model, model_input_names=["input_ids", "attention_mask"])
-    columns = [[line for line in path.read_text().split("\n") if line] for path in data]
+    columns = [[line for line in path.read_text().split("\n") if line][:count] for path in data]
     if case.objective == "sequence-to-sequence":
         examples = [dict(tokenizer(text), labels=tokenizer(other).input_ids) for text, other in zip(*columns)]
         return examples, tf.DataCollatorForSeq2Seq(tokenizer)
@@ -177,8 +177,9 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
     tf.logging.set_verbosity_error()
     network = getattr(tf, case.kind).from_pretrained(model).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY, fused=True)
-    examples, collate = torch_examples(case, model, data)
-    batches = [collate(examples[i * case.batch : (i + 1) * case.batch]) for i in range(WARM_UP + steps)]
+    examples, collate = torch_examples(case, model, data, case.batch * (WARM_UP + steps))
+    batches = [collate(examples[i : i + case.batch]) for i in range(0, len(examples), case.batch)]
+    del examples  # not part of the peak
     if case.objective == "sequence-to-sequence":  # as the collator does when it is given the model
         for batch in batches:
             batch["decoder_input_ids"] = network.prepare_decoder_input_ids_from_labels(labels=batch["labels"])
@@ -199,7 +200,9 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
 # Attend
 
 
-def run_attend(case: Case, model: Path, data: list[Path], precision: str, steps: int, threads: int, attend: str) -> Round:
+def run_attend(
+    case: Case, model: Path, data: list[Path], precision: str, steps: int, threads: int, attend: str
+) -> Round:
     """A round of `attend train`, which writes a file for the batch of each step when the step begins: their times
     tell how long steps take. It is killed before it would save."""
     from safetensors.torch import load_file
@@ -213,8 +216,8 @@ def run_attend(case: Case, model: Path, data: list[Path], precision: str, steps:
         first, last = (Path(folder) / f"step-{1 + WARM_UP + i}.0.safetensors" for i in (0, steps))
         command = [attend, "train", "--objective", case.objective, "--model", model, "--train", *data, "--output",
                    Path(folder) / "output", "--save-batches", folder, "--steps", 2 * steps + 100, *size,
-                   *more.get(case.objective, []), "--precision", precision, "--threads", threads, "--optimizer", "adamw",
-                   "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999, "--epsilon", 1e-8,
+                   *more.get(case.objective, []), "--precision", precision, "--threads", threads,
+                   "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999, "--epsilon", 1e-8,
                    "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
         process = subprocess.Popen([str(part) for part in command])
         try:
@@ -316,7 +319,8 @@ def rows(options) -> Iterator[dict]:
     best = apart(roofs, options.threads)
     print(f"roofs: {best['float32']:.0f} GFLOP/s float32, {best['bfloat16']:.0f} bfloat16, on {options.threads} "
           "threads; PyTorch is eager\n")  # fmt: skip
-    print(f"| {'case':43} | numbers  | PyTorch | Attend | ratio | PyTorch's peak | Attend's | ratio | roof: PyTorch | Attend |")
+    print(f"| {'case':43} | numbers  | PyTorch | Attend | ratio | PyTorch's peak | Attend's | ratio "
+          "| roof: PyTorch | Attend |")  # fmt: skip
     print(f"|{'-' * 45}|{'-' * 10}|" + "---:|" * 8)
     for name in options.cases:
         with tempfile.TemporaryDirectory() as folder:
