@@ -180,9 +180,6 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
     examples, collate = torch_examples(case, model, data, case.batch * (WARM_UP + steps))
     batches = [collate(examples[i : i + case.batch]) for i in range(0, len(examples), case.batch)]
     del examples  # not part of the peak
-    if case.objective == "sequence-to-sequence":  # as the collator does when it is given the model
-        for batch in batches:
-            batch["decoder_input_ids"] = network.prepare_decoder_input_ids_from_labels(labels=batch["labels"])
     for i, batch in enumerate(batches):
         if i == WARM_UP:
             begin = time.perf_counter()
@@ -217,8 +214,8 @@ def run_attend(
         command = [attend, "train", "--objective", case.objective, "--model", model, "--train", *data, "--output",
                    Path(folder) / "output", "--save-batches", folder, "--steps", 2 * steps + 100, *size,
                    *more.get(case.objective, []), "--precision", precision, "--threads", threads,
-                   "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999, "--epsilon", 1e-8,
-                   "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
+                   "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999,
+                   "--epsilon", 1e-8, "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
         process = subprocess.Popen([str(part) for part in command])
         try:
             while not last.exists():
@@ -320,8 +317,7 @@ def rows(options) -> Iterator[dict]:
     print(f"roofs: {best['float32']:.0f} GFLOP/s float32, {best['bfloat16']:.0f} bfloat16, on {options.threads} "
           "threads; PyTorch is eager\n")  # fmt: skip
     print(f"| {'case':43} | numbers  | PyTorch | Attend | ratio | PyTorch's peak | Attend's | ratio "
-          "| roof: PyTorch | Attend |")  # fmt: skip
-    print(f"|{'-' * 45}|{'-' * 10}|" + "---:|" * 8)
+          f"| roof: PyTorch | Attend |\n|{'-' * 45}|{'-' * 10}|{'---:|' * 8}")  # fmt: skip
     for name in options.cases:
         with tempfile.TemporaryDirectory() as folder:
             case = CASES[name]
