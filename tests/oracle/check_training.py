@@ -43,7 +43,7 @@ STEPS = 10
 RATE, DECAY, EPSILON = 1e-3, 0.1, 1e-5
 # A gradient that is zero in exact arithmetic (that of a key's bias, or of what a softmax does not feel) is rounding, of
 # which AdamW makes steps. Such numbers are those whose gradients stay below this in float64; a weight may hold some (GPT-2
-# has the key's bias between two others).
+# has the key's bias between two others). Where nothing comes at all, as to a token that is nowhere, nothing is rounded.
 ZERO, ZERO_LIMIT = 1e-12, 1e-4
 FAILURES = (AttendFailed, TimeoutExpired, RuntimeError, KeyError, ValueError)  # of a row; the next ones are still made
 SECONDS = 600  # that a run may take: the machine may be busy
@@ -341,12 +341,12 @@ def take_steps(model: PreTrainedModel, objective: Objective, steps: list[list[Te
 
 
 def differences(wanted: PreTrainedModel, got: PreTrainedModel, largest: Tensors | None = None) -> list[tuple[float, str, float]]:
-    """The largest of each weight, its name and its limit, the largest first; numbers without a gradient apart."""
+    """The largest of each weight, its name and its limit, the largest first; numbers whose gradient is rounding apart."""
     ours, found = got.state_dict(), []
     for name, weight in wanted.state_dict().items():
         if weight.is_floating_point():
             apart = (weight - ours[name]).abs()
-            zero = largest[name] < ZERO if largest and name in largest else torch.zeros_like(apart, dtype=torch.bool)
+            zero = (largest[name] > 0) & (largest[name] < ZERO) if largest and name in largest else torch.zeros_like(apart, dtype=torch.bool)
             found += [(float(apart[rows].max()), name, limit) for rows, limit in ((~zero, LIMIT), (zero, ZERO_LIMIT)) if rows.any()]
     return sorted(found, reverse=True)
 
