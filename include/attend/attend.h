@@ -7,6 +7,7 @@
 #pragma once
 
 #include <attend/error.h>
+#include <attend/model_path.h>
 #include <attend/tokenizer.h>
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct RunOptions {
 // directories with their pooling, other encoders by the mean of their token vectors.
 class Embedder {
  public:
-  explicit Embedder(const std::filesystem::path& model);
+  explicit Embedder(const ModelPath& model);
   Embedder(Embedder&&) noexcept;
   ~Embedder();
 
@@ -62,7 +63,7 @@ struct TranslateOptions : RunOptions {
 // Text to text with an encoder-decoder (Marian and what `attend train` makes).
 class Translator {
  public:
-  explicit Translator(const std::filesystem::path& model);
+  explicit Translator(const ModelPath& model);
   Translator(Translator&&) noexcept;
   ~Translator();
 

@@ -40,7 +40,7 @@ struct TextAndPair {
 
 class TextClassifier {
  public:
-  explicit TextClassifier(const std::filesystem::path& model);
+  explicit TextClassifier(const ModelPath& model);
   std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
                                                 const ClassifyOptions& options = {});
 
@@ -70,7 +70,7 @@ struct Entity {
 
 class TokenClassifier {
  public:
-  explicit TokenClassifier(const std::filesystem::path& model);
+  explicit TokenClassifier(const ModelPath& model);
   std::vector<std::vector<Entity>> classify(const std::vector<std::string>& texts,
                                             const TokenOptions& options = {});
 
@@ -92,7 +92,7 @@ struct Filling {
 
 class MaskFiller {
  public:
-  explicit MaskFiller(const std::filesystem::path& model);
+  explicit MaskFiller(const ModelPath& model);
   // Per text and per mask in it, the best first. Error for a text without a mask.
   std::vector<std::vector<std::vector<Filling>>> fill(const std::vector<std::string>& texts,
                                                       const FillOptions& options = {});
@@ -123,7 +123,7 @@ struct Answer {
 
 class QuestionAnswerer {
  public:
-  explicit QuestionAnswerer(const std::filesystem::path& model);
+  explicit QuestionAnswerer(const ModelPath& model);
   // Per question, the best first; fewer than top_k where the context has no more.
   std::vector<std::vector<Answer>> answer(const std::vector<Question>& questions,
                                           const AnswerOptions& options = {});
@@ -140,7 +140,7 @@ struct ZeroShotOptions : RunOptions {
 // Labels that the model has never seen, with one that was trained to tell entailment from contradiction.
 class ZeroShotClassifier {
  public:
-  explicit ZeroShotClassifier(const std::filesystem::path& model);
+  explicit ZeroShotClassifier(const ModelPath& model);
   // All labels per text, the best first.
   std::vector<std::vector<LabelScore>> classify(const std::vector<std::string>& texts,
                                                 const std::vector<std::string>& labels,
@@ -158,7 +158,7 @@ struct ImageOptions : RunOptions {
 // Pictures in JPEG and PNG files.
 class ImageClassifier {
  public:
-  explicit ImageClassifier(const std::filesystem::path& model);
+  explicit ImageClassifier(const ModelPath& model);
   std::vector<std::vector<LabelScore>> classify(const std::vector<std::filesystem::path>& images,
                                                 const ImageOptions& options = {});
 
@@ -175,7 +175,7 @@ struct Features {
 
 class FeatureExtractor {
  public:
-  explicit FeatureExtractor(const std::filesystem::path& model);
+  explicit FeatureExtractor(const ModelPath& model);
   // `truncate`: as in ClassifyOptions.
   std::vector<Features> extract(const std::vector<std::string>& texts, const RunOptions& options = {},
                                 bool truncate = false);
@@ -211,7 +211,7 @@ class TextGenerator {
  public:
   // `pair`: of a translation, "en_to_de" picks these languages of a model that has many (M2M-100), or the
   // settings that it has for them (T5).
-  TextGenerator(const std::filesystem::path& model, GenerationTask task, const std::string& pair = {});
+  TextGenerator(const ModelPath& model, GenerationTask task, const std::string& pair = {});
   // num_return_sequences texts for each one given.
   std::vector<std::vector<std::string>> generate(const std::vector<std::string>& texts,
                                                  const GenerateTextOptions& options = {});
@@ -242,7 +242,7 @@ struct TokenProbability {
 // pseudo-perplexity (Salazar et al. 2020, arXiv:1910.14659).
 class TextScorer {
  public:
-  explicit TextScorer(const std::filesystem::path& model);
+  explicit TextScorer(const ModelPath& model);
   ScoringMethod method() const;
   // The tokens of each text, as the tokenizer gives them. Left to right all but the first, which nothing
   // predicts; masked all but special tokens.
@@ -278,7 +278,7 @@ struct ConversationOptions {
 // first, with a warning; the rest is then read again.
 class Conversation {
  public:
-  Conversation(const std::filesystem::path& model, const ConversationOptions& options);
+  Conversation(const ModelPath& model, const ConversationOptions& options);
 
   // Whole characters of an answer as it comes, and nothing at most tokens; false: no more of it.
   using OnAnswer = std::function<bool(const std::string& more)>;

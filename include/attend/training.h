@@ -12,6 +12,8 @@
 // it.
 #pragma once
 
+#include <attend/model_path.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -24,7 +26,7 @@ namespace attend {
 
 struct Recipe {
   std::string objective;        // a name of objectives()
-  std::filesystem::path model;  // the directory to start from, with its tokenizer
+  ModelPath model;  // the directory to start from, with its tokenizer; with an adapter, that goes on learning
   std::vector<std::string> train, validation;
   std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
   std::filesystem::path generator;  // replaced-tokens: the model whose guesses replace tokens
@@ -70,6 +72,18 @@ struct Recipe {
   double temperature = 2;  // distillation
   double soft_weight = 0.5, hard_weight = 0.5, hidden_weight = 0;  // distillation: of its terms
   std::vector<std::int64_t> keep_layers;  // distillation: the student is the model with these layers alone
+
+  // An adapter learns beside the model, which stays as it is, and is what is left in `output`, as peft has it.
+  std::int64_t lora = 0;          // rank of its factors; 0: no LoRA
+  double lora_alpha = 0;          // 0: twice the rank
+  double lora_dropout = 0;
+  std::string lora_kind = "lora";  // or "rslora", "dora"
+  // Ends of module names, one regular expression, or "all-linear"; empty: what peft has for the family.
+  std::vector<std::string> lora_targets;
+  std::string lora_bias = "none";     // which biases of the model learn too: none, all, lora_only
+  std::string lora_init = "default";  // or "gaussian", "pissa"
+  bool ia3 = false;
+  std::vector<std::string> modules_to_save;  // modules that learn whole beside the adapter; heads always do
 
   // How long.
   std::int64_t steps = 0;

@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "cli/model_option.h"
 #include "cli/generation_options.h"
 #include "cli/verb.h"
 
@@ -47,7 +48,7 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
 
 class Chat {
  public:
-  Chat(const std::string& model, const ConversationOptions& options) : conversation_(model, options) {}
+  Chat(const ModelPath& model, const ConversationOptions& options) : conversation_(model, options) {}
 
   void load(const std::string& file) {
     naming_file(file, [&] { conversation_.set_messages(read_messages(file)); });
@@ -153,7 +154,8 @@ class Chat {
 }  // namespace
 
 int chat(int argc, char** argv) {
-  std::string model, config_file, messages;
+  ModelPath model;
+  std::string config_file, messages;
   Json fields = Json::object();
   ConversationOptions options;
   std::optional<std::uint64_t> seed;
@@ -162,7 +164,7 @@ int chat(int argc, char** argv) {
       "A conversation with a decoder: questions are lines, typed or from standard input, and answers come "
       "as they are made. Ctrl-C stops an answer, Ctrl-D ends; /help lists what else can be said.",
       "attend chat gpt2 --template 'User: {user}\\nBot: {bot}' --system 'A friendly talk.'");
-  parser.app().add_option("model", model, "The model directory")->required();
+  add_model(parser.app(), model);
   CLI::Option* system = parser.app().add_option("--system", options.system, "What the model is told first");
   parser.app().add_option(
       "--template", options.chat_template,

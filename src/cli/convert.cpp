@@ -2,17 +2,18 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "cli/model_option.h"
 #include "cli/verb.h"
-#include "models/adapter.h"
 #include "models/companions.h"
-#include "models/model.h"
+#include "models/merge.h"
 
 #include <filesystem>
 
 namespace attend::cli {
 
 int convert(int argc, char** argv) {
-  std::string model, output, adapter;
+  ModelPath model;
+  std::string output;
   LoadOptions options{.purpose = Purpose::training};
   FreshHead head;
   Labels labels;
@@ -21,10 +22,8 @@ int convert(int argc, char** argv) {
       "Writes a model anew: whatever its weights lie in (shards, pytorch_model.bin, float16, names of "
       "long ago), they become one model.safetensors of float32 as transformers writes it.",
       "attend convert gpt2 gpt2-tuned --adapter gpt2-lora");
-  parser.app().add_option("model", model, "The model directory")->required();
+  add_model(parser.app(), model);
   parser.app().add_option("output", output, "The directory to make")->required();
-  parser.app().add_option("--adapter", adapter,
-                          "A directory with a LoRA adapter, to be merged into the weights");
   parser.app().add_option("--architecture", options.architecture,
                           "Another one of the family: what the model lacks of its head is drawn from --seed");
   parser.app()
@@ -35,13 +34,13 @@ int convert(int argc, char** argv) {
 
   if (file_exists(std::filesystem::path(output) / "model.safetensors"))
     fail("{}: there already is a model in it", output);
-  const auto merged = adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, adapter);
-  options.adapter = merged ? &*merged : nullptr;
   if (!labels.names.empty()) head.labels = labels;
   if (!options.architecture.empty() || head.labels) options.fresh = head;
-  const Model loaded = Model::load(ModelDirectory(model), options);
+  const ModelDirectory directory(model);
+  Model loaded = Model::load(directory, options);
+  merge_adapters(loaded);
   loaded.save(output);
-  copy_companions(model, output);
+  copy_companions(directory.path(), output);
   inform("wrote {}", output);
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
 
@@ -50,7 +51,8 @@ void print_nearest(const std::vector<std::string>& queries,
 }  // namespace
 
 int embed(int argc, char** argv) {
-  std::string model, search;
+  ModelPath model;
+  std::string search;
   std::vector<std::string> arguments;
   std::size_t top = 5;
   std::int64_t batch_tokens = 4096;
@@ -60,7 +62,7 @@ int embed(int argc, char** argv) {
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
       "With --search, prints the lines of a file that are nearest to them in meaning.",
       "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
-  parser.app().add_option("model", model, "The model directory")->required();
+  add_model(parser.app(), model);
   parser.app().add_option("text", arguments, "The sentences");
   parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
   parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);

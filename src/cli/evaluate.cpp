@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -28,7 +29,8 @@ const std::vector<std::string> kTasks = {
     "image-classification", "causal-lm",          "masked-lm",       "pairs"};
 
 struct Arguments {
-  std::string task, model;
+  std::string task;
+  ModelPath model;
   std::vector<std::string> data;
   TranslateOptions options;
   std::string tokenize = "13a", save, save_scores, generation_config, format, columns;
@@ -62,7 +64,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const A
 // Translates the source, or with MODEL "-" takes the first file as the translation.
 void evaluate_translation(const Arguments& a) {
   const auto [sources, references] = read_pairs(a);
-  const std::vector<std::string> hypotheses = a.model == "-" ? sources : translations(a, sources);
+  const std::vector<std::string> hypotheses = a.model.directory == "-" ? sources : translations(a, sources);
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   const Bleu bleu = corpus_bleu(hypotheses, references, {bleu_tokenizer(a.tokenize), a.lowercase});
   const Chrf chrf = corpus_chrf(hypotheses, references, {.lowercase = a.lowercase});
@@ -173,18 +175,19 @@ void evaluate_perplexity(const Arguments& a) {
 
 // What the watermark of the model's generation config, or of the file that is given, leaves in every line.
 void evaluate_watermark(const Arguments& a) {
-  const Model model = Model::load(ModelDirectory(a.model), Purpose::inference);
+  const ModelDirectory directory(a.model);
+  const Model model = Model::load(directory, Purpose::inference);
   GenerationConfig config = GenerationConfig::of(model);
   if (!a.generation_config.empty())
     config.apply(Fields(read_json(a.generation_config), a.generation_config), true);
   if (!config.watermark)
     fail("{}: it has no watermarking_config to look for; name a file that has one with --generation-config",
-         a.model);
+         directory.path().string());
   const Transformer network = model.network();
   const std::int64_t vocabulary =
       (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
   config.check(vocabulary);
-  const TokenizerPair tokenizers = TokenizerPair::from_file(a.model);
+  const TokenizerPair tokenizers = TokenizerPair::from_file(directory.path());
   for (const std::string& file : a.data) {
     const std::vector<std::string> lines = read_lines(file);
     if (lines.empty()) fail("{}: the file is empty", file);
@@ -236,7 +239,7 @@ int evaluate(int argc, char** argv) {
       .add_option("task", a.task, fmt::format("{}", fmt::join(kTasks, ", ")))
       ->required()
       ->check(CLI::IsMember(kTasks));
-  parser.app().add_option("model", a.model, "The model directory")->required();
+  add_model(parser.app(), a.model);
   parser.app()
       .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
       ->required();

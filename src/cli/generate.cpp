@@ -3,13 +3,13 @@
 
 #include <attend/tokenizer.h>
 
+#include "cli/model_option.h"
 #include "cli/generation_options.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "generation/forced_words.h"
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
-#include "models/adapter.h"
 #include "models/model.h"
 #include "models/tensors.h"
 
@@ -22,7 +22,8 @@ namespace attend::cli {
 namespace {
 
 struct Options {
-  std::string model, inputs, outputs, config_file, adapter, assistant, prefix, negative;
+  ModelPath model;
+  std::string inputs, outputs, config_file, assistant, prefix, negative;
   std::vector<std::string> prompts, forced_words;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
@@ -38,7 +39,7 @@ CLI::Option* add_state_flag(CLI::App& app, Options& options, const std::string& 
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("model", options.model, "The model directory")->required();
+  add_model(app, options.model);
   app.add_option("prompt", options.prompts,
                  "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
   add_generation_options(app, options.fields);
@@ -53,7 +54,6 @@ void add_options(CLI::App& app, Options& options) {
                                          "With --guidance-scale: what a decoder's texts are led away from");
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
-  app.add_option("--adapter", options.adapter, "A directory with a LoRA adapter, merged into the weights");
   app.add_option("--assistant", options.assistant,
                  "The directory of a smaller model that guesses what comes: the same result, sooner, most of "
                  "all where its tokens are the same");
@@ -212,15 +212,14 @@ int generate(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
   options.generation.seed = options.seed ? *options.seed : std::random_device()();
 
-  const auto adapter =
-      options.adapter.empty() ? std::nullopt : std::optional<Adapter>(std::in_place, options.adapter);
-  const Model model = Model::load(ModelDirectory(options.model), {.adapter = adapter ? &*adapter : nullptr});
+  const ModelDirectory directory(options.model);
+  const Model model = Model::load(directory, Purpose::inference);
   check_generates(model);
   GenerationConfig config = make_config(model, options);
   std::optional<TokenizerPair> tokenizers;
   if (options.inputs.empty() || !config.stop_strings.empty() || config.form ||
       !options.forced_words.empty()) {
-    tokenizers = TokenizerPair::from_file(options.model);
+    tokenizers = TokenizerPair::from_file(directory.path());
     options.generation.tokenizer = tokenizers->target.get();
   }
   for (const std::string& word : options.forced_words)

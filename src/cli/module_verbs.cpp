@@ -5,6 +5,7 @@
 
 namespace attend::cli {
 
+int adapter(int argc, char** argv);
 int bench(int argc, char** argv);
 int chat(int argc, char** argv);
 int convert(int argc, char** argv);
@@ -19,7 +20,7 @@ int translate(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
-      {"bench", bench},       {"chat", chat},       {"convert", convert},    {"embed", embed},
+      {"adapter", adapter},   {"bench", bench},       {"chat", chat},       {"convert", convert},    {"embed", embed},
       {"evaluate", evaluate}, {"forward", forward}, {"generate", generate},  {"init", init},
       {"run", run},           {"train", train},     {"translate", translate}};
   const auto found = table.find(name);

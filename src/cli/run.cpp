@@ -1,6 +1,7 @@
 // attend run TASK MODEL [TEXT...]: what Hugging Face's pipelines do, as a command.
 #include "base/error.h"
 #include "base/progress.h"
+#include "cli/model_option.h"
 #include "cli/run_inputs.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
@@ -54,8 +55,8 @@ std::map<std::string, std::string> read_columns(const std::vector<std::string>& 
   return columns;
 }
 
-void add_options(CLI::App& app, std::string& model, InputOptions& input, RunOptions& options) {
-  app.add_option("model", model, "The model directory")->required();
+void add_options(CLI::App& app, ModelPath& model, InputOptions& input, RunOptions& options) {
+  add_model(app, model);
   app.add_option("text", input.texts, "The texts; else lines of standard input");
   app.add_option(
          "--input-format", input.format,
@@ -126,7 +127,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "attend run: there is no task '%s'; `attend run --help` lists them\n", name.c_str());
     return 2;
   }
-  std::string model;
+  ModelPath model;
   InputOptions input;
   RunOptions options;
   Parser parser("run " + name, verb->description, verb->example);

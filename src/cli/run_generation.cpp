@@ -61,7 +61,7 @@ class Generation : public Task {
     }
   }
 
-  void load(const std::filesystem::path& model) override {
+  void load(const ModelPath& model) override {
     Json settings =
         config_file_.empty() ? Json::object() : Fields(read_json(config_file_), config_file_).json();
     settings.update(fields_);

@@ -29,7 +29,7 @@ class TextClassification : public Task {
     add_function(app, options_.function);
     app.add_flag("--truncate", options_.truncate, "Cut off texts that are longer than the tokenizer's limit");
   }
-  void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
+  void load(const ModelPath& model) override { classifier_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     std::vector<TextAndPair> texts;
@@ -59,7 +59,7 @@ class ZeroShotClassification : public Task {
     app.add_option("--hypothesis-template", options_.hypothesis, "The sentence a label is put into, at {}");
     app.add_flag("--multi-label", options_.several, "Any number of labels may hold: each is judged alone");
   }
-  void load(const std::filesystem::path& model) override {
+  void load(const ModelPath& model) override {
     for (std::string& label : labels_) label = CLI::detail::trim(label);
     std::erase(labels_, "");
     classifier_.emplace(model);
@@ -94,7 +94,7 @@ class ImageClassification : public Task {
         ->check(not_negative());
     add_function(app, options_.function);
   }
-  void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
+  void load(const ModelPath& model) override { classifier_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     std::vector<std::filesystem::path> images;

@@ -23,7 +23,7 @@ class TokenClassification : public Task {
     app.add_option("--stride", options_.stride,
                    "Read long texts in pieces that share so many tokens; needs an aggregation");
   }
-  void load(const std::filesystem::path& model) override { classifier_.emplace(model); }
+  void load(const ModelPath& model) override { classifier_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     static_cast<RunOptions&>(options_) = run;
@@ -60,7 +60,7 @@ class FillMask : public Task {
         ->delimiter(',')
         ->allow_extra_args(false);
   }
-  void load(const std::filesystem::path& model) override { filler_.emplace(model); }
+  void load(const ModelPath& model) override { filler_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     static_cast<RunOptions&>(options_) = run;
@@ -99,7 +99,7 @@ class QuestionAnswering : public Task {
     app.add_flag("--align-to-words,!--no-align-to-words", options_.whole_words,
                  "Answers begin and end with whole words");
   }
-  void load(const std::filesystem::path& model) override { answerer_.emplace(model); }
+  void load(const ModelPath& model) override { answerer_.emplace(model); }
 
   // Without --question and --context, texts are in turn a question and its context.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {

@@ -20,7 +20,7 @@ class Task {
   virtual ~Task() = default;
   virtual void add_options(CLI::App& app) = 0;
   // Error for options that do not go together; called before any input is read.
-  virtual void load(const std::filesystem::path& model) = 0;
+  virtual void load(const ModelPath& model) = 0;
   // Inputs as objects with fields, from texts that are arguments or lines. Most tasks take one for each.
   virtual std::vector<Json> from_texts(const std::vector<std::string>& texts) const;
   // Whether a line of standard input is an input; otherwise it is a JSON object.

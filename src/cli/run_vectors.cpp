@@ -10,7 +10,7 @@ class FeatureExtraction : public Task {
   void add_options(CLI::App& app) override {
     app.add_flag("--truncate", truncate_, "Cut off texts that are longer than the tokenizer's limit");
   }
-  void load(const std::filesystem::path& model) override { extractor_.emplace(model); }
+  void load(const ModelPath& model) override { extractor_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<Json> answers;
@@ -42,7 +42,7 @@ class SentenceSimilarity : public Task {
                                                                       {"manhattan", Similarity::manhattan}}))
         ->default_str("cosine");
   }
-  void load(const std::filesystem::path& model) override { embedder_.emplace(model); }
+  void load(const ModelPath& model) override { embedder_.emplace(model); }
 
   // All arguments together are one input.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {

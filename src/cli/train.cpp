@@ -19,8 +19,11 @@ void add_data_options(CLI::App& app, Recipe& r) {
     list += "\n  " + name + ": " + summary;
   }
   app.add_option("--objective", r.objective, list)->check(CLI::IsMember(names));
-  app.add_option("--model", r.model, "The model to start from, with its tokenizer (see attend init)")
+  app.add_option("--model", r.model.directory, "The model to start from, with its tokenizer (see attend init)")
       ->required();
+  app.add_option_function<std::string>(
+      "--adapter", [&r](const std::string& path) { r.model.adapters = {{path}}; },
+      "An adapter of the model that goes on learning");
   app.add_option("--train", r.train, "The data")->required();
   app.add_option("--validation", r.validation, "The same, held out");
   app.add_option("--output", r.output, "Where the trained model and the checkpoints go")->required();
@@ -96,6 +99,30 @@ void add_loss_options(CLI::App& app, Recipe& r) {
   app.add_option(
       "--keep-layers", r.keep_layers,
       "Start with these layers of the model alone (0 2 4): a student of --teacher, which is the whole one");
+}
+
+void add_adapter_options(CLI::App& app, Recipe& r) {
+  app.add_option("--lora", r.lora,
+                 "Train factors of this rank beside the model's matrices, which stay as they are (LoRA); the result "
+                 "is an adapter as peft stores it")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--lora-alpha", r.lora_alpha, "What the factors add is times alpha / rank; by default 2 x rank")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--lora-dropout", r.lora_dropout, "Of what the factors read")->check(share());
+  app.add_option("--lora-kind", r.lora_kind,
+                 "rslora: the scale is alpha / sqrt(rank); dora: lengths of rows learn apart from their directions")
+      ->check(CLI::IsMember({"lora", "rslora", "dora"}));
+  app.add_option("--lora-targets", r.lora_targets,
+                 "Modules by the ends of their names (query,value), all-linear, or a regular expression")
+      ->delimiter(',');
+  app.add_option("--lora-bias", r.lora_bias, "Biases of the model that learn too: none, all, lora_only")
+      ->check(CLI::IsMember({"none", "all", "lora_only"}));
+  app.add_option("--lora-init", r.lora_init,
+                 "pissa: the factors begin as the largest part of the matrix; gaussian as in peft")
+      ->check(CLI::IsMember({"default", "gaussian", "pissa"}));
+  app.add_flag("--ia3", r.ia3, "Train factors of keys, values and inner activations alone (IA3)");
+  app.add_option("--modules-to-save", r.modules_to_save, "Modules that learn whole beside the adapter")
+      ->delimiter(',');
 }
 
 void add_step_options(CLI::App& app, Recipe& r) {
@@ -192,6 +219,7 @@ int train(int argc, char** argv) {
   add_data_options(parser.app(), recipe);
   add_corruption_options(parser.app(), recipe);
   add_loss_options(parser.app(), recipe);
+  add_adapter_options(parser.app(), recipe);
   add_step_options(parser.app(), recipe);
   add_validation_options(parser.app(), recipe);
   if (const auto status = parser.parse(argc, argv)) return *status;

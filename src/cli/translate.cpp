@@ -2,6 +2,7 @@
 #include <attend/attend.h>
 
 #include "base/progress.h"
+#include "cli/model_option.h"
 #include "cli/generation_options.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -21,7 +22,7 @@ Json as_json(const std::string& text, const std::vector<std::string>& translatio
 }  // namespace
 
 int translate(int argc, char** argv) {
-  std::string model;
+  ModelPath model;
   std::vector<std::string> arguments;
   TranslateOptions options;
   Json fields = Json::object();  // of the generation config
@@ -31,7 +32,7 @@ int translate(int argc, char** argv) {
                 "Translates texts (arguments, or lines of standard input), one line each; several lines, the "
                 "best first, where several translations are asked for.",
                 "attend translate en-de-trained \"A dog runs on the beach.\"");
-  parser.app().add_option("model", model, "The model directory")->required();
+  add_model(parser.app(), model);
   parser.app().add_option("text", arguments, "The texts");
   add_generation_options(parser.app(), fields);
   parser.app().add_option("--prefix", options.prefix, "What every translation begins with");

@@ -36,6 +36,41 @@ Json read_config(const fs::path& directory) {
   return read_json(path);
 }
 
+bool holds_weights(const fs::path& directory) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"})
+    if (file_exists(directory / name)) return true;
+  return false;
+}
+
+// Where the weights lie that an adapter was made for.
+fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) {
+  const fs::path config = directory / "adapter_config.json";
+  if (!file_exists(config) || holds_weights(directory)) return directory;
+  adapters.insert(adapters.begin(), {directory});
+  const std::string base = Fields(read_json(config), config.string()).text({"base_model_name_or_path"}, "");
+  for (const fs::path& path : {fs::path(base), directory / base})
+    if (!base.empty() && file_exists(path / "config.json")) return path;
+  fail("{}: this adapter was made for {}, which is not here (nothing is downloaded): name the model's directory, "
+       "and the adapter by --adapter {}",
+       directory.string(), base.empty() ? "a model that it does not name" : shown(Json(base)), directory.string());
+}
+
+// An adapter that changes what a model is for (a head, labels) has a config.json of its own.
+Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters) {
+  const Json config = read_config(base);
+  for (const AdapterPath& adapter : adapters) {
+    const fs::path path = adapter.directory / "config.json";
+    if (!file_exists(path)) continue;
+    Fields own(read_json(path), path.string());
+    if (const Json theirs = config.value("model_type", Json()); own.json().value("model_type", Json()) != theirs)
+      fail("{}: expected an adapter for a model of type {}, found one for {}", path.string(), shown(theirs),
+           shown(own.json().value("model_type", Json())));
+    return own;
+  }
+  return {config, (base / "config.json").string()};
+}
+
 // The generation fields that older configurations carry: transformers, configuration_utils.py,
 // _get_global_generation_defaults, and the special tokens.
 constexpr const char* generation_fields[] = {"max_length",
@@ -171,8 +206,10 @@ const fs::path& Checkpoint::file_of(const std::string& name) const {
   return files_[found->second].path();
 }
 
-ModelDirectory::ModelDirectory(fs::path path)
-    : path_(std::move(path)), config_(read_config(path_), (path_ / "config.json").string()) {}
+ModelDirectory::ModelDirectory(const ModelPath& model)
+    : adapters_(model.adapters),
+      path_(base_of(model.directory, adapters_)),
+      config_(config_of(path_, adapters_)) {}
 
 std::string ModelDirectory::model_type() const {
   return config_.text({"model_type"});

@@ -3,6 +3,8 @@
 // sentence-transformers' modules.json.
 #pragma once
 
+#include <attend/model_path.h>
+
 #include "formats/json.h"
 #include "formats/safetensors.h"
 
@@ -62,8 +64,9 @@ std::vector<std::string> sentence_module_folders(const std::filesystem::path& di
 
 class ModelDirectory {
  public:
-  // Error if `path` is not a directory or holds no config.json with a JSON object.
-  explicit ModelDirectory(std::filesystem::path path);
+  // Error if `path` is not a directory or holds no config.json with a JSON object. A directory that holds an
+  // adapter (adapter_config.json) and no model of its own stands for the model that it was made for, with it.
+  explicit ModelDirectory(const ModelPath& model);
 
   const std::filesystem::path& path() const { return path_; }
   const Fields& config() const { return config_; }
@@ -74,8 +77,11 @@ class ModelDirectory {
   // Nothing without modules.json. Error for modules and ways to pool that SentencePooling cannot say.
   std::optional<SentencePooling> sentence_pooling() const;
   Checkpoint checkpoint() const { return Checkpoint::open(path_); }
+  // What lies beside its weights.
+  const std::vector<AdapterPath>& adapters() const { return adapters_; }
 
  private:
+  std::vector<AdapterPath> adapters_;
   std::filesystem::path path_;
   Fields config_;
 };

@@ -23,6 +23,8 @@ struct Prompt {
   std::vector<std::int64_t> written = {};
   // With GenerationConfig::guidance_scale: what the text is led away from; empty: the prompt's last token.
   std::vector<std::int64_t> negative = {};
+  // The one of the model's adapters with which the text is read and goes on; -1: none; absent: all of them.
+  std::optional<std::int64_t> adapter = {};
 };
 
 class Decoder {

@@ -2,8 +2,11 @@
 
 namespace attend {
 
-void GuidedDecoder::guide(Sequence sequence, double scale, std::vector<std::int64_t> negative_prompt) {
-  const Prompt prompt{std::move(negative_prompt), {}, {}};
+void GuidedDecoder::guide(Sequence sequence, double scale, std::vector<std::int64_t> negative_prompt,
+                          std::optional<std::int64_t> adapter) {
+  Prompt prompt;
+  prompt.ids = std::move(negative_prompt);
+  prompt.adapter = adapter;
   const std::vector<const Prompt*> prompts = {&prompt};
   shadows_[sequence] = {decoder_->add(prompts).front(), scale, prompt.ids};
 }

@@ -17,7 +17,8 @@ class GuidedDecoder : public Decoder {
   // For a text that has read nothing yet: the scores of `sequence` become log-probabilities, negative + scale
   // * (given - negative), where `negative` are those behind that prompt. The decoder must score several
   // tokens at a time and have no encoder.
-  void guide(Sequence sequence, double scale, std::vector<std::int64_t> negative_prompt);
+  void guide(Sequence sequence, double scale, std::vector<std::int64_t> negative_prompt,
+             std::optional<std::int64_t> adapter = {});
 
   void check(const Prompt& prompt) const override { decoder_->check(prompt); }
   std::vector<Sequence> add(std::span<const Prompt* const> prompts) override {

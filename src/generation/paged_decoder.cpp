@@ -1,5 +1,6 @@
 #include "generation/paged_decoder.h"
 
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,11 @@ at::TensorOptions options(const Transformer& network) {
   return network->decoder->embeddings->tokens.options();
 }
 
+// Keys and values follow from the adapter as well (PagedCache::add).
+std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
+  return adapter ? static_cast<std::uint64_t>(*adapter + 2) : 0;
+}
+
 }  // namespace
 
 PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
@@ -48,13 +54,18 @@ void PagedDecoder::check(const Prompt& prompt) const {
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
   std::vector<Sequence> sequences, sources;
   if (!has_encoder()) {
-    for (std::size_t i = 0; i < prompts.size(); ++i) sequences.push_back(cache_.add());
+    for (const Prompt* prompt : prompts) {
+      sequences.push_back(cache_.add(kind_of(prompt->adapter)));
+      set_adapter(sequences.back(), prompt->adapter);
+    }
     return sequences;
   }
   std::vector<std::int64_t> lengths, ids, positions;
+  std::vector<std::optional<std::int64_t>> adapters;  // of each row
   for (const Prompt* prompt : prompts) {
     lengths.push_back(static_cast<std::int64_t>(prompt->ids.size()));
     ids.insert(ids.end(), prompt->ids.begin(), prompt->ids.end());
+    adapters.resize(ids.size(), prompt->adapter);
     positions.insert(positions.end(), prompt->positions.begin(), prompt->positions.end());
     if (prompt->positions.empty()) {
       positions.resize(ids.size());
@@ -64,15 +75,22 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
   const at::Device device = network_->encoder->embeddings->tokens.device();
   const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
   Pass pass = Pass::inference();
+  pass.adapters = choose_adapters(adapters);
   const Tensor encoded = network_->encode(batch, pass);  // [T, d]
-  for (const std::int64_t length : lengths) {
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
     sources.push_back(cache_.add());
-    cache_.extend(sources.back(), length);
+    cache_.extend(sources.back(), lengths[i]);
     sequences.push_back(cache_.add());
     set_source(sequences.back(), sources.back());
+    set_adapter(sequences.back(), prompts[i]->adapter);
   }
-  network_->decoder->remember(encoded, batch.offsets, cache_, sources);
+  network_->decoder->remember(encoded, batch.offsets, cache_, sources, pass);
   return sequences;
+}
+
+void PagedDecoder::set_adapter(Sequence sequence, std::optional<std::int64_t> adapter) {
+  if (sequence >= std::ssize(adapter_of_)) adapter_of_.resize(static_cast<std::size_t>(sequence) + 1);
+  adapter_of_[static_cast<std::size_t>(sequence)] = adapter;
 }
 
 void PagedDecoder::set_source(Sequence sequence, Sequence source) {
@@ -82,6 +100,7 @@ void PagedDecoder::set_source(Sequence sequence, Sequence source) {
 
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
   const Sequence copy = cache_.fork(sequence);
+  set_adapter(copy, adapter_of_.at(static_cast<std::size_t>(sequence)));
   if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
   return copy;
 }
@@ -101,13 +120,14 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  return has_encoder() ? 0 : cache_.pages_shared(prompt.ids);
+  return has_encoder() ? 0 : cache_.pages_shared(prompt.ids, kind_of(prompt.adapter));
 }
 
 std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
   const std::int64_t pages =
       cache_.pages_to_extend(feed.sequence, static_cast<std::int64_t>(feed.tokens.size()));
-  return begins(feed) ? pages - cache_.pages_shared(feed.tokens) : pages;
+  const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
+  return begins(feed) ? pages - cache_.pages_shared(feed.tokens, kind_of(adapter)) : pages;
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
@@ -121,6 +141,7 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
 
 Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   std::vector<std::int64_t> lengths, ids, positions, scored;
+  std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
   CacheUse use{&cache_, {}};
   for (const Feed& feed : feeds) {
     const bool is_prompt = begins(feed);
@@ -133,6 +154,8 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
       positions.push_back(first_position(feed) + first + static_cast<std::int64_t>(i));
     }
     for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
+    row_adapters.resize(ids.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
+    scored_adapters.resize(scored.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
     cache_.extend(feed.sequence, lengths.back());
     // A prompt further on in this pass can share it already: each layer writes all keys before it reads any.
     if (is_prompt) cache_.publish(feed.sequence, feed.tokens);
@@ -144,11 +167,13 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   Pass pass = Pass::inference();
+  pass.adapters = choose_adapters(row_adapters);
   Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
   for (std::int64_t i = 0; i < std::ssize(feeds); ++i)
     if (feeds[i].hidden) *feeds[i].hidden = batch.offsets.part(hidden, i).to(at::kCPU, at::kFloat).clone();
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
-  return network_->language_model_head(hidden).to(at::kCPU, at::kFloat).contiguous();
+  pass.adapters = choose_adapters(scored_adapters);
+  return network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
 }
 
 }  // namespace attend

@@ -42,10 +42,12 @@ class PagedDecoder : public Decoder {
   }
   Tensor read(std::span<const Feed> feeds);
   void set_source(Sequence sequence, Sequence source);
+  void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
 
   Transformer network_;
   PagedCache cache_;
   std::vector<Sequence> source_of_;  // by sequence; with an encoder
+  std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
 };
 
 }  // namespace attend

@@ -39,7 +39,7 @@ std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* con
     const auto free = std::ranges::find_if(texts_, [](const Text& text) { return !text.used; });
     sequences.push_back(static_cast<Sequence>(free - texts_.begin()));
     if (free == texts_.end()) texts_.emplace_back();
-    texts_[sequences.back()] = {{}, {}, true};
+    texts_[sequences.back()] = {{}, {}, true, prompts[i] != nullptr ? prompts[i]->adapter : std::nullopt};
   }
   return sequences;
 }
@@ -63,20 +63,22 @@ std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
 }
 
 Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
-  std::map<std::pair<std::size_t, std::int64_t>, Group> groups;
+  std::map<std::tuple<std::size_t, std::int64_t, std::optional<std::int64_t>>, Group> groups;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     Text& text = texts_[feeds[i].sequence];
     text.tokens.insert(text.tokens.end(), feeds[i].tokens.begin(), feeds[i].tokens.end());
     const std::int64_t past = text.past.empty() ? -1 : text.past.front().size(0);
-    groups[{unread(text).size(), past}].push_back(i);
+    groups[{unread(text).size(), past, text.adapter}].push_back(i);
   }
   Tensor scores;  // [feeds, V]
   for (const auto& [key, group] : groups) {
     std::vector<Text*> texts;
     for (const std::size_t i : group) texts.push_back(&texts_[feeds[i].sequence]);
-    const Tensor hidden =
-        network_->spec().appended_mask ? read_with_mask(texts) : read_behind_past(texts);  // [group, d]
-    const Tensor rows = network_->language_model_head(hidden).to(at::kCPU, at::kFloat);
+    Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({texts[0]->adapter});
+    const Tensor hidden = network_->spec().appended_mask ? read_with_mask(texts, pass)
+                                                         : read_behind_past(texts, pass);  // [group, d]
+    const Tensor rows = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat);
     if (!scores.defined()) scores = at::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
     for (std::size_t i = 0; i < group.size(); ++i)
       scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
@@ -84,7 +86,7 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
   return scores;
 }
 
-Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts) {
+Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts, Pass& pass) {
   const AppendedMask& mask = *network_->spec().appended_mask;
   std::vector<std::vector<std::int64_t>> sequences;
   Tensor complete = at::ones({static_cast<std::int64_t>(texts.size()), 1});
@@ -97,13 +99,12 @@ Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts) {
   }
   TokenBatch batch = TokenBatch::from(sequences).to(network_->device());
   if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);
-  Pass pass = Pass::inference();
   const Tensor hidden = network_->encode(batch, pass);
   return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
          complete.to(hidden.options());
 }
 
-Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts) {
+Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pass) {
   const bool streams = stack().two_streams;
   const auto B = static_cast<std::int64_t>(texts.size());
   const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
@@ -132,10 +133,10 @@ Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts) {
     batch.visible = std::move(visible);
   }
   Capture capture{true, false, {}, {}};
-  Pass pass = Pass::inference();
   pass.capture = &capture;
   const Tensor hidden =
       network_->decoder ? network_->decode(batch, pass) : network_->encode(batch, pass);  // [B * rows, d]
+  pass.capture = nullptr;
   if (stack().memory) {
     const std::vector<Tensor>& states = (network_->decoder ? capture.decoder : capture.encoder).hidden;
     // In the original's memory the asking row counts too, and XLNet reads its last token again.

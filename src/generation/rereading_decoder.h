@@ -25,15 +25,16 @@ class RereadingDecoder : public Decoder {
     std::vector<std::int64_t> tokens;
     std::vector<Tensor> past;  // per layer [M, d]; empty: nothing is kept, or nothing has been read
     bool used = false;
+    std::optional<std::int64_t> adapter = {};
   };
-  // Texts whose next tokens can be read together: as many of them, behind as much.
+  // Texts whose next tokens can be read together: as many of them, behind as much, with one adapter.
   using Group = std::vector<std::size_t>;
 
   const StackSpec& stack() const { return top()->spec(); }
   const Stack& top() const { return network_->decoder ? network_->decoder : network_->encoder; }
   std::vector<std::int64_t> unread(const Text& text) const;
-  Tensor read_with_mask(std::span<Text* const> texts);
-  Tensor read_behind_past(std::span<Text* const> texts);
+  Tensor read_with_mask(std::span<Text* const> texts, Pass& pass);
+  Tensor read_behind_past(std::span<Text* const> texts, Pass& pass);
 
   Transformer network_;
   std::vector<Text> texts_;

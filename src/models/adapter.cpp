@@ -1,43 +1,21 @@
 #include "models/adapter.h"
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
 #include "formats/pickled_tensors.h"
 #include "models/tensors.h"
-#include "tokenizers/pattern.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Fields that make another function of the factors.
-constexpr const char* variants[] = {"use_dora",
-                                    "use_qalora",
-                                    "use_bdlora",
-                                    "lora_bias",
-                                    "alora_invocation_tokens",
-                                    "arrow_config",
-                                    "layer_replication",
-                                    "monteclora_config",
-                                    "kasa_config",
-                                    "target_parameters",
-                                    "velora_config",
-                                    "trainable_token_indices"};
-
-Fields read_config(const fs::path& directory) {
-  const fs::path path = directory / "adapter_config.json";
-  Fields config(read_json(path), path.string());
-  if (const std::string type = config.text({"peft_type"}); type != "LORA")
-    fail("{}: peft_type: only LORA is supported, found {}", path.string(), shown(Json(type)));
-  for (const char* name : variants) {
-    const Json value = config.json().value(name, Json());
-    if (!value.is_null() && value != false && !(value.is_structured() && value.empty()))
-      fail("{}: {}: this variant of LoRA is not supported, found {}", path.string(), name, shown(value));
-  }
-  return config;
-}
+constexpr std::string_view kPrefix = "base_model.model.", kPromptPrefix = "base_model.";
 
 fs::path find_file(const fs::path& directory) {
   for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"})
@@ -52,106 +30,257 @@ bool cut_end(std::string& text, std::string_view end) {
   return true;
 }
 
-// PEFT's get_pattern_key: does a module's name, or its end behind a dot, match?
-bool matches_module(const std::string& expression, const std::string& module, const std::string& source) {
-  const auto pattern = tokenizers::Pattern::regex("\\A(?:.*\\.)?(?:" + expression + ")\\z", source);
-  std::vector<TextSpan> found;
-  pattern.find_all(module, found);
-  return !found.empty();
+// A module's name without what peft has put around it.
+std::string unwrapped(std::string name) {
+  for (std::string_view wrapper : {".base_layer", ".modules_to_save"})
+    if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos) name.erase(at, wrapper.size());
+  return name;
+}
+
+// The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before it.
+std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
+  const std::string dotted = std::string(prefix) + ".";
+  return {name, name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name};
 }
 
 }  // namespace
 
-Adapter::Adapter(const fs::path& directory)
-    : config_(read_config(directory)), source_(find_file(directory).string()) {
-  const TensorFile file = open_tensor_file(source_);
+Adapter::Adapter(const fs::path& directory) : Adapter(AdapterConfig::read(directory)) {
+  const fs::path path = find_file(directory);
+  source_ = path.string();
+  const TensorFile file = open_tensor_file(path);
   for (const auto& [stored, view] : file.tensors()) {
-    constexpr std::string_view prefix = "base_model.model.";
-    std::string name = stored;
-    if (!name.starts_with(prefix) || !is_floating(view.type))
-      fail("{}: expected tensors of numbers called {}..., found {}", source_, prefix, shown(Json(stored)));
-    name.erase(0, prefix.size());
-    const Tensor tensor = copy_tensor(view).to(at::kFloat);
-    if (cut_end(name, ".lora_A.weight")) {
-      factors_[name + ".weight"].a = tensor;
-    } else if (cut_end(name, ".lora_B.weight")) {
-      factors_[name + ".weight"].b = tensor;
-    } else if (cut_end(name, ".lora_embedding_A")) {
-      factors_[name + ".weight"].a = tensor;
-      factors_[name + ".weight"].embedding = true;
-    } else if (cut_end(name, ".lora_embedding_B")) {
-      factors_[name + ".weight"].b = tensor;
-    } else if (name.find(".lora_") != name.npos) {
-      fail("{}: {} belongs to a variant of LoRA that is not supported", source_, shown(Json(stored)));
-    } else {
-      // With bias "all" PEFT also stores the bias that a trained module has replaced.
-      if (name.find(".original_module.") != name.npos) continue;
-      for (std::string_view wrapper : {".base_layer", ".modules_to_save"})
-        if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos)
-          name.erase(at, wrapper.size());
-      replacements_[name] = tensor;
-    }
-  }
-  for (const auto& [name, factors] : factors_) {
-    const auto& [a, b, embedding] = factors;
-    if (!a.defined() || !b.defined() || a.dim() != 2 || b.dim() != 2 || a.size(0) != b.size(1))
-      fail("{}: {}: expected two factors [rank, in] and [out, rank]", source_, shown(Json(name)));
+    if (!is_floating(view.type)) fail("{}: {}: expected floating-point numbers", source_, shown(Json(stored)));
+    read(stored, copy_tensor(view));
   }
 }
 
-double Adapter::scale_of(const std::string& module, std::int64_t rank) const {
-  double alpha = config_.number({"lora_alpha"}, 8);
-  const Json patterns = config_.json().value("alpha_pattern", Json());
-  if (patterns.is_object())
-    for (const auto& [expression, value] : patterns.items())
-      if (matches_module(expression, module, config_.source() + ": alpha_pattern")) {
-        if (!value.is_number())
-          fail("{}: alpha_pattern: expected numbers, found {}", config_.source(), shown(value));
-        alpha = value.get<double>();
-        break;
-      }
-  // Kalajdzievski 2023, arXiv:2312.03732.
-  const bool by_root = config_.flag({"use_rslora"}, false);
-  return alpha / (by_root ? std::sqrt(static_cast<double>(rank)) : static_cast<double>(rank));
+void Adapter::read(const std::string& stored, const Tensor& tensor) {
+  constexpr std::pair<const char*, Role> endings[] = {
+      {".lora_A.weight", Role::a},
+      {".lora_B.weight", Role::b},
+      {".lora_B.bias", Role::factor_bias},
+      {".lora_magnitude_vector", Role::magnitude},
+      {".lora_magnitude_vector.weight", Role::magnitude},
+      {".lora_embedding_A", Role::table_a},
+      {".lora_embedding_B", Role::table_b},
+      {".ia3_l", Role::ia3},
+  };
+  const auto keep = [&](const std::string& name, Role role) {
+    entries_.push_back({stored, name, role, tensor.to(at::kFloat), tensor.scalar_type()});
+  };
+  const bool prompt = config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
+  const std::string_view prefix = prompt ? kPromptPrefix : kPrefix;
+  if (!stored.starts_with(prefix))
+    fail("{}: expected tensors called {}..., found {}", source_, prefix, shown(Json(stored)));
+  std::string name = stored.substr(prefix.size());
+  for (const auto& [ending, role] : endings)
+    if (cut_end(name, ending)) return keep(name, role);
+  for (const char* part : {".lora_", ".ia3_"})
+    if (name.find(part) != name.npos)
+      fail("{}: {} belongs to a variant that is not supported", source_, shown(Json(stored)));
+  // With bias "all" peft also stores the bias that a trained module has replaced, and its own once more.
+  const bool again = name.find(".original_module.") != name.npos || name.find(".modules_to_save.") != name.npos;
+  keep(unwrapped(name), again ? Role::kept : Role::replaced);
+}
+
+Adapter::Entry* Adapter::find(const std::string& module, Role role) {
+  const auto found =
+      std::ranges::find_if(entries_, [&](const Entry& e) { return e.role == role && e.name == module; });
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 Tensor Adapter::replacement(const std::vector<std::string>& names) const {
   for (const std::string& name : names)
-    if (const auto found = replacements_.find(name); found != replacements_.end()) {
-      used_.insert(name);
-      return found->second;
-    }
+    for (const Entry& entry : entries_)
+      if (entry.role == Role::replaced && entry.name == name) return entry.value;
   return {};
 }
 
-const std::string* Adapter::find_factors(const std::vector<std::string>& names) const {
-  for (const std::string& name : names)
-    if (const auto found = factors_.find(name); found != factors_.end()) return &found->first;
-  return nullptr;
+Tensor Adapter::shaped(const std::string& module, Role role, std::vector<std::int64_t> shape,
+                       const OriginalModule* rows) {
+  Entry* const entry = find(module, role);
+  if (entry == nullptr) return {};
+  const auto found = entry->value.sizes();
+  for (std::size_t i = 0; i < shape.size() && i < found.size(); ++i)
+    if (shape[i] < 0) shape[i] = found[i];
+  if (found != shape || entry->value.numel() == 0)
+    fail("{}: {}: expected the shape [{}], as the model has it, found [{}]", source_, shown(Json(entry->stored)),
+         fmt::join(shape, ", "), fmt::join(found, ", "));
+  if (rows != nullptr && !entry->by_row) {
+    entry->value = rows->to_ours(entry->value);
+    entry->by_row = true;
+  }
+  return entry->value;
 }
 
-bool Adapter::changes_embedding(const std::vector<std::string>& names) const {
-  const std::string* name = find_factors(names);
-  return name != nullptr && factors_.at(*name).embedding;
+void Adapter::attach_matrix(const OriginalModule& module, const std::string& name, const Model& model,
+                            std::int64_t index, double share) {
+  MatrixAdapter m;
+  m.adapter = index;
+  m.first = module.first;
+  m.count = module.out;
+  m.share = share;
+  if (const Entry* ia3 = find(name, Role::ia3)) {
+    const bool of_input = ia3->value.dim() == 2 && ia3->value.size(0) == 1 &&
+                          (ia3->value.size(1) != 1 || config_.scales_input(module.name));
+    if (of_input)
+      m.input_factors = shaped(name, Role::ia3, {1, module.in});
+    else
+      m.result_factors = shaped(name, Role::ia3, {module.out, 1}, &module);
+  } else {
+    m.a = shaped(name, Role::a, {-1, module.in});
+    m.b = shaped(name, Role::b, {module.out, -1}, &module);
+    if (!m.a.defined() || !m.b.defined() || m.a.size(0) != m.b.size(1))
+      fail("{}: {}: expected two factors [rank, in] and [out, rank]", source_, shown(Json(name)));
+    m.bias = shaped(name, Role::factor_bias, {module.out}, &module);
+    m.magnitude = shaped(name, Role::magnitude, {module.out}, &module);
+    m.scale = config_.scale_of(module.name, m.a.size(0));
+    m.dropout = config_.fields().number({"lora_dropout"}, 0, 0, 1);
+  }
+  matrix_adapters(model, module).push_back(std::move(m));
 }
 
-Tensor Adapter::difference(const std::vector<std::string>& names) const {
-  const std::string* name = find_factors(names);
-  if (name == nullptr) return {};
-  used_.insert(*name);
-  const auto& [a, b, embedding] = factors_.at(*name);
-  constexpr std::string_view end = ".weight";
-  const Tensor product = at::matmul(b, a) * scale_of(name->substr(0, name->size() - end.size()), a.size(0));
-  return embedding ? product.t() : product;
+void Adapter::attach_table(const OriginalModule& module, const std::string& name, const Model& model,
+                           std::int64_t index, double share) {
+  TableAdapter t;
+  t.adapter = index;
+  t.share = share;
+  t.a = shaped(name, Role::table_a, {-1, module.in});
+  t.b = shaped(name, Role::table_b, {module.out, -1});
+  if (!t.a.defined() || !t.b.defined() || t.a.size(0) != t.b.size(1))
+    fail("{}: {}: expected two factors [rank, rows] and [width, rank]", source_, shown(Json(name)));
+  t.magnitude = shaped(name, Role::magnitude, {module.out});
+  t.scale = config_.scale_of(module.name, t.a.size(0));
+  table_adapters(model, module).push_back(std::move(t));
 }
 
-void Adapter::check_used() const {
-  const auto check = [&](const auto& tensors) {
-    for (const auto& [name, tensor] : tensors)
-      if (used_.count(name) == 0) fail("{}: {} has no place in the model", source_, shown(Json(name)));
-  };
-  check(replacements_);
-  check(factors_);
+void Adapter::attach(const Model& model, std::int64_t index, double share) {
+  std::set<std::string> names;
+  for (const Entry& entry : entries_)
+    if (entry.role != Role::replaced && entry.role != Role::kept) names.insert(entry.name);
+  const std::vector<OriginalModule> modules = original_modules(model);
+  for (const std::string& name : names) {
+    const std::vector<std::string> all = spellings(name, model.family().prefix);
+    const auto place = std::ranges::find_if(
+        modules, [&](const OriginalModule& m) { return std::ranges::find(all, m.name) != all.end(); });
+    if (place == modules.end())
+      fail("{}: {} has no place in {} ({})", source_, shown(Json(name)), model.architecture(), model.source());
+    places_.emplace(name, *place);
+    place->is_table ? attach_table(*place, name, model, index, share)
+                    : attach_matrix(*place, name, model, index, share);
+  }
+  for (const Entry& entry : entries_)
+    if (entry.role == Role::replaced && !model.has_tensor(entry.name))
+      fail("{}: {} has no place in {} ({})", source_, shown(Json(entry.stored)), model.architecture(),
+           model.source());
+}
+
+void Adapter::detach(const Model& model) {
+  for (const OriginalModule& module : original_modules(model))
+    module.is_table ? table_adapters(model, module).clear() : matrix_adapters(model, module).clear();
+}
+
+void Adapter::train(const Model& model) {
+  for (Entry& entry : entries_)
+    if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.requires_grad_(true);
+  std::set<std::string> own;
+  for (const Entry& entry : entries_)
+    // peft keeps the matrix of a head that it adapts, which does not learn.
+    if (entry.role == Role::replaced && !entry.stored.ends_with(".base_layer.weight"))
+      for (const std::string& spelling : spellings(entry.name, model.family().prefix)) own.insert(spelling);
+  frozen_.clear();
+  for (auto& item : model.network()->named_parameters()) {
+    const WeightSource source = model.source_of(item.key());
+    const auto learns = [&](const std::string& name) { return own.contains(model.saved_name(name)); };
+    const bool any = !source.frozen && std::ranges::any_of(source.names, learns);
+    item.value().requires_grad_(any);
+    if (!any) continue;
+    const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
+    for (std::size_t i = 0; i < source.names.size(); ++i)
+      if (!learns(source.names[i])) frozen_.push_back({item.value(), static_cast<std::int64_t>(i) * rows, rows});
+  }
+}
+
+std::vector<std::pair<std::string, Tensor>> Adapter::parameters() const {
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const Entry& entry : entries_) {
+    const auto place = places_.find(entry.name);
+    if (place == places_.end()) continue;
+    // "encoder.layers.0.self_attention.query_key_value.query.lora_A.weight"
+    std::string ours = place->second.parameter;
+    cut_end(ours, ".weight");
+    const std::size_t dot = entry.stored.rfind('.', entry.stored.find(entry.name) + entry.name.size() - 1);
+    all.emplace_back(ours + entry.stored.substr(dot), entry.value);
+  }
+  return all;
+}
+
+void Adapter::constrain_gradients() const {
+  for (const auto& [parameter, first, count] : frozen_)
+    if (parameter.grad().defined()) parameter.grad().narrow(0, first, count).zero_();
+}
+
+std::map<std::string, Tensor> Adapter::stored(const Model& model,
+                                              const std::function<Tensor(const Tensor&)>& pick) const {
+  const auto originals = model.by_checkpoint_name([&](auto&, const Tensor& weight) { return pick(weight); }, true);
+  std::map<std::string, Tensor> all;
+  for (const Entry& entry : entries_) {
+    Tensor tensor;
+    if (entry.role == Role::replaced) {
+      for (const std::string& name : spellings(entry.name, model.family().prefix))
+        if (const auto found = originals.find(name); found != originals.end()) tensor = found->second;
+    } else if (tensor = pick(entry.value); tensor.defined() && entry.by_row) {
+      tensor = places_.at(entry.name).to_original(tensor);
+    }
+    if (tensor.defined()) all[entry.stored] = tensor;
+  }
+  return all;
+}
+
+void Adapter::save(const Model& model, const fs::path& directory) const {
+  fs::create_directories(directory);
+  std::map<std::string, Tensor> tensors = stored(model, [](const Tensor& t) { return t.detach(); });
+  for (const Entry& entry : entries_) {
+    Tensor& tensor = tensors[entry.stored];
+    if (!tensor.defined()) tensor = entry.value;  // a second name of what the model has once
+    tensor = tensor.to(entry.type);
+  }
+  Json fields = config_.fields().json();
+  if (!first_factors_.empty()) make_whole(tensors, fields);
+  write_tensors(directory / "adapter_model.safetensors", tensors);
+  write_file_atomically(directory / "adapter_config.json", fields.dump(2) + "\n");
+}
+
+void Adapter::restore(Model& model, const fs::path& directory) {
+  at::NoGradGuard no_grad;
+  const Adapter other(directory);
+  std::map<std::string, Tensor> replaced;
+  for (Entry& entry : entries_) {
+    const auto found =
+        std::ranges::find_if(other.entries_, [&](const Entry& e) { return e.stored == entry.stored; });
+    Tensor value = found == other.entries_.end() ? Tensor() : found->value;
+    if (value.defined() && first_factors_.contains(entry.name)) {  // the first half (make_whole)
+      const std::int64_t dimension = entry.role == Role::a ? 0 : 1;
+      value = value.narrow(dimension, 0, value.size(dimension) / 2);
+    }
+    if (!value.defined() || value.sizes() != entry.value.sizes())
+      fail("{}: expected {} of shape [{}]", other.source_, entry.stored, fmt::join(entry.value.sizes(), ", "));
+    if (entry.role == Role::replaced) replaced[entry.name] = value;
+    entry.value.copy_(entry.by_row ? places_.at(entry.name).to_ours(value) : value);
+  }
+  model.put(replaced);
+}
+
+bool Adapter::replaces() const {
+  return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.role == Role::replaced; });
+}
+
+std::int64_t Adapter::size() const {
+  std::int64_t numbers = 0;
+  for (const Entry& entry : entries_)
+    if (entry.role != Role::kept) numbers += entry.value.numel();
+  return numbers;
 }
 
 }  // namespace attend

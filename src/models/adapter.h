@@ -1,48 +1,93 @@
-// LoRA (Hu et al. 2021, arXiv:2106.09685) as PEFT stores it: adapter_config.json and
-// adapter_model.safetensors (or .bin). W + scale B A takes the place of W when a model is loaded.
+// An adapter as peft stores it: adapter_config.json and adapter_model.safetensors (or .bin). It lies beside a
+// model's weights (nn/adapters.h); what it has of whole modules and biases takes their place.
 #pragma once
 
-#include "formats/json.h"
 #include "formats/tensor_file.h"
-#include "nn/torch.h"
-
-#include <filesystem>
-#include <map>
-#include <set>
+#include "models/adapter_config.h"
 
 namespace attend {
 
 class Adapter {
  public:
-  // Error for another method than LoRA, a variant of it that computes something else, and tensors that do not
-  // belong to it.
+  // Error for another method, and for tensors that belong to none.
   explicit Adapter(const std::filesystem::path& directory);
+  // A new one for the model. Its numbers follow from `seed`. With PiSSA the model's matrices lose what the
+  // factors have taken.
+  static Adapter fresh(const Model& model, const AdapterOptions& options, const std::string& task,
+                       std::uint64_t seed);
 
-  // `names`: the spellings of one tensor of the checkpoint.
-  // What takes its place (a trained head, a trained bias), in the checkpoint's layout; or undefined.
-  Tensor replacement(const std::vector<std::string>& names) const;
-  // What is added to it, as our [out, in]; or undefined.
-  Tensor difference(const std::vector<std::string>& names) const;
-  // Is that one for an embedding?
-  bool changes_embedding(const std::vector<std::string>& names) const;
-  // Error if there is a tensor for which nobody has asked.
-  void check_used() const;
-
+  const AdapterConfig& config() const { return config_; }
   const std::string& source() const { return source_; }
 
- private:
-  struct Factors {
-    Tensor a, b;
-    bool embedding = false;
-  };
-  const std::string* find_factors(const std::vector<std::string>& names) const;
-  double scale_of(const std::string& module, std::int64_t rank) const;
+  // What takes the place of the tensor that has one of these names, in the checkpoint's layout; or undefined.
+  Tensor replacement(const std::vector<std::string>& names) const;
 
-  Fields config_;
+  // Puts it beside the model's matrices and tables, as adapter number `index` with this share. Error for
+  // tensors that have no place there, or another shape than the model needs.
+  void attach(const Model& model, std::int64_t index, double share);
+  // Takes all adapters of a model away.
+  static void detach(const Model& model);
+
+  // From here on it learns, and nothing else of the model does but the modules and biases that are its own.
+  void train(const Model& model);
+  // What learns beside the model's own parameters, by names that begin with those of ours.
+  std::vector<std::pair<std::string, Tensor>> parameters() const;
+  // Zeroes the gradients of what the model's stacked parameters have beside the adapter's own biases.
+  void constrain_gradients() const;
+
+  // Its tensors by the names of the file, in the file's layout. `pick` gives something for each: the tensor
+  // itself or its gradient; undefined ones are left out. What belongs to the model's parameters comes from the
+  // model.
+  std::map<std::string, Tensor> stored(const Model& model,
+                                       const std::function<Tensor(const Tensor&)>& pick) const;
+  // Both files, each complete or not at all.
+  void save(const Model& model, const std::filesystem::path& directory) const;
+  // Numbers of another state of the same adapter, as save() wrote them.
+  void restore(Model& model, const std::filesystem::path& directory);
+
+  // Does it have modules or biases of its own, in the place of the model's?
+  bool replaces() const;
+  std::int64_t size() const;  // how many numbers it has
+
+ private:
+  enum class Role { a, b, factor_bias, magnitude, table_a, table_b, ia3, replaced, kept };
+  struct Entry {
+    std::string stored;  // in the file
+    std::string name;    // the module, or the tensor that it replaces
+    Role role;
+    Tensor value;
+    at::ScalarType type = at::kFloat;  // in the file
+    bool by_row = false;               // attached, its rows are in our order (OriginalModule::to_ours)
+  };
+  struct Frozen {  // rows of a parameter that learns in part
+    Tensor parameter;
+    std::int64_t first, count;
+  };
+
+  explicit Adapter(AdapterConfig config) : config_(std::move(config)), source_(config_.source()) {}
+  void read(const std::string& stored, const Tensor& tensor);
+  void add(const OriginalModule& module, const char* ending, Role role, Tensor value);
+  Entry* find(const std::string& module, Role role);
+  // Numbers for a module that is to be adapted.
+  void draw(const OriginalModule& module, const Model& model, std::uint64_t seed);
+  // PiSSA (Meng et al. 2024, arXiv:2404.02948): the factors are the largest part of the matrix, which loses it.
+  void take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b);
+  // Such factors as an adapter of the whole matrix: [A; A0] and [B, -B0] with what it had lost at first.
+  void make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const;
+  void attach_matrix(const OriginalModule& module, const std::string& name, const Model& model,
+                     std::int64_t index, double share);
+  void attach_table(const OriginalModule& module, const std::string& name, const Model& model,
+                    std::int64_t index, double share);
+  // The module's tensor, which has to have this shape (-1: any number); undefined if there is none.
+  Tensor shaped(const std::string& module, Role role, std::vector<std::int64_t> shape,
+                const OriginalModule* rows = nullptr);
+
+  AdapterConfig config_;
   std::string source_;
-  std::map<std::string, Tensor> replacements_;  // by the names of the model without the adapter
-  std::map<std::string, Factors> factors_;      // by the names of the matrices that they are added to
-  mutable std::set<std::string> used_;
+  std::vector<Entry> entries_;
+  std::map<std::string, OriginalModule> places_;  // of the modules, by their names here
+  std::map<std::string, std::pair<Tensor, Tensor>> first_factors_;  // PiSSA's, which the base has lost
+  std::vector<Frozen> frozen_;
 };
 
 }  // namespace attend

@@ -1,5 +1,6 @@
 #include "models/forward.h"
 
+#include "models/adapter.h"
 #include "models/forward_parts.h"
 
 namespace attend {
@@ -36,8 +37,10 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
   if (options.gradients) {
     if (!r.loss.defined()) fail_without_labels(model);
     r.loss.backward();
-    const auto gradients = model.by_checkpoint_name(
-        [](const std::string&, const Tensor& weight) { return weight.grad(); }, false);
+    const auto gradients =
+        model.adapters().empty()
+            ? model.by_checkpoint_name([](auto&, const Tensor& weight) { return weight.grad(); }, false)
+            : model.adapters().front()->stored(model, [](const Tensor& tensor) { return tensor.grad(); });
     for (const auto& [name, gradient] : gradients) r.out["grad." + name] = gradient;
   }
   for (auto& [name, tensor] : r.out) tensor = tensor.detach();

@@ -8,7 +8,9 @@ namespace attend {
 
 struct ForwardOptions {
   bool hidden_states = false, attentions = false;
-  bool gradients = false;  // of the loss, by checkpoint name: grad.<name>
+  // Of the loss, by checkpoint name: grad.<name>. With an adapter, of what the adapter trains alone, by the
+  // names of its file.
+  bool gradients = false;
 };
 
 // Does the model take token_type_ids?

@@ -64,7 +64,7 @@ Result forward_images(const Model& model, const Tensors& inputs, const ForwardOp
                         {.hidden = hidden, .pooled = {}, .layout = layout, .batch = tokens}, pass);
   } else {
     r.out["last_hidden_state"] = layout.pad(hidden);
-    if (net->pooler) r.out["pooler_output"] = net->pooler(hidden, tokens.offsets);
+    if (net->pooler) r.out["pooler_output"] = net->pooler(hidden, tokens.offsets, pass);
   }
   if (pass.capture) put_captured(r.out, "", pass.capture->encoder, layout);
   return r;

@@ -50,11 +50,11 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   check_distances(net->encoder->spec(), source);
   check_distances(net->decoder->spec(), target);
   const Tensor encoded = net->encode(source_batch, pass);
-  const Memory memory = net->remember(encoded, source_batch.offsets);
+  const Memory memory = net->remember(encoded, source_batch.offsets, pass);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
   if (net->language_model_head)
     put_language_model(r, net, hidden, target,
-                       labels.defined() ? ragged_labels(labels, target, vocabulary) : labels);
+                       labels.defined() ? ragged_labels(labels, target, vocabulary) : labels, pass);
   else if (net->scores)
     r.loss = put_scores(
         r.out, inputs, net,

@@ -82,15 +82,15 @@ void check_distances(const StackSpec& stack, const Padded& layout) {
 }
 
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
-                        const Tensor& labels) {
+                        const Tensor& labels, Pass& pass) {
   if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
-    const Tensor scores = net->language_model_head(hidden);
+    const Tensor scores = net->language_model_head(hidden, pass);
     r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
-    r.loss = net->language_model_head->loss(hidden, labels, {}).mean();
+    r.loss = net->language_model_head->loss(hidden, labels, {}, pass).mean();
     return;
   }
-  r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden));
-  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, {}).mean();
+  r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden, pass));
+  if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, {}, pass).mean();
 }
 
 bool counts_padding(const Tensors& inputs) {

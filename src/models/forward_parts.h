@@ -35,7 +35,7 @@ Pass capturing(Capture& capture);
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary);
 // Scores over the vocabulary, and the loss where there are labels [T].
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
-                        const Tensor& labels);
+                        const Tensor& labels, Pass& pass);
 // Distances are counted from token to token, the original's from column to column: Error where padding
 // between tokens would make that a difference.
 void check_distances(const StackSpec& stack, const Padded& layout);

@@ -155,17 +155,17 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
                std::int64_t choices, Pass& pass) {
   const Tensor labels = find(inputs, "labels");
   const Offsets single(std::vector<std::int64_t>(given.sequences(), 1));
-  const Tensor pooled = net->pooler ? net->pooler(body.first, single) : Tensor();
+  const Tensor pooled = net->pooler ? net->pooler(body.first, single, pass) : Tensor();
   if (net->language_model_head) {
     const std::int64_t vocabulary =
         (net->decoder ? net->decoder : net->encoder)->spec().embeddings.vocabulary;
     Tensor rows = labels.defined() ? ragged_labels(labels, body.layout, vocabulary) : labels;
     if (rows.defined() && net->decoder) rows = next_labels(rows, body.batch.offsets);
-    put_language_model(r, net, body.hidden, body.layout, rows);
+    put_language_model(r, net, body.hidden, body.layout, rows, pass);
   }
   if (net->spans)
-    r.loss =
-        put_spans(r.out, inputs, net->spans, body.hidden.unflatten(0, {given.sequences(), given.length()}));
+    r.loss = put_spans(r.out, inputs, net->spans,
+                       body.hidden.unflatten(0, {given.sequences(), given.length()}), pass);
   if (net->scores) {
     const Tensor loss = put_scores(r.out, inputs, net,
                                    {.hidden = body.hidden,

@@ -52,19 +52,20 @@ Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }
 
-// Reads the tensors of a checkpoint under any spelling, with what an adapter makes of them, and remembers
+// Reads the tensors of a checkpoint under any spelling, or what an adapter has in their place, and remembers
 // which have been asked for.
 class Reader {
  public:
-  Reader(const Checkpoint& checkpoint, std::string_view prefix, const Adapter* adapter, std::string source)
-      : checkpoint_(checkpoint), prefix_(prefix), adapter_(adapter), source_(std::move(source)) {}
+  Reader(const Checkpoint& checkpoint, std::string_view prefix,
+         const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
+      : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
 
   // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
   bool has(const std::string& name, const WeightSource& source, const Tensor& weight, bool shape) const {
     const std::vector<std::string> names = all_names(name, source);
     const auto expected =
         source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
-    if (const Tensor whole = adapter_ != nullptr ? adapter_->replacement(names) : Tensor(); whole.defined())
+    if (const auto [whole, file] = replacement(names); whole.defined())
       return !shape || whole.sizes() == expected;
     const auto found = find_one(names);
     return found != names.end() && (!shape || checkpoint_.find(*found)->shape == expected);
@@ -76,27 +77,26 @@ class Reader {
     asked_.insert(names.begin(), names.end());
   }
 
-  // One of the tensors that make up `weight`, in our layout. `shared`: other parts of the model use it too.
-  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight, bool shared) {
+  // One of the tensors that make up `weight`, in our layout.
+  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight) {
     const std::vector<std::string> names = all_names(name, source);
     asked_.insert(names.begin(), names.end());
     const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
     const auto& expected = source.shape.empty() ? plain : source.shape;
-    const Tensor whole = adapter_ != nullptr ? adapter_->replacement(names) : Tensor();
-    if (whole.defined()) check_shape(adapter_->source(), name, whole.sizes(), expected);
-    const Tensor tensor = to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
-    if (adapter_ == nullptr) return tensor;
-    if (shared && adapter_->changes_embedding(names))
-      fail("{}: {}: an embedding that the model uses in other places too cannot be adapted",
-           adapter_->source(), name);
-    const Tensor difference = adapter_->difference(names);
-    if (!difference.defined()) return tensor;
-    check_shape(adapter_->source(), name, difference.sizes(), tensor.sizes());
-    return tensor.to(at::kFloat) + (source.heads > 0 ? to_ours(difference, source) : difference);
+    const auto [whole, file] = replacement(names);
+    if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
+    return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
   }
   bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
 
  private:
+  // What an adapter has in the tensor's place, and the adapter's file.
+  std::pair<Tensor, std::string> replacement(const std::vector<std::string>& names) const {
+    for (const auto& adapter : adapters_)
+      if (const Tensor found = adapter->replacement(names); found.defined()) return {found, adapter->source()};
+    return {};
+  }
+
   std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const {
     std::vector<std::string> names = spellings(name, prefix_);
     for (const std::string& alias : source.aliases)
@@ -129,7 +129,7 @@ class Reader {
 
   const Checkpoint& checkpoint_;
   std::string_view prefix_;
-  const Adapter* adapter_;
+  const std::vector<std::shared_ptr<Adapter>>& adapters_;
   std::string source_;
   std::set<std::string> asked_;
 };
@@ -188,6 +188,9 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& options) {
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
   Model model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
   model.generation_config_ = directory.generation_config();
+  model.source_ = directory.path().string();
+  for (const AdapterPath& path : directory.adapters())
+    model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
   const Checkpoint checkpoint = directory.checkpoint();
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options.fresh && options.fresh->labels &&
@@ -198,6 +201,10 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& options) {
     if (!named.empty() || !options.architecture.empty()) throw;
     fail("{} (config.json says nothing of architectures, so it is read as {})", error.what(), chosen);
   }
+  for (std::size_t i = 0; i < model.adapters_.size(); ++i)
+    model.adapters_[i]->attach(model, static_cast<std::int64_t>(i), directory.adapters()[i].share);
+  if (!model.adapters_.empty() && options.purpose == Purpose::training)
+    for (const auto& adapter : model.adapters_) adapter->train(model);
   // The packed copies do the work from here on; the file's pages need not stay in memory beside them.
   if (options.purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
   return model;
@@ -219,12 +226,8 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
 
 void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels) {
   at::NoGradGuard no_grad;
-  const Adapter* adapter = options.adapter;
-  Reader reader(checkpoint, family_->prefix, adapter,
+  Reader reader(checkpoint, family_->prefix, adapters_,
                 checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
-  const ModelSpec& spec = network_->spec();
-  const bool shared = (spec.language_model && !spec.language_model->untied) ||
-                      (network_->is_encoder_decoder() && spec.share_embeddings);
   const bool training = options.purpose == Purpose::training;
   std::set<std::string> fresh;
   std::vector<std::string> fresh_names;
@@ -247,7 +250,7 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
       continue;
     }
     std::vector<Tensor> parts;
-    for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight, shared));
+    for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight));
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
     if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
@@ -261,7 +264,10 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
         item.value().requires_grad_(training && !find_source(table_, item.key()).frozen);
     inform("the head of {} is new: {}", architecture_, fmt::join(fresh_names, ", "));
   }
-  if (adapter != nullptr) adapter->check_used();
+  for (const std::string& name : fresh_names) {
+    const std::string module = saved_name(name.substr(0, name.rfind('.')));
+    if (std::ranges::find(fresh_modules_, module) == fresh_modules_.end()) fresh_modules_.push_back(module);
+  }
   std::vector<std::string> unknown;
   for (const auto& [name, view] : checkpoint.tensors()) {
     if (reader.was_asked(name)) continue;
@@ -275,6 +281,39 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
   if (!unknown.empty())
     warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
          architecture_, unknown.front(), unknown.size() > 1 ? ", ..." : "");
+}
+
+void Model::put(const std::map<std::string, Tensor>& tensors) {
+  at::NoGradGuard no_grad;
+  for (auto& item : network_->named_parameters()) {
+    const WeightSource source = find_source(table_, item.key());
+    const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
+    for (std::size_t i = 0; i < source.names.size(); ++i)
+      for (const std::string& name : spellings(source.names[i], family_->prefix))
+        if (const auto found = tensors.find(name); found != tensors.end()) {
+          Tensor ours = item.value().narrow(0, static_cast<std::int64_t>(i) * rows, rows);
+          const auto plain = checkpoint_shape(item.value(), source.layout, source.names.size());
+          ours.copy_(to_ours(found->second.view(plain), source));
+        }
+  }
+}
+
+std::int64_t Model::size() const {
+  std::int64_t numbers = 0;
+  for (const Tensor& weight : network_->parameters()) numbers += weight.numel();
+  return numbers;
+}
+
+bool Model::has_tensor(const std::string& name) const {
+  const std::vector<std::string> wanted = spellings(name, family_->prefix);
+  const auto is_wanted = [&](const std::string& one) { return std::ranges::find(wanted, one) != wanted.end(); };
+  for (const auto& item : network_->named_parameters()) {
+    const WeightSource source = find_source(table_, item.key());
+    if (std::ranges::any_of(source.names, is_wanted) || std::ranges::any_of(source.aliases, is_wanted)) return true;
+  }
+  return std::ranges::any_of(family_->ignored, [&](std::string_view pattern) {
+    return std::ranges::any_of(wanted, [&](const std::string& one) { return matches(pattern, one); });
+  });
 }
 
 std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
@@ -301,14 +340,19 @@ std::string Model::saved_name(const std::string& name) const {
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-void Model::save(const std::filesystem::path& directory) const {
+void Model::save(const std::filesystem::path& directory, at::ScalarType type) const {
   std::filesystem::create_directories(directory);
   write_tensors(
       directory / "model.safetensors",
-      by_checkpoint_name([](const std::string&, const Tensor& weight) { return weight.detach(); }, true));
+      by_checkpoint_name([&](const std::string&, const Tensor& weight) { return weight.detach().to(type); }, true));
+  save_config(directory, type);
+}
+
+void Model::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
-  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = "float32";
+  config[config.contains("dtype") ? "dtype" : "torch_dtype"] =
+      type == at::kHalf ? "float16" : type == at::kBFloat16 ? "bfloat16" : "float32";
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
   if (!generation_config_.empty())
     write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");

@@ -29,14 +29,13 @@ struct FreshHead {
 struct LoadOptions {
   Purpose purpose = Purpose::inference;
   std::string architecture = {};     // instead of the one that config.json names (see models/head.h)
-  const Adapter* adapter = nullptr;  // merged into the weights
   DropoutRates dropout = {};         // of this run: config() keeps the model's own
   std::optional<FreshHead> fresh = {};
 };
 
 class Model {
  public:
-  // Reads config.json and all weights. Error for a missing or misshapen tensor, with file, name, expected and
+  // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or misshapen tensor, with file, name, expected and
   // found; a warning for tensors nobody asked for. With `fresh`, says which weights are new.
   static Model load(const ModelDirectory& directory, const LoadOptions& options);
   static Model load(const ModelDirectory& directory, Purpose purpose) {
@@ -47,12 +46,23 @@ class Model {
 
   // Writes config.json, generation_config.json if there is one, and model.safetensors, each complete or not
   // at all. The directory is made if it is missing.
-  void save(const std::filesystem::path& directory) const;
+  void save(const std::filesystem::path& directory, at::ScalarType type = at::kFloat) const;
+  // config.json and generation_config.json alone.
+  void save_config(const std::filesystem::path& directory, at::ScalarType type = at::kFloat) const;
 
   const Family& family() const { return *family_; }
   const Fields& config() const { return config_; }
   const Json& generation_config() const { return generation_config_; }
   const std::string& architecture() const { return architecture_; }
+  // Where it was loaded from; for a fresh one its config.json.
+  const std::string& source() const { return source_; }
+  // What lies beside the weights; an adapter's place here is its number in the network (Pass::adapters).
+  const std::vector<std::shared_ptr<Adapter>>& adapters() const { return adapters_; }
+  void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
+  void forget_adapters() { adapters_.clear(); }
+  // The modules of a head that was drawn at loading (FreshHead), by their original names.
+  const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
+  std::int64_t size() const;  // how many numbers its weights are
   // Copies of a Model share one network.
   Transformer network() const { return network_; }
   at::Device device() const { return network_->device(); }
@@ -64,12 +74,19 @@ class Model {
   std::map<std::string, Tensor> by_checkpoint_name(const Pick& pick, bool with_frozen) const;
   // Weights by checkpoint name into the network, as load() does.
   void set_weights(const Checkpoint& checkpoint, Purpose purpose);
+  // Writes these tensors, by checkpoint name, over those of the network.
+  void put(const std::map<std::string, Tensor>& tensors);
+  // Is there a tensor of this name, under any spelling, in the checkpoints of this model?
+  bool has_tensor(const std::string& name) const;
+
+  // Where our parameter lies in a checkpoint, and what a tensor from there is called where this model is saved.
+  WeightSource source_of(std::string_view parameter) const { return find_source(table_, parameter); }
+  std::string saved_name(const std::string& name) const;
 
  private:
   Model(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout);
   // `other_labels`: what the checkpoint scores is not what is asked for.
   void read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels);
-  std::string saved_name(const std::string& name) const;
 
   const Family* family_;
   Fields config_;
@@ -77,6 +94,9 @@ class Model {
   std::string architecture_;
   Transformer network_{nullptr};
   std::vector<WeightName> table_;
+  std::string source_;
+  std::vector<std::shared_ptr<Adapter>> adapters_;
+  std::vector<std::string> fresh_modules_;
 };
 
 }  // namespace attend

@@ -26,7 +26,8 @@ Tensor rule_out(const Tensor& scores, const Tensor& ruled_out) {
 
 }  // namespace
 
-Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const Tensor& hidden) {
+Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const Tensor& hidden,
+                 Pass& pass) {
   const std::int64_t B = hidden.size(0), L = hidden.size(1), starts = search->spec().starts,
                      ends = search->spec().ends;
   Tensor ruled_out = find(inputs, "p_mask");
@@ -38,19 +39,19 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
   const Tensor summary = inputs.count("cls_index") > 0
                              ? states_at(hidden, read_columns(inputs, "cls_index", hidden))
                              : hidden.select(1, L - 1);
-  const Tensor start_scores = rule_out(search->starts(hidden), ruled_out);  // [B, L]
+  const Tensor start_scores = rule_out(search->starts(hidden, pass), ruled_out);  // [B, L]
   if (inputs.count("start_positions") != inputs.count("end_positions"))
     fail("expected both start_positions and end_positions");
   if (inputs.count("start_positions") > 0) {
     const Tensor start = read_columns(inputs, "start_positions", hidden),
                  end = read_columns(inputs, "end_positions", hidden);
     const Tensor start_state = states_at(hidden, start);  // [B, d]
-    const Tensor end_scores = rule_out(search->ends(hidden, start_state.unsqueeze(1)), ruled_out);
+    const Tensor end_scores = rule_out(search->ends(hidden, start_state.unsqueeze(1), pass), ruled_out);
     Tensor loss = (at::cross_entropy_loss(start_scores, start) + at::cross_entropy_loss(end_scores, end)) / 2;
     const Tensor impossible = find(inputs, "is_impossible");
     if (!impossible.defined() || inputs.count("cls_index") == 0) return loss;
     if (impossible.numel() != B) fail("is_impossible: expected one number for each of {} texts", B);
-    return loss + 0.5 * at::binary_cross_entropy_with_logits(search->absent(start_state, summary),
+    return loss + 0.5 * at::binary_cross_entropy_with_logits(search->absent(start_state, summary, pass),
                                                              impossible.reshape(-1).to(hidden.scalar_type()));
   }
   if (L < starts || L < ends)
@@ -61,7 +62,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
   const Tensor start_states =
       hidden.gather(1, start_columns.unsqueeze(2).expand({B, starts, hidden.size(2)}));  // [B, S, d]
   const Tensor pairs = hidden.unsqueeze(2).expand({B, L, starts, hidden.size(2)});
-  const Tensor end_scores = rule_out(search->ends(pairs, start_states.unsqueeze(1)),
+  const Tensor end_scores = rule_out(search->ends(pairs, start_states.unsqueeze(1), pass),
                                      ruled_out.defined() ? ruled_out.unsqueeze(2) : ruled_out);  // [B, L, S]
   const auto [end_top, end_columns] = at::topk(at::softmax(end_scores, 1), ends, 1);             // [B, E, S]
   out["start_top_log_probs"] = start_top;
@@ -69,7 +70,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
   out["end_top_log_probs"] = end_top.reshape({B, starts * ends});
   out["end_top_index"] = end_columns.reshape({B, starts * ends});
   const Tensor mean_start = at::einsum("blh,bl->bh", {hidden, start_chances});
-  out["cls_logits"] = search->absent(mean_start, summary);
+  out["cls_logits"] = search->absent(mean_start, summary, pass);
   return {};
 }
 

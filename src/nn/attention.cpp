@@ -76,18 +76,15 @@ SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& sp
   }
 }
 
-Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int64_t count) {
+Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
   const std::int64_t w = spec_.heads * spec_.head_size;
-  const auto rows = [&](const Tensor& all) {
-    return all.defined() ? all.narrow(0, first * w, count * w) : all;
-  };
-  return linear(x, rows(query_key_value_->weight), rows(query_key_value_->bias), nullptr);
+  return query_key_value_->part(x, first * w, count * w, pass);
 }
 
 // Keys and values that stand before those of each sequence [B, M, 2 w]; undefined: none.
-Tensor SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed) {
+Tensor SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass) {
   const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
-  if (rows.past.defined()) return project(rows.past.flatten(0, 1), 1, 2).view({B, rows.past.size(1), 2 * w});
+  if (rows.past.defined()) return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w});
   if (spec_.empty_keys > 0)
     return at::zeros({1, spec_.empty_keys, 2 * w}, packed.options()).expand({B, -1, -1});
   if (rows.visible && !rows.visible->own.empty()) return at::zeros({B, 0, 2 * w}, packed.options());
@@ -104,12 +101,12 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
     Tensor query = packed.narrow(1, 0, w);
     if (distance_bias_.defined()) query = query + distance_bias_;
     d.of_query = head_products(query * spec_.scale,
-                               distance_key_ ? distance_key_(vectors) : project(vectors, 1, 1), spec_.heads);
+                               distance_key_ ? distance_key_(vectors, pass) : project(vectors, 1, 1, pass), spec_.heads);
   }
   if (spec_.distance->with_key)
     d.of_key =
         head_products(packed.narrow(1, w, w) * spec_.scale,
-                      distance_query_ ? distance_query_(vectors) : project(vectors, 0, 1), spec_.heads);
+                      distance_query_ ? distance_query_(vectors, pass) : project(vectors, 0, 1, pass), spec_.heads);
   if (spec_.distance->segments && rows.types.defined()) {
     d.of_segment =
         head_products((packed.narrow(1, 0, w) + segment_bias_) * spec_.scale, segments_, spec_.heads);
@@ -123,9 +120,10 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
                                   std::vector<Tensor>* weights) {
   Tensor packed;  // [T, 3 w]
   if (query_bias_.defined())
-    packed = query_key_value_->with_bias(x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}));
+    packed = query_key_value_->with_bias(
+        x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}), pass);
   else
-    packed = query_key_value_(x);
+    packed = query_key_value_(x, pass);
   if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
   AttentionCall call = make_call(spec_, pass, weights);
   if (rows.distances) call.distance = distances(packed, rows, pass);
@@ -134,7 +132,7 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     packed = at::cat({packed.narrow(1, 0, w) + content_bias_, packed.narrow(1, w, 2 * w)}, 1);
   }
   Tensor mixed;  // [T, w]
-  if (const Tensor earlier = earlier_keys(rows, packed); earlier.defined()) {
+  if (const Tensor earlier = earlier_keys(rows, packed, pass); earlier.defined()) {
     mixed = attend_behind(earlier, packed, rows, call);
   } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
     const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
@@ -161,14 +159,14 @@ Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, cons
                                    const Offsets& key_offsets, const Tensor& residual, double dropout,
                                    Pass& pass, std::vector<Tensor>* weights) {
   const Tensor mixed =
-      cross_attention(query_(x), offsets, key_value, key_offsets, make_call(spec_, pass, weights));
+      cross_attention(query_(x, pass), offsets, key_value, key_offsets, make_call(spec_, pass, weights));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache,
                                    std::int64_t layer, const Tensor& residual, double dropout, Pass& pass,
                                    std::vector<Tensor>* weights) {
-  const Tensor mixed = cached_attention(query_(x), offsets, *cache.cache, cache.sources, layer,
+  const Tensor mixed = cached_attention(query_(x, pass), offsets, *cache.cache, cache.sources, layer,
                                         make_call(spec_, pass, weights));
   return project_add(output_, mixed, residual, dropout, pass);
 }

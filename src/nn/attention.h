@@ -40,8 +40,8 @@ class SelfAttentionImpl : public torch::nn::Module {
  private:
   DistanceTensors distances(const Tensor& packed, const Rows& rows, Pass& pass);
   // The rows of query_key_value for parts `first` to `first + count - 1` (0: queries, 1: keys, 2: values).
-  Tensor project(const Tensor& x, std::int64_t first, std::int64_t count);
-  Tensor earlier_keys(const Rows& rows, const Tensor& packed);
+  Tensor project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
+  Tensor earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass);
 
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};
@@ -57,7 +57,7 @@ class CrossAttentionImpl : public torch::nn::Module {
  public:
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
-  Tensor remember(const Tensor& encoded) { return key_value_(encoded); }
+  Tensor remember(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
                  const Tensor& residual, double dropout, Pass& pass, std::vector<Tensor>* weights);
   // The same with keys and values that the cache holds in `layer` for its sources.

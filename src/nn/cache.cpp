@@ -10,14 +10,15 @@ PagedCache::PagedCache(std::int64_t layers, std::int64_t width, at::TensorOption
   for (std::int64_t i = 0; i < layers; ++i) pages_.push_back(at::empty({0, 2, kPageRows, width}, options));
 }
 
-PagedCache::Sequence PagedCache::add() {
-  if (!free_sequences_.empty()) {
-    const Sequence sequence = free_sequences_.back();
-    free_sequences_.pop_back();
-    return sequence;
+PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
+  if (free_sequences_.empty()) {
+    free_sequences_.push_back(static_cast<Sequence>(tables_.size()));
+    tables_.emplace_back();
   }
-  tables_.emplace_back();
-  return static_cast<Sequence>(tables_.size()) - 1;
+  const Sequence sequence = free_sequences_.back();
+  free_sequences_.pop_back();
+  tables_[sequence].kind = kind;
+  return sequence;
 }
 
 PagedCache::Sequence PagedCache::fork(Sequence sequence) {
@@ -57,26 +58,27 @@ std::int64_t PagedCache::pages_to_extend(Sequence sequence, std::int64_t count) 
   return pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
 }
 
-std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> prompt) const {
+std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> prompt,
+                                                  std::uint64_t kind) const {
   constexpr std::size_t kOwn = 2;
   return prompt.size() <= kOwn ? std::vector<std::int32_t>()
-                               : prompts_.find(prompt.first(prompt.size() - kOwn));
+                               : prompts_.find(prompt.first(prompt.size() - kOwn), kind);
 }
 
 void PagedCache::share(Sequence sequence, std::span<const std::int64_t> prompt) {
   Table& table = tables_.at(sequence);
-  table.pages = known_pages(prompt);
+  table.pages = known_pages(prompt, table.kind);
   table.length = static_cast<std::int64_t>(table.pages.size()) * kPageRows;
   for (const std::int32_t page : table.pages)
     if (references_[page]++ == 0) kept_.erase({left_at_[page], page});
 }
 
-std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt) const {
-  return std::ranges::count_if(known_pages(prompt), [&](std::int32_t page) { return references_[page] > 0; });
+std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt, std::uint64_t kind) const {
+  return std::ranges::count_if(known_pages(prompt, kind), [&](std::int32_t page) { return references_[page] > 0; });
 }
 
 void PagedCache::publish(Sequence sequence, std::span<const std::int64_t> prompt) {
-  prompts_.add(prompt, tables_.at(sequence).pages);
+  prompts_.add(prompt, tables_.at(sequence).pages, tables_[sequence].kind);
 }
 
 void PagedCache::forget_prompts() {

@@ -23,7 +23,8 @@ class PagedCache {
   PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options = at::kFloat,
              std::int64_t max_pages = 0);
 
-  Sequence add();
+  // `kind`: sequences share beginnings with those of their kind alone (PromptPages).
+  Sequence add(std::uint64_t kind = 0);
   Sequence fork(Sequence sequence);  // shares all pages until one of the two is extended
   void release(Sequence sequence);
 
@@ -39,7 +40,7 @@ class PagedCache {
   // otherwise than several, and a prompt is to come out the same to the last bit whether it shares or not.
   void share(Sequence sequence, std::span<const std::int64_t> prompt);
   // The pages that this spares: those in use by others.
-  std::int64_t pages_shared(std::span<const std::int64_t> prompt) const;
+  std::int64_t pages_shared(std::span<const std::int64_t> prompt, std::uint64_t kind = 0) const;
   // The sequence holds `prompt`, or will with the present pass: others may share it from now on.
   void publish(Sequence sequence, std::span<const std::int64_t> prompt);
   // Nothing is known any more: a pass failed, and its pages may hold anything.
@@ -64,8 +65,9 @@ class PagedCache {
   struct Table {
     std::vector<std::int32_t> pages;
     std::int64_t length = 0;
+    std::uint64_t kind = 0;
   };
-  std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt) const;
+  std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt, std::uint64_t kind) const;
   std::int32_t take_page();
   void grow();
   void copy_page(std::int32_t from, std::int32_t to, std::int64_t rows);

@@ -118,27 +118,36 @@ void EmbeddingsImpl::check_ids(std::span<const std::int64_t> ids) const {
   check_range(ids, spec_.vocabulary, "token id", "; is this the model's own tokenizer?");
 }
 
+Tensor EmbeddingsImpl::rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
+                            const Pass& pass) const {
+  const auto found = adapters.find(name);
+  if (found == adapters.end()) return at::embedding(table, ids, padding_id);
+  return adapted_rows(table, ids, padding_id, found->second, pass);
+}
+
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   const Tensor ids = batch.ids.cpu().contiguous();
   check_ids({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
-  Tensor x = clusters ? clusters(batch.ids) : at::embedding(tokens, batch.ids, spec_.padding_id);
+  Tensor x = clusters ? clusters(batch.ids) : rows("tokens", tokens, batch.ids, spec_.padding_id, pass);
   if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
-    x = x + at::embedding(tokens, batch.types, spec_.padding_id);
+    x = x + rows("tokens", tokens, batch.types, spec_.padding_id, pass);
   }
   if (spec_.scale != 1) x = x * spec_.scale;
   if (types.defined()) {
     if (batch.types.defined()) {
       check_range(batch.types, spec_.types, "token_type_ids: token type", "");
-      x = x + at::embedding(types, batch.types);
+      x = x + rows("types", types, batch.types, -1, pass);
+    } else if (adapters.contains("types")) {
+      x = x + rows("types", types, at::zeros_like(batch.ids), -1, pass);
     } else {
       x = x + types[0];
     }
   }
   if (languages.defined() && batch.languages.defined()) {
     check_range(batch.languages, spec_.languages, "language", "");
-    x = x + at::embedding(languages, batch.languages);
+    x = x + rows("languages", languages, batch.languages, -1, pass);
   }
   if (positions.defined()) {
     // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.
@@ -146,11 +155,11 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
         (positions.device() != x.device() || positions.scalar_type() != x.scalar_type()))
       positions = positions.to(x.options());
     const auto [offset, skipped] = numbering(spec_.positions);
-    x = x + at::embedding(positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1);
+    x = x + rows("positions", positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1, pass);
   }
   if (norm_) x = norm_(x);
   x = dropout(x, spec_.dropout, pass);
-  return projection_ ? projection_(x) : x;
+  return projection_ ? projection_(x, pass) : x;
 }
 
 }  // namespace attend

@@ -8,6 +8,7 @@
 #include "nn/ragged.h"
 #include "nn/spec.h"
 
+#include <map>
 #include <span>
 
 namespace attend {
@@ -34,6 +35,8 @@ class EmbeddingsImpl : public torch::nn::Module {
   // What a caller who gives positions gives for the first token of a text, so that it is as counted.
   std::int64_t first_position() const;
 
+  // Of the tables below, by name.
+  std::map<std::string, std::vector<TableAdapter>> adapters;
   Tensor tokens;  // [vocabulary, width]; undefined with clusters
   ClusterEmbeddings clusters{nullptr};
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
@@ -42,6 +45,9 @@ class EmbeddingsImpl : public torch::nn::Module {
   Tensor languages;  // [languages, width], or undefined
 
  private:
+  // Rows `ids` [T] of the table of this name, with its adapters: [T, width].
+  Tensor rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
+              const Pass& pass) const;
   Tensor rows_of(const TokenBatch& batch) const;  // which row of `positions` each token gets: [T]
 
   EmbeddingSpec spec_;

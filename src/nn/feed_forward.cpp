@@ -12,10 +12,10 @@ FeedForwardImpl::FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec
 Tensor FeedForwardImpl::forward(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {
   Tensor inner;  // [T, d_ff]
   if (spec_.gated) {
-    const std::vector<Tensor> halves = in_(x).chunk(2, 1);
+    const std::vector<Tensor> halves = in_(x, pass).chunk(2, 1);
     inner = activate(halves[0].contiguous(), spec_.activation) * halves[1];
   } else {
-    inner = in_(x, spec_.activation);
+    inner = in_(x, pass, spec_.activation);
   }
   return project_add(out_, dropout(inner, spec_.dropout.value_or(0), pass), residual, rate, pass);
 }

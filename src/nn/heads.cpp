@@ -21,18 +21,19 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, 
   if (spec.bias) bias_ = register_parameter("bias", at::zeros({vocabulary}));
 }
 
-Tensor LanguageModelHeadImpl::transform(const Tensor& hidden) {
-  if (spec_.transform) return norm_(dense_(hidden, spec_.transform->activation));
+Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
+  if (spec_.transform) return norm_(dense_(hidden, pass, spec_.transform->activation));
   return spec_.scale == 1 ? hidden : hidden * spec_.scale;
 }
 
-Tensor LanguageModelHeadImpl::forward(const Tensor& hidden) {
+Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
-  return linear(transform(hidden), weight_, bias_, &packed_);
+  return adapted_linear(transform(hidden, pass), weight_, bias_, &packed_, adapters, 0, pass, Activation::none,
+                        {});
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_labels,
-                                    const LossOptions& options) {
+                                    const LossOptions& options, Pass& pass) {
   const std::int64_t vocabulary = clusters_ ? clusters_->spec().ends.back() : weight_.size(0);
   if (all_labels.numel() != all_hidden.size(0))
     fail("expected a label for each of {} rows, found {}", all_hidden.size(0), all_labels.numel());
@@ -43,7 +44,8 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     hidden = hidden.index_select(0, rows);
     labels = labels.index_select(0, rows);
   }
-  if (!clusters_) return linear_cross_entropy(transform(hidden), weight_, bias_, labels, options, packed_);
+  if (!adapters.empty()) return cross_entropy(forward(hidden, pass), labels, options);
+  if (!clusters_) return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
   if (options.label_smoothing == 0 && options.r_drop == 0) return {clusters_->loss(hidden, labels), count};
   return cross_entropy(clusters_(hidden), labels, options);  // which look at every token
 }
@@ -53,8 +55,8 @@ PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation
   dense_ = register_module("dense", Linear(width, pooled_width > 0 ? pooled_width : width));
 }
 
-Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets) {
-  return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), activation_);
+Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets, Pass& pass) {
+  return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), pass, activation_);
 }
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
@@ -70,10 +72,11 @@ ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : sp
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
   const PassScope scope(pass);
   Tensor x = rows;
-  if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), *spec_.dense);
+  if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), pass, *spec_.dense);
   if (spec_.block)
-    return out_(block_norm_(block_->forward(dropout(x, spec_.dropout, pass), x, spec_.block->dropout, pass)));
-  return out_(dropout(x, spec_.dropout, pass));
+    return out_(block_norm_(block_->forward(dropout(x, spec_.dropout, pass), x, spec_.block->dropout, pass)),
+                pass);
+  return out_(dropout(x, spec_.dropout, pass), pass);
 }
 
 PixelHeadImpl::PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width) : spec_(spec) {

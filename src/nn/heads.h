@@ -3,6 +3,7 @@
 
 #include "nn/embeddings.h"
 #include "nn/feed_forward.h"
+#include "nn/linear.h"
 #include "nn/loss.h"
 #include "nn/norm.h"
 #include "nn/ragged.h"
@@ -14,16 +15,18 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   // `width` of the hidden states. The embedding matrix [V, d] is the head's matrix too unless the spec says
   // untied; a transform leads from width to d.
   LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Embeddings& embeddings);
-  Tensor forward(const Tensor& hidden);  // [T, width] -> [T, V]; with clusters log-probabilities
+  Tensor forward(const Tensor& hidden, Pass& pass);  // [T, width] -> [T, V]; with clusters log-probabilities
   // The loss against labels [T] without ever holding all scores. Rows whose label does not count reach
   // neither the transform nor the matrix: of a masked language model's these are five of six.
-  LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options);
+  LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options, Pass& pass);
   void pack() {
     if (weight_.defined()) packed_.prepare(weight_);
   }
 
+  std::vector<MatrixAdapter> adapters;  // of a matrix of its own (untied)
+
  private:
-  Tensor transform(const Tensor& hidden);
+  Tensor transform(const Tensor& hidden, Pass& pass);
 
   LanguageModelHeadSpec spec_;
   Linear dense_{nullptr};
@@ -38,7 +41,7 @@ TORCH_MODULE(LanguageModelHead);
 class PoolerImpl : public torch::nn::Module {
  public:
   PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation);
-  Tensor forward(const Tensor& hidden, const Offsets& offsets);
+  Tensor forward(const Tensor& hidden, const Offsets& offsets, Pass& pass);
 
  private:
   Activation activation_;

@@ -108,13 +108,18 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
                      Activation activation, const Tensor& residual) {
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
   MatrixProduct m = product(x, y);
-  Tensor pairs;
-  if (rounds_factors)
-    point_at_pairs(m, pairs = pairs_of(weight.t()));
-  else if (packed != nullptr)
+  Tensor once;  // the weight packed for this product alone
+  if (rounds_factors) {
+    point_at_pairs(m, once = pairs_of(weight.t()));
+  } else if (packed != nullptr) {
     m.b = packed->get(weight);
-  else
+  } else if (few(x.size(0), weight.size(0))) {
     point_at(m, weight.t());
+  } else {
+    once = empty_panels(weight.size(1), weight.size(0));
+    pack(once.data_ptr<float>(), weight.t());
+    m.b = once.const_data_ptr<float>();
+  }
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
   m.activation = activation;
   if (residual.defined()) {
@@ -128,7 +133,7 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const std::optional<Tensor>& bias, PackedWeight* packed) {
-    ctx->save_for_backward({x, weight});
+    ctx->save_for_backward({weight.requires_grad() ? x : Tensor(), weight});  // x is for its gradient alone
     ctx->saved_data["bias"] = bias.has_value();
     ctx->saved_data["bfloat16"] = Bfloat16Products::on();
     // A weight in training changes before a packed copy could serve again.
@@ -265,8 +270,24 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias) {
   if (with_bias) bias = register_parameter("bias", at::zeros({out}));
 }
 
-Tensor LinearImpl::forward(const Tensor& x, Activation activation, const Tensor& residual) {
-  return linear(x, weight, bias, &packed_, activation, residual);
+Tensor LinearImpl::forward(const Tensor& x, Pass& pass, Activation activation, const Tensor& residual) {
+  if (adapters.empty()) return linear(x, weight, bias, kept(), activation, residual);
+  return adapted_linear(x, weight, bias, kept(), adapters, 0, pass, activation, residual);
+}
+
+Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
+  if (adapters.empty()) return linear(x, weight, other, kept());
+  return adapted_linear(x, weight, {}, kept(), adapters, 0, pass, Activation::none, {}) + other;
+}
+
+Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
+  const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
+  return adapted_linear(x, rows(weight), rows(bias), nullptr, adapters, first, pass, Activation::none, {});
+}
+
+void LinearImpl::pack() {
+  keeps_packed_ = true;
+  packed_.prepare(weight);
 }
 
 }  // namespace attend

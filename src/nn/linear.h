@@ -1,6 +1,7 @@
 // The matrix products: y = activation(x W^T + b) + residual. All weight matrices live here.
 #pragma once
 
+#include "nn/adapters.h"
 #include "nn/pass.h"
 #include "nn/spec.h"
 #include "nn/torch.h"
@@ -72,25 +73,34 @@ class PackedWeight {
   std::uint32_t version_ = 0;
 };
 
-// activation(x W^T + b) + residual for a weight that somebody owns. packed null: for a single use, the weight
-// is packed block by block on the way.
+// activation(x W^T + b) + residual for a weight that somebody owns. packed null: the weight is
+// packed for this use alone, where that pays.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation = Activation::none, const Tensor& residual = {});
 
-// x [T, in] -> [T, out].
+// x [T, in] -> [T, out]: the class that owns a matrix, and knows what adapters add to it.
 class LinearImpl : public torch::nn::Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias = true);
-  Tensor forward(const Tensor& x, Activation activation = Activation::none, const Tensor& residual = {});
+  Tensor forward(const Tensor& x, Pass& pass, Activation activation = Activation::none,
+                 const Tensor& residual = {});
   // The same with a bias that somebody else owns.
-  Tensor with_bias(const Tensor& x, const Tensor& other) { return linear(x, weight, other, &packed_); }
-  void pack() { packed_.prepare(weight); }
+  Tensor with_bias(const Tensor& x, const Tensor& other, Pass& pass);
+  // `count` columns of the result from number `first` on: [T, count].
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
+  // Writes the weight in the order the kernels read it, and keeps that for as long as it does not change.
+  // For inference: in training every use would write it anew, and the copy would only take memory.
+  void pack();
 
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
+  std::vector<MatrixAdapter> adapters;
 
  private:
+  PackedWeight* kept() { return keeps_packed_ ? &packed_ : nullptr; }
+
   PackedWeight packed_;
+  bool keeps_packed_ = false;
 };
 TORCH_MODULE(Linear);
 

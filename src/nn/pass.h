@@ -3,7 +3,22 @@
 
 #include "nn/torch.h"
 
+#include <memory>
+#include <optional>
+
 namespace attend {
+
+// Which of a model's adapters (nn/adapters.h) each row of a pass is computed with.
+struct AdapterChoice {
+  std::optional<std::int64_t> only;  // this one for all rows, whatever tensors they are of; -1: none
+  // Else: these for these rows [n] of tensors of `rows` rows; for all others none.
+  struct Group {
+    std::int64_t adapter;
+    Tensor rows;
+  };
+  std::vector<Group> groups = {};
+  std::int64_t rows = 0;
+};
 
 // What to keep of a pass, and what was kept. Attention weights are materialised only when asked for here.
 struct Capture {
@@ -35,6 +50,7 @@ class Pass {
   std::uint64_t next_seed() { return seed_ + 0x9e3779b97f4a7c15u * ++draws_; }
 
   Capture* capture = nullptr;
+  std::shared_ptr<const AdapterChoice> adapters = nullptr;  // null: all that the model has, for all rows
   // In training, layers keep nothing but what they are given, and the backward pass computes them again
   // (nn/recompute.h): memory for a layer's inner states only once, for a third more time.
   bool recompute = false;

@@ -8,9 +8,10 @@ PromptPages::Key PromptPages::key(std::uint64_t parent, std::span<const std::int
   return {parent, {part.begin(), part.end()}};
 }
 
-std::vector<PromptPages::Page> PromptPages::find(std::span<const std::int64_t> tokens) const {
+std::vector<PromptPages::Page> PromptPages::find(std::span<const std::int64_t> tokens,
+                                                 std::uint64_t kind) const {
   std::vector<Page> pages;
-  std::uint64_t parent = 0;
+  std::uint64_t parent = root(kind);
   for (std::size_t i = 0; i < tokens.size() / rows_; ++i) {
     const auto node = nodes_.find(key(parent, tokens, i));
     if (node == nodes_.end()) break;
@@ -20,8 +21,9 @@ std::vector<PromptPages::Page> PromptPages::find(std::span<const std::int64_t> t
   return pages;
 }
 
-void PromptPages::add(std::span<const std::int64_t> tokens, std::span<const Page> pages) {
-  std::uint64_t parent = 0;
+void PromptPages::add(std::span<const std::int64_t> tokens, std::span<const Page> pages,
+                      std::uint64_t kind) {
+  std::uint64_t parent = root(kind);
   for (std::size_t i = 0; i < tokens.size() / rows_; ++i) {
     const auto [node, is_new] = nodes_.try_emplace(key(parent, tokens, i), Node{last_number_ + 1, pages[i]});
     if (is_new) {

@@ -17,11 +17,12 @@ class PromptPages {
   using Page = std::int32_t;
   explicit PromptPages(std::int64_t page_rows) : rows_(static_cast<std::size_t>(page_rows)) {}
 
-  // The pages of the longest known beginning of `tokens`, in whole pages.
-  std::vector<Page> find(std::span<const std::int64_t> tokens) const;
+  // The pages of the longest known beginning of `tokens`, in whole pages. `kind`: what else than tokens decides
+  // what a page holds (the adapter that read them); beginnings of two kinds are never the same.
+  std::vector<Page> find(std::span<const std::int64_t> tokens, std::uint64_t kind = 0) const;
   // `pages` hold `tokens`; what is left over behind the last whole page is not remembered. Where another page
   // is known for the same tokens behind the same beginning, that one stays.
-  void add(std::span<const std::int64_t> tokens, std::span<const Page> pages);
+  void add(std::span<const std::int64_t> tokens, std::span<const Page> pages, std::uint64_t kind = 0);
   bool knows(Page page) const { return places_.contains(page); }
   void forget(Page page);
   void clear();
@@ -34,10 +35,11 @@ class PromptPages {
     std::uint64_t number;
     Page page;
   };
+  static std::uint64_t root(std::uint64_t kind) { return 0 - kind; }
   Key key(std::uint64_t parent, std::span<const std::int64_t> tokens, std::size_t i) const;
 
   std::size_t rows_;
-  std::uint64_t last_number_ = 0;  // 0 is the root
+  std::uint64_t last_number_ = 0;  // 0 is the root; those of other kinds are counted down from 2^64
   std::map<Key, Node> nodes_;
   std::unordered_map<Page, std::map<Key, Node>::iterator> places_;
 };

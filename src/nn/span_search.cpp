@@ -23,18 +23,19 @@ SpanSearchImpl::SpanSearchImpl(const SpanSearchSpec& spec, std::int64_t width) :
   absent_out_ = register_module("absent_out", Linear(width, 1, /*bias=*/false));
 }
 
-Tensor SpanSearchImpl::starts(const Tensor& hidden) {
-  return by_row(hidden, [&](const Tensor& x) { return start_(x); }).squeeze(-1);
+Tensor SpanSearchImpl::starts(const Tensor& hidden, Pass& pass) {
+  return by_row(hidden, [&](const Tensor& x) { return start_(x, pass); }).squeeze(-1);
 }
 
-Tensor SpanSearchImpl::ends(const Tensor& hidden, const Tensor& start) {
-  return by_row(at::cat({hidden, start.expand_as(hidden)}, -1),
-                [&](const Tensor& x) { return end_out_(end_norm_(end_in_(x, Activation::tanh))); })
+Tensor SpanSearchImpl::ends(const Tensor& hidden, const Tensor& start, Pass& pass) {
+  return by_row(
+             at::cat({hidden, start.expand_as(hidden)}, -1),
+             [&](const Tensor& x) { return end_out_(end_norm_(end_in_(x, pass, Activation::tanh)), pass); })
       .squeeze(-1);
 }
 
-Tensor SpanSearchImpl::absent(const Tensor& start, const Tensor& summary) {
-  return absent_out_(absent_in_(at::cat({start, summary}, 1), Activation::tanh)).squeeze(1);
+Tensor SpanSearchImpl::absent(const Tensor& start, const Tensor& summary, Pass& pass) {
+  return absent_out_(absent_in_(at::cat({start, summary}, 1), pass, Activation::tanh), pass).squeeze(1);
 }
 
 }  // namespace attend

@@ -12,12 +12,12 @@ class SpanSearchImpl : public torch::nn::Module {
   SpanSearchImpl(const SpanSearchSpec& spec, std::int64_t width);
 
   // hidden [B, L, d] -> [B, L]: how well an answer begins at each position.
-  Tensor starts(const Tensor& hidden);
+  Tensor starts(const Tensor& hidden, Pass& pass);
   // How well an answer that begins at `start`, states [..., d] that go with hidden [..., d], ends at each:
   // [...].
-  Tensor ends(const Tensor& hidden, const Tensor& start);
+  Tensor ends(const Tensor& hidden, const Tensor& start, Pass& pass);
   // Whether there is no answer, from the states of its start and of the text's summary: [B, d] each -> [B].
-  Tensor absent(const Tensor& start, const Tensor& summary);
+  Tensor absent(const Tensor& start, const Tensor& summary, Pass& pass);
 
   const SpanSearchSpec& spec() const { return spec_; }
 

@@ -170,18 +170,18 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
   return x;
 }
 
-Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets) {
+Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
   Memory memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    memory.key_values.push_back(layer(i)->remember(encoded));
+    memory.key_values.push_back(layer(i)->remember(encoded, pass));
   return memory;
 }
 
 void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
-                         const std::vector<PagedCache::Sequence>& sources) {
+                         const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->remember(encoded));
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->remember(encoded, pass));
 }
 
 }  // namespace attend

@@ -40,7 +40,7 @@ class LayerImpl : public torch::nn::Module {
  public:
   LayerImpl(std::int64_t width, const LayerSpec& spec);
   Tensor forward(const Tensor& x, const LayerContext& context, Pass& pass);  // [T, d] -> [T, d]
-  Tensor remember(const Tensor& encoded) { return cross_attention_->remember(encoded); }
+  Tensor remember(const Tensor& encoded, Pass& pass) { return cross_attention_->remember(encoded, pass); }
 
  private:
   Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
@@ -68,10 +68,10 @@ class StackImpl : public torch::nn::Module {
   Tensor forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture = nullptr);
 
   // The keys and values of an encoder's result for every layer's cross-attention.
-  Memory remember(const Tensor& encoded, const Offsets& offsets);
+  Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass);
   // The same into sequences of a cache, for which room must have been made.
   void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
-                const std::vector<PagedCache::Sequence>& sources);
+                const std::vector<PagedCache::Sequence>& sources, Pass& pass);
 
   const StackSpec& spec() const { return spec_; }
   // One of the two.

@@ -9,8 +9,8 @@ namespace attend {
 // dropout(projection(x)) + residual; without dropout the kernel does it in one go.
 inline Tensor project_add(Linear& projection, const Tensor& x, const Tensor& residual, double dropout,
                           Pass& pass) {
-  if (pass.rate(dropout) == 0) return projection(x, Activation::none, residual);
-  return dropout_add(projection(x), residual, dropout, pass);
+  if (pass.rate(dropout) == 0) return projection(x, pass, Activation::none, residual);
+  return dropout_add(projection(x, pass), residual, dropout, pass);
 }
 
 }  // namespace attend

@@ -24,8 +24,8 @@ class TransformerImpl : public torch::nn::Module {
   Tensor encode(const TokenBatch& batch, Pass& pass);
   Tensor encode(const ImageBatch& images, Pass& pass);
   // What decode() reads of an encoded batch.
-  Memory remember(const Tensor& encoded, const Offsets& offsets) {
-    return decoder->remember(encoded, offsets);
+  Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+    return decoder->remember(encoded, offsets, pass);
   }
   Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                 const CacheUse* cache = nullptr);

@@ -2,11 +2,12 @@
 
 namespace attend {
 
-VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden) {
+VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden, Pass& pass) {
   const auto& spec = model->spec().language_model;
   if (!spec) fail("expected a model with scores over a vocabulary, found one without");
   if (spec->clusters) fail("a vocabulary in clusters (Transformer-XL) cannot be learned from a teacher");
   const LanguageModelHead& head = model->language_model_head;
+  if (!head->adapters.empty()) fail("an adapted vocabulary matrix cannot be learned from, nor learn, by its factors");
   const auto parameters = head->named_parameters(/*recurse=*/false);
   const auto modules = head->named_children();
   const Stack& top = model->decoder ? model->decoder : model->encoder;
@@ -15,7 +16,7 @@ VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidde
   if (spec->transform) {
     auto* const dense = modules["dense"]->as<LinearImpl>();
     auto* const norm = modules["norm"]->as<LayerNormImpl>();
-    scores.hidden = norm->forward(dense->forward(hidden, spec->transform->activation));
+    scores.hidden = norm->forward(dense->forward(hidden, pass, spec->transform->activation));
   } else if (spec->scale != 1) {
     scores.hidden = hidden * spec->scale;
   }

@@ -50,7 +50,7 @@ namespace {
 Tensor streamed_loss(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
   const Tensor hidden = read_streams(trainee, batch, pass);
   const Tensor labels = batch.token_labels.to(hidden.device());
-  return trainee.network()->language_model_head->loss(hidden, labels, options).sum;
+  return trainee.network()->language_model_head->loss(hidden, labels, options, pass).sum;
 }
 
 }  // namespace

@@ -211,10 +211,12 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
     if (!student.hidden.defined() || student.hidden.size(0) != batch.token_labels.numel())
       fail("--teacher: this objective does not show the hidden states of the tokens that it predicts");
     const Tensor rows = labelled_rows(batch.token_labels.to(student.hidden.device()));
-    const VocabularyScores ours = vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows));
+    Pass pass = Pass::inference();  // scores have no dropout
+    const VocabularyScores ours =
+        vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows), pass);
     const at::NoGradGuard no_grad;
     const VocabularyScores theirs =
-        vocabulary_scores(std::get<Trainee>(teacher_).network(), taught.hidden.index_select(0, rows));
+        vocabulary_scores(std::get<Trainee>(teacher_).network(), taught.hidden.index_select(0, rows), pass);
     const at::AutoGradMode gradients(student.hidden.requires_grad());
     return linear_soft_cross_entropy(ours, theirs, temperature_).sum;
   }

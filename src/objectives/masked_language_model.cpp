@@ -109,7 +109,7 @@ TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pas
   const TokenBatch tokens = batch.tokens.to(model->device());
   const Tensor hidden = model->decoder ? model->decode(tokens, pass) : model->encode(tokens, pass);
   const Tensor labels = batch.token_labels.to(hidden.device());
-  return {hidden, model->language_model_head->loss(hidden, labels, options).sum};
+  return {hidden, model->language_model_head->loss(hidden, labels, options, pass).sum};
 }
 
 Losses MaskedLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& pass,

@@ -28,10 +28,11 @@ Tensor labeled_places(const Tensor& labels) {
 Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t vocabulary, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   const std::int64_t block = vocabulary_block(hidden.size(1), vocabulary);
+  Pass pass = Pass::inference();
   std::vector<Tensor> drawn = {at::empty({0}, at::kLong)};
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += block) {
     const Tensor rows = hidden.narrow(0, begin, std::min(block, hidden.size(0) - begin));
-    drawn.push_back(draw_tokens(head(rows), seed, begin));
+    drawn.push_back(draw_tokens(head(rows, pass), seed, begin));
   }
   return at::cat(drawn);
 }

@@ -23,7 +23,7 @@ Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tens
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const Fields& config = model.config();
-    const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+    const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
     read = shifted(tokens,
                    config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
     hidden = network->decode(read, pass, &memory);
@@ -31,7 +31,7 @@ Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tens
     hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
   }
   if (last_hidden != nullptr) *last_hidden = hidden;
-  if (spec.input == HeadInput::pooled) return network->scores(network->pooler(hidden, read.offsets), pass);
+  if (spec.input == HeadInput::pooled) return network->scores(network->pooler(hidden, read.offsets, pass), pass);
   return network->scores(head_rows(spec, read, hidden, &tokens), pass);
 }
 

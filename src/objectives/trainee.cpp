@@ -1,8 +1,24 @@
 #include "objectives/trainee.h"
 
+#include "base/log.h"
+#include "models/adapter.h"
+
 #include <set>
 
 namespace attend {
+
+namespace {
+
+std::vector<std::pair<std::string, Tensor>> own_parameters(const Model& model) {
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const auto& adapter : model.adapters())
+    for (const auto& [name, tensor] : adapter->parameters()) all.emplace_back(name, tensor);
+  for (const auto& item : model.network()->named_parameters())
+    if (model.adapters().empty() || item.value().requires_grad()) all.emplace_back(item.key(), item.value());
+  return all;
+}
+
+}  // namespace
 
 Trainee::Trainee(Model model) {
   parts_.push_back({"", std::move(model)});
@@ -10,6 +26,15 @@ Trainee::Trainee(Model model) {
 
 void Trainee::add(std::string name, Model model) {
   parts_.push_back({std::move(name), std::move(model)});
+}
+
+void Trainee::adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed) {
+  Model& model = parts_.front().model;
+  auto adapter = std::make_shared<Adapter>(Adapter::fresh(model, options, task, seed));
+  adapter->train(model);
+  inform("the adapter learns {} numbers, {:.2f} % of the model's {}", adapter->size(),
+         100.0 * static_cast<double>(adapter->size()) / static_cast<double>(model.size()), model.size());
+  model.add_adapter(std::move(adapter));
 }
 
 const Model& Trainee::model(std::string_view name) const {
@@ -22,9 +47,9 @@ std::vector<std::pair<std::string, Tensor>> Trainee::parameters() const {
   std::vector<std::pair<std::string, Tensor>> all;
   std::set<const void*> seen;
   for (const Part& part : parts_)
-    for (const auto& item : part.model.network()->named_parameters())
-      if (seen.insert(item.value().unsafeGetTensorImpl()).second)
-        all.emplace_back(part.name.empty() ? item.key() : part.name + "." + item.key(), item.value());
+    for (const auto& [name, tensor] : own_parameters(part.model))
+      if (seen.insert(tensor.unsafeGetTensorImpl()).second)
+        all.emplace_back(part.name.empty() ? name : part.name + "." + name, tensor);
   return all;
 }
 
@@ -50,16 +75,30 @@ void Trainee::find_constraints() {
 void Trainee::constrain_gradients() const {
   for (const auto& [table, row] : zero_rows_)
     if (table.grad().defined()) table.grad()[row].zero_();
+  for (const Part& part : parts_)
+    for (const auto& adapter : part.model.adapters()) adapter->constrain_gradients();
 }
 
 void Trainee::save(const std::filesystem::path& directory) const {
-  for (const Part& part : parts_) part.model.save(part.name.empty() ? directory : directory / part.name);
+  for (const Part& part : parts_) {
+    const std::filesystem::path place = part.name.empty() ? directory : directory / part.name;
+    if (part.model.adapters().empty()) {
+      part.model.save(place);
+    } else {
+      part.model.adapters().front()->save(part.model, place);
+      part.model.save_config(place);
+    }
+  }
 }
 
 void Trainee::load_weights(const std::filesystem::path& directory) {
-  for (Part& part : parts_)
-    part.model.set_weights(Checkpoint::open(part.name.empty() ? directory : directory / part.name),
-                           Purpose::training);
+  for (Part& part : parts_) {
+    const std::filesystem::path place = part.name.empty() ? directory : directory / part.name;
+    if (part.model.adapters().empty())
+      part.model.set_weights(Checkpoint::open(place), Purpose::training);
+    else
+      part.model.adapters().front()->restore(part.model, place);
+  }
 }
 
 }  // namespace attend

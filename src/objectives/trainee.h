@@ -1,7 +1,8 @@
-// What is trained: a model, alone or with others that learn beside it (ELECTRA's generator).
+// What is trained: a model, alone or with others that learn beside it (ELECTRA's generator). Of a model with an
+// adapter (models/adapter.h) the adapter learns, is held by checkpoints and left behind, and not the model.
 #pragma once
 
-#include "models/model.h"
+#include "models/adapter_config.h"
 
 namespace attend {
 
@@ -16,6 +17,9 @@ class Trainee {
   Transformer network() const { return model().network(); }
   const Model& model(std::string_view name) const;  // Error if none was added under this name
 
+  // Puts a new adapter beside the first model, which alone learns from here on (Adapter::fresh).
+  void adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed);
+
   // What is trained, each tensor once, by names that tell the models apart.
   std::vector<std::pair<std::string, Tensor>> parameters() const;
   // The tensors that a run changes, for averages of checkpoints: those of all models, each once.
@@ -26,7 +30,7 @@ class Trainee {
   void find_constraints();
   void constrain_gradients() const;
 
-  // Model directories: the first model in `directory` itself.
+  // Model directories, or those of adapters: the first model in `directory` itself.
   void save(const std::filesystem::path& directory) const;
   void load_weights(const std::filesystem::path& directory);
 

@@ -72,7 +72,7 @@ void add(std::vector<Answer>& answers, Answer answer) {
 
 }  // namespace
 
-QuestionAnswerer::QuestionAnswerer(const std::filesystem::path& model)
+QuestionAnswerer::QuestionAnswerer(const ModelPath& model)
     : model_(TextModel::with_scores(model, ScoreKind::question_answering)) {}
 
 std::vector<std::vector<Answer>> QuestionAnswerer::answer(const std::vector<Question>& questions,

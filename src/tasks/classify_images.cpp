@@ -37,7 +37,7 @@ struct ImageClassifier::State {
   }
 };
 
-ImageClassifier::ImageClassifier(const std::filesystem::path& model)
+ImageClassifier::ImageClassifier(const ModelPath& model)
     : state_(std::make_shared<State>(ModelDirectory(model))) {}
 
 std::vector<std::vector<LabelScore>> ImageClassifier::classify(

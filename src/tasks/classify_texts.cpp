@@ -6,7 +6,7 @@
 
 namespace attend {
 
-TextClassifier::TextClassifier(const std::filesystem::path& model)
+TextClassifier::TextClassifier(const ModelPath& model)
     : model_(TextModel::with_scores(model, ScoreKind::sequence_classification)) {}
 
 std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<TextAndPair>& texts,

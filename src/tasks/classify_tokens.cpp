@@ -53,7 +53,7 @@ void check_ignored(const TextModel& model, const std::vector<std::string>& ignor
 
 }  // namespace
 
-TokenClassifier::TokenClassifier(const std::filesystem::path& model)
+TokenClassifier::TokenClassifier(const ModelPath& model)
     : model_(TextModel::with_scores(model, ScoreKind::token_classification)) {}
 
 std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std::string>& texts,

@@ -67,14 +67,14 @@ struct Conversation::State {
   std::vector<ChatMessage> messages;
   std::size_t forgotten = 0;  // of the messages behind the system's, the oldest
 
-  State(const std::filesystem::path& directory, const ConversationOptions& options)
-      : model(Model::load(ModelDirectory(directory), Purpose::inference)),
-        tokenizer(Tokenizer::from_file(directory)),
-        chat_template(options.chat_template, directory),
+  State(const ModelDirectory& directory, const ConversationOptions& options)
+      : model(Model::load(directory, Purpose::inference)),
+        tokenizer(Tokenizer::from_file(directory.path())),
+        chat_template(options.chat_template, directory.path()),
         batch(model),
         seed(options.seed) {
     if (model.network()->is_encoder_decoder())
-      fail("{}: a conversation takes a decoder such as GPT-2, found {}", directory.string(),
+      fail("{}: a conversation takes a decoder such as GPT-2, found {}", directory.path().string(),
            model.architecture());
     tokenizer.truncation().reset();
     tokenizer.padding().reset();
@@ -161,8 +161,8 @@ struct Conversation::State {
   }
 };
 
-Conversation::Conversation(const std::filesystem::path& model, const ConversationOptions& options)
-    : state_(std::make_shared<State>(model, options)) {}
+Conversation::Conversation(const ModelPath& model, const ConversationOptions& options)
+    : state_(std::make_shared<State>(ModelDirectory(model), options)) {}
 
 std::string Conversation::answer(const std::string& text, const OnAnswer& on_text) {
   State& state = *state_;

@@ -5,7 +5,7 @@
 
 namespace attend {
 
-FeatureExtractor::FeatureExtractor(const std::filesystem::path& model)
+FeatureExtractor::FeatureExtractor(const ModelPath& model)
     : model_(TextModel::with_any_head(model)) {}
 
 std::vector<Features> FeatureExtractor::extract(const std::vector<std::string>& texts,

@@ -57,7 +57,7 @@ std::string fill_in(const TextModel& model, std::vector<TokenId> ids, std::int64
 
 }  // namespace
 
-MaskFiller::MaskFiller(const std::filesystem::path& model) : model_(TextModel::with_token_scores(model)) {
+MaskFiller::MaskFiller(const ModelPath& model) : model_(TextModel::with_token_scores(model)) {
   model_->mask_token();
 }
 

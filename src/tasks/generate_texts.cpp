@@ -135,7 +135,7 @@ struct TextGenerator::State {
   }
 };
 
-TextGenerator::TextGenerator(const std::filesystem::path& model, GenerationTask task, const std::string& pair)
+TextGenerator::TextGenerator(const ModelPath& model, GenerationTask task, const std::string& pair)
     : state_(std::make_shared<State>(ModelDirectory(model), task, pair)) {}
 
 std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<std::string>& texts,

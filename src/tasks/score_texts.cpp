@@ -39,9 +39,10 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
   const Tensor wanted = torch::tensor(labels, at::kLong).unsqueeze(1);  // [n, 1]
   const std::int64_t most = std::max<std::int64_t>(1, kMostScores / spec_of(network).embeddings.vocabulary);
   std::vector<float> all;
+  Pass pass = Pass::inference();
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
-    const Tensor scores = at::log_softmax(head(hidden.narrow(0, begin, rows)), 1);  // [rows, V]
+    const Tensor scores = at::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
     const std::vector<float> some = numbers(scores.gather(1, wanted.narrow(0, begin, rows)));
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -60,7 +61,7 @@ Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pie
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const TokenBatch source = TokenBatch::from(sources);
-    const Memory memory = network->remember(network->encode(source, pass), source.offsets);
+    const Memory memory = network->remember(network->encode(source, pass), source.offsets, pass);
     hidden = network->decode(batch, pass, &memory);
   } else {
     hidden = network->decode(batch, pass);
@@ -106,10 +107,10 @@ struct TextScorer::State {
   std::shared_ptr<const Tokenizer> target;  // where there is an encoder
   ScoringMethod method = ScoringMethod::masked;
 
-  explicit State(const std::filesystem::path& directory) : text(TextModel::with_token_scores(directory)) {
+  explicit State(const ModelPath& directory) : text(TextModel::with_token_scores(directory)) {
     if (network()->is_encoder_decoder()) {
       method = ScoringMethod::given_source;
-      target = TokenizerPair::from_file(directory).target;
+      target = TokenizerPair::from_file(ModelDirectory(directory).path()).target;
     } else if (network()->decoder || spec_of(network()).two_streams) {
       method = ScoringMethod::left_to_right;
     } else {
@@ -212,7 +213,7 @@ struct TextScorer::State {
   }
 };
 
-TextScorer::TextScorer(const std::filesystem::path& model) : state_(std::make_shared<State>(model)) {}
+TextScorer::TextScorer(const ModelPath& model) : state_(std::make_shared<State>(model)) {}
 
 ScoringMethod TextScorer::method() const {
   return state_->method;

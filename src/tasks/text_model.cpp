@@ -39,7 +39,7 @@ Tensor hidden_of_tokens(const Model& model, const TokenBatch& tokens, Pass& pass
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
     return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
-  const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+  const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
   TokenBatch shifted = tokens;
   shifted.ids = tokens.ids.roll(1).index_fill(0, tokens.offsets.first_rows(),
                                               model.config().integer({"decoder_start_token_id"}, {}, 0));
@@ -66,7 +66,7 @@ TextModel::TextModel(const ModelDirectory& directory)
   gives_types_ = takes_types(model_) && tokenizers::gives_token_types(directory.path());
 }
 
-std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& directory, ScoreKind kind) {
+std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, ScoreKind kind) {
   const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
   Transformer network = text->model().network();
   if (!network->scores || network->scores->spec().kind != kind || network->language_model_head)
@@ -74,7 +74,7 @@ std::shared_ptr<TextModel> TextModel::with_scores(const std::filesystem::path& d
   return text;
 }
 
-std::shared_ptr<TextModel> TextModel::with_token_scores(const std::filesystem::path& directory) {
+std::shared_ptr<TextModel> TextModel::with_token_scores(const ModelPath& directory) {
   const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
   if (!text->model().network()->language_model_head)
     fail("{}: expected a model that predicts tokens (...LMHeadModel, ...ForMaskedLM), found {}",
@@ -82,7 +82,7 @@ std::shared_ptr<TextModel> TextModel::with_token_scores(const std::filesystem::p
   return text;
 }
 
-std::shared_ptr<TextModel> TextModel::with_any_head(const std::filesystem::path& directory) {
+std::shared_ptr<TextModel> TextModel::with_any_head(const ModelPath& directory) {
   return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory)));
 }
 
@@ -180,7 +180,8 @@ void TextModel::score_tokens(std::span<const Encoding> encodings, const Rows& ro
       counts.push_back(static_cast<std::int64_t>(rows[batch[b]].size()));
     }
     const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
-    const std::vector<Tensor> parts = network->language_model_head(chosen).split_with_sizes(counts);
+    Pass pass = Pass::inference();
+    const std::vector<Tensor> parts = network->language_model_head(chosen, pass).split_with_sizes(counts);
     for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], parts[b]);
   });
 }

@@ -15,11 +15,11 @@ namespace attend {
 class TextModel {
  public:
   // A model with scores of this kind over its labels.
-  static std::shared_ptr<TextModel> with_scores(const std::filesystem::path& directory, ScoreKind kind);
+  static std::shared_ptr<TextModel> with_scores(const ModelPath& directory, ScoreKind kind);
   // One with scores over its vocabulary.
-  static std::shared_ptr<TextModel> with_token_scores(const std::filesystem::path& directory);
+  static std::shared_ptr<TextModel> with_token_scores(const ModelPath& directory);
   // One of which only the hidden states are asked for.
-  static std::shared_ptr<TextModel> with_any_head(const std::filesystem::path& directory);
+  static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
   const Model& model() const { return model_; }
   Tokenizer& tokenizer() { return tokenizer_; }

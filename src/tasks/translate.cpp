@@ -60,16 +60,16 @@ struct Translator::State {
   Model model;
   TokenizerPair tokenizers;
 
-  explicit State(const std::filesystem::path& directory)
-      : model(Model::load(ModelDirectory(directory), Purpose::inference)),
-        tokenizers(TokenizerPair::from_file(directory)) {
+  explicit State(const ModelDirectory& directory)
+      : model(Model::load(directory, Purpose::inference)),
+        tokenizers(TokenizerPair::from_file(directory.path())) {
     if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
       fail("{}: expected a model that translates, an encoder-decoder such as Marian, found {}",
-           directory.string(), model.architecture());
+           directory.path().string(), model.architecture());
   }
 };
 
-Translator::Translator(const std::filesystem::path& model) : state_(std::make_unique<State>(model)) {}
+Translator::Translator(const ModelPath& model) : state_(std::make_unique<State>(ModelDirectory(model))) {}
 Translator::Translator(Translator&&) noexcept = default;
 Translator::~Translator() = default;
 

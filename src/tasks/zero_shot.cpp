@@ -79,7 +79,7 @@ std::vector<LabelScore> ranked(const std::vector<std::string>& labels, const std
 
 }  // namespace
 
-ZeroShotClassifier::ZeroShotClassifier(const std::filesystem::path& model)
+ZeroShotClassifier::ZeroShotClassifier(const ModelPath& model)
     : model_(TextModel::with_scores(model, ScoreKind::sequence_classification)) {}
 
 std::vector<std::vector<LabelScore>> ZeroShotClassifier::classify(const std::vector<std::string>& texts,

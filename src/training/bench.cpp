@@ -40,7 +40,7 @@ std::function<void()> encode_work(const Model& model, const Sequences& sequences
       Pass pass = Pass::inference();
       const TokenBatch tokens = TokenBatch::from(part);
       if (network->is_encoder_decoder()) {
-        const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+        const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
         network->decode(tokens, pass, &memory);
       } else {
         network->encoder ? network->encode(tokens, pass) : network->decode(tokens, pass);
@@ -84,7 +84,7 @@ std::function<void()> train_work(const Model& model, const Sequences& sequences,
     const TokenBatch tokens = TokenBatch::from(sequences);
     Tensor hidden;
     if (network->is_encoder_decoder()) {
-      const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets);
+      const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
       hidden = network->decode(tokens, pass, &memory);
     } else {
       hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
@@ -92,7 +92,7 @@ std::function<void()> train_work(const Model& model, const Sequences& sequences,
     Tensor labels = tokens.ids.flip(0);
     if (!network->decoder)  // masked language modelling scores about 15 % of the tokens
       labels = labels.masked_fill(at::arange(labels.numel()).remainder(7) != 0, kIgnoredLabel);
-    const LossSum loss = network->language_model_head->loss(hidden, labels, {});
+    const LossSum loss = network->language_model_head->loss(hidden, labels, {}, pass);
     loss.sum.backward();
     const GradientNorm norm = gradient_norm(optimizer->parameters());  // as the loop does, to clip
     if (!norm.not_finite.empty()) fail("the gradient of {} is not finite", norm.not_finite);

@@ -36,8 +36,9 @@ Answers token_answers(const Trainee& trainee, const Batch& batch, const Tensor& 
   Answers answers{batch.token_labels.to(at::kCPU), batch.token_labels.to(at::kCPU).clone()};
   answers.counting = answers.expected.ne(kIgnoredLabel);
   const Tensor rows = answers.counting.nonzero().squeeze(1);
+  Pass pass = Pass::inference();
   const VocabularyScores scores =
-      vocabulary_scores(trainee.network(), hidden.index_select(0, rows.to(hidden.device())));
+      vocabulary_scores(trainee.network(), hidden.index_select(0, rows.to(hidden.device())), pass);
   Tensor all = at::linear(scores.hidden, scores.weight);
   if (scores.bias.defined()) all = all + scores.bias;
   answers.said.index_put_({rows}, all.argmax(-1).to(at::kCPU));

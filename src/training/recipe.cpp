@@ -67,13 +67,45 @@ void check(const Recipe& r) {
 
 Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
-  if (kind.fine_tunes)
+  const bool adapts = adapter_options(r) || !r.model.adapters.empty();
+  if (adapts) settle(r.rate, r.ia3 ? 3e-3 : 3e-4);  // as the papers have it: few numbers learn, and in big steps
+  if (kind.fine_tunes || adapts)
     settle_fine_tuning(r);
   else
     settle_training(r, width);
   settle(r.beta1, 0.9);
   check(r);
   return r;
+}
+
+std::optional<AdapterOptions> adapter_options(const Recipe& r) {
+  if (r.lora == 0 && !r.ia3) return {};
+  if (r.lora > 0 && r.ia3) fail("--lora and --ia3: expected one of them");
+  if (!r.model.adapters.empty()) fail("--adapter: this one goes on learning; expected no --lora and no --ia3 for another");
+  if (!r.keep_layers.empty()) fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
+  if (r.objective == "replaced-tokens") fail("--objective replaced-tokens: two models learn; an adapter is of one");
+  AdapterOptions o;
+  o.kind = r.ia3 ? AdapterOptions::Kind::ia3 : AdapterOptions::Kind::lora;
+  o.rank = r.lora;
+  o.alpha = r.lora_alpha > 0 ? r.lora_alpha : 2 * static_cast<double>(r.lora);
+  o.dropout = r.lora_dropout;
+  o.by_root = r.lora_kind == "rslora";
+  o.directions = r.lora_kind == "dora";
+  o.targets = r.lora_targets;
+  o.bias = r.lora_bias;
+  o.initialization = r.lora_init;
+  o.modules_to_save = r.modules_to_save;
+  return o;
+}
+
+std::string adapter_task(const std::string& objective) {
+  if (objective == "classification" || objective == "regression" || objective == "multi-label") return "SEQ_CLS";
+  if (objective == "token-classification") return "TOKEN_CLS";
+  if (objective == "question-answering") return "QUESTION_ANS";
+  if (objective == "causal-lm") return "CAUSAL_LM";
+  if (objective == "sequence-to-sequence" || objective == "span-corruption" || objective == "denoising")
+    return "SEQ_2_SEQ_LM";
+  return objective == "pairs" || objective == "scored-pairs" ? "FEATURE_EXTRACTION" : "";
 }
 
 TrainingOptions training_options(const Recipe& r) {

@@ -25,7 +25,7 @@ struct Workshop {
   TokenizerPair tokenizers;
 
   // `start`: where the model lies.
-  Workshop(const Recipe& recipe, const std::filesystem::path& start)
+  Workshop(const Recipe& recipe, const ModelPath& start)
       : kind(find_objective(recipe.objective)), directory(start) {
     const Family& family = find_family(directory.config());
     const std::vector<std::string> own = directory.architectures();
@@ -49,19 +49,19 @@ class Start {
   explicit Start(const Recipe& recipe) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
     if (!made_) return;
     path_ = recipe.output / "student";
-    shrink_model(ModelDirectory(recipe.model), recipe.keep_layers, path_);
+    shrink_model(ModelDirectory(recipe.model), recipe.keep_layers, path_.directory);
   }
   ~Start() {
     std::error_code ignored;
-    if (made_) std::filesystem::remove_all(path_, ignored);
+    if (made_) std::filesystem::remove_all(path_.directory, ignored);
   }
   Start(const Start&) = delete;
   Start& operator=(const Start&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  const ModelPath& path() const { return path_; }
 
  private:
-  std::filesystem::path path_;
+  ModelPath path_;
   bool made_;
 };
 
@@ -100,7 +100,7 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
   report.title = fmt::format("{}: {}", r.objective, r.output.filename().string());
   report.recipe = {
       {"objective", r.objective},
-      {"model", r.model.string()},
+      {"model", r.model.directory.string()},
       {"architecture", fmt::format("{}, {} numbers", trainee.model().architecture(), numbers)},
       {"train", fmt::format("{}", fmt::join(r.train, " "))},
       {"validation", fmt::format("{}", fmt::join(r.validation, " "))},
@@ -134,6 +134,9 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
                        .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
                        .fresh = FreshHead{recipe.seed, labels}}));
   if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
+  if (const auto wanted = adapter_options(recipe)) {
+    trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
+  }
   std::unique_ptr<Objective> held_out;
   if (!recipe.validation.empty())
     held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
@@ -141,8 +144,9 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
   TrainingHooks hooks;
   hooks.stop = stop;
   hooks.accompany = [&](const std::filesystem::path& output) {
-    copy_companions(recipe.model, output);
-    if (!recipe.generator.empty()) copy_companions(recipe.model, output / "generator");
+    const std::filesystem::path own = ModelDirectory(recipe.model).path();
+    copy_companions(own, output);
+    if (!recipe.generator.empty()) copy_companions(own, output / "generator");
     if (shop.kind.accompany != nullptr) shop.kind.accompany(setting, output);
   };
   if (measures_translations(recipe)) hooks.measure = greedy_translation(recipe, shop.tokenizers);

@@ -79,9 +79,9 @@ class Run {
     if (newest && !options_.resume)
       fail("{}: a run has been here ({}); --resume goes on with it, another --output begins anew",
            options_.output.string(), newest->filename().string());
-    if (!newest && std::filesystem::exists(options_.output / "model.safetensors"))
-      fail("{}: there already is a model in it; expected an --output for a new one",
-           options_.output.string());
+    for (const char* file : {"model.safetensors", "adapter_model.safetensors"})
+      if (!newest && std::filesystem::exists(options_.output / file))
+        fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(), file);
     if (!newest) {
       if (hooks_.accompany) hooks_.accompany(options_.output);
       trainee_.find_constraints();

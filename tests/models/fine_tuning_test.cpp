@@ -221,7 +221,7 @@ Tensor hidden_of(const Model& model, Pass pass) {
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
   at::NoGradGuard no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
-  const Memory memory = net->remember(net->encode(batch, pass), batch.offsets);
+  const Memory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);
 }
 
@@ -284,13 +284,13 @@ TEST(FreshModels, KnowNothingYet) {
     at::NoGradGuard no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
-      const Memory memory = net->remember(net->encode(batch, pass), batch.offsets);
+      const Memory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
       hidden = net->decode(batch, pass, &memory);
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
     }
     const double loss =
-        net->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), {}).mean().item<double>();
+        net->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), {}, pass).mean().item<double>();
     EXPECT_NEAR(loss, std::log(1000.0), 0.03 * std::log(1000.0));
   }
 }

@@ -47,7 +47,7 @@ TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
   EXPECT_TRUE(at::equal(streams.labels, at::cat(labels)));
   Pass pass = Pass::inference();
   const Tensor rows = network->encode(streams.batch, pass).index_select(0, streams.targets);
-  const LossSum loss = network->language_model_head->loss(rows, streams.labels, {});
+  const LossSum loss = network->language_model_head->loss(rows, streams.labels, {}, pass);
   EXPECT_EQ(loss.count, 2 * P);
   EXPECT_NEAR(loss.mean().item<double>(), expected.at("loss").item<double>(), 1e-6);
   loss.mean().backward();

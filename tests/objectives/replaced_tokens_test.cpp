@@ -94,16 +94,16 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   // A change of one is a change of the other, in the scores too.
   Pass pass = Pass::inference();
   const TokenBatch batch = TokenBatch::from({{kCls, 7, 8, kSep}});
-  const Tensor before = network->language_model_head(network->encode(batch, pass)).detach().clone();
+  const Tensor before = network->language_model_head(network->encode(batch, pass), pass).detach().clone();
   {
     const at::NoGradGuard no_grad;
     ours.network()->encoder->embeddings->tokens[20].add_(1);
   }
-  const Tensor after = network->language_model_head(network->encode(batch, pass)).detach();
+  const Tensor after = network->language_model_head(network->encode(batch, pass), pass).detach();
   EXPECT_FALSE(at::equal(before.select(1, 20), after.select(1, 20)));
   EXPECT_TRUE(at::equal(before.select(1, 21), after.select(1, 21)));
   // Gradients of both meet in it.
-  network->language_model_head->loss(network->encode(batch, pass), batch.ids, {}).sum.backward();
+  network->language_model_head->loss(network->encode(batch, pass), batch.ids, {}, pass).sum.backward();
   EXPECT_TRUE(tokens.grad().defined());
   theirs.save(directory.path() / "saved");
   const auto saved = read_tensors(directory.path() / "saved" / "model.safetensors");

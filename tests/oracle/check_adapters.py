@@ -1,15 +1,19 @@
 """attend forward and generate with --adapter against PEFT.
 
     python check_adapters.py --attend build/release/attend
-    python check_adapters.py --self-test
+    python check_adapters.py --attend build/release/attend --case gpt2-dora --seeds 10
+    python check_adapters.py --goldens            # remakes tests/data/adapters
 
-What PEFT's model computes, unmerged, in float32.
+Outputs, states, attentions, loss and gradients of what PEFT's model computes, unmerged, in float32; the ids that it
+generates; and the files: what `attend train` would save of it, read by PEFT again.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
+import shutil
 import sys
 import warnings
 from dataclasses import dataclass, field
@@ -19,21 +23,25 @@ from typing import Any
 
 import peft
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from common import Attend, AttendFailed, Table, Tensors, compare
-from forward import Original, make_inputs
-from models import load_model, make_model
+from forward import Original, double_of, has_loss, make_inputs
+from models import SMALL, load_model, make_model
 
-COLUMNS = [("case", 22), ("seed", 4), ("tensors", 7), ("value", 8)]
+GOLDENS = Path(__file__).resolve().parent.parent / "data" / "adapters"
+COLUMNS = [("case", 26), ("seed", 4), ("tensors", 7), ("value", 8), ("gradient", 8)]
 
 
 @dataclass(frozen=True)
 class AdapterCase:
-    """A case of models.py and the fields of the LoraConfig."""
+    """A case of models.py and the fields of the config of this kind."""
 
     model: str
     settings: dict[str, Any]
+    kind: type = peft.LoraConfig
+    layout: str = "right"
     generates: bool = False
     refused: str = field(default="")  # a part of the message, where attend has to refuse
 
@@ -52,32 +60,78 @@ CASES = {
     "bert-classifier": AdapterCase(
         "bert-classifier", {"target_modules": ["query"], "modules_to_save": ["classifier"], "bias": "all"}
     ),
-    "bert-model-embeddings": AdapterCase("bert-model", {"target_modules": ["word_embeddings", "dense"]}),
+    "bert-task": AdapterCase("bert-classifier", {"task_type": "SEQ_CLS", "r": 2, "bias": "lora_only"}),
+    "bert-tags": AdapterCase("bert-token-classification", {"task_type": "TOKEN_CLS", "use_dora": True}, layout="left"),
+    "bert-embeddings": AdapterCase("bert-classifier", {"target_modules": ["word_embeddings", "dense"]}),
+    "bert-embeddings-tied": AdapterCase(
+        "bert-masked-lm", {"target_modules": ["word_embeddings", "position_embeddings", "token_type_embeddings"], "use_dora": True}
+    ),
+    "bert-all-linear": AdapterCase(
+        "bert-masked-lm", {"target_modules": "all-linear", "exclude_modules": ["key"], "lora_bias": True, "r": 2}
+    ),
+    "bert-layers": AdapterCase(
+        "bert-question-answering", {"target_modules": ["dense"], "layers_to_transform": [0], "use_dora": True, "use_rslora": True}
+    ),
+    "bert-ia3": AdapterCase("bert-classifier", {"task_type": "SEQ_CLS"}, peft.IA3Config),
+    "bert-ia3-query": AdapterCase(
+        "bert-masked-lm", {"target_modules": ["query", "intermediate.dense"], "feedforward_modules": ["query"]}, peft.IA3Config
+    ),
+    "deberta": AdapterCase("deberta-masked-lm", {"r": 2}),
+    "deberta-dora": AdapterCase("deberta-masked-lm", {"target_modules": ["in_proj", "pos_proj", "dense"], "use_dora": True}),
+    "deberta-ia3": AdapterCase("deberta-token-classification", {"task_type": "TOKEN_CLS"}, peft.IA3Config),
+    "deberta-v2": AdapterCase("deberta-v2-masked-lm", {"target_modules": ["query_proj", "key_proj", "value_proj"]}),
+    "deberta-v2-ia3": AdapterCase("deberta-v2-masked-lm", {}, peft.IA3Config),
     "gpt2": AdapterCase("gpt2", {"target_modules": ["c_attn", "c_proj"], "bias": "lora_only"}, generates=True),
+    "gpt2-dora": AdapterCase("gpt2", {"target_modules": "all-linear", "use_dora": True}, generates=True),
+    "gpt2-ia3": AdapterCase("gpt2", {"task_type": "CAUSAL_LM"}, peft.IA3Config, generates=True),
+    "gpt2-tied": AdapterCase("gpt2", {"target_modules": ["wte", "wpe"]}, generates=True),
+    "gpt2-head": AdapterCase("gpt2-untied", {"target_modules": ["lm_head", "c_fc"]}, generates=True),
     "gpt2-classifier": AdapterCase(
         "gpt2-sequence-classification", {"target_modules": ["c_fc", "wte"], "modules_to_save": ["score"], "r": 2}
     ),
-    "marian": AdapterCase("marian", {"target_modules": ["q_proj", "v_proj", "fc1"], "r": 3}),
-    "bart": AdapterCase("bart", {"target_modules": ["out_proj", "k_proj", "fc2"], "lora_alpha": 16}),
+    "gpt2-norms": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["ln_f", "ln_1"], "bias": "all"}),
     "gptj": AdapterCase("gptj", {"target_modules": ["q_proj", "fc_in"]}, generates=True),
-    "refused-dora": AdapterCase("bert-masked-lm", {"target_modules": ["query"], "use_dora": True}, refused="use_dora"),
-    "refused-tied": AdapterCase("gpt2", {"target_modules": ["wte"]}, refused="in other places too"),
-    "refused-lora-bias": AdapterCase(
-        "bert-masked-lm", {"target_modules": ["query"], "lora_bias": True}, refused="lora_bias"
-    ),
-}
+    "marian": AdapterCase("marian", {"target_modules": ["q_proj", "v_proj", "fc1"], "r": 3}),
+    "bart": AdapterCase("bart", {"target_modules": ["out_proj", "k_proj", "fc2"], "lora_alpha": 16}, generates=True),
+    "bart-embeddings": AdapterCase("bart", {"target_modules": ["embed_tokens", "v_proj"], "use_dora": True}),
+    "bart-ia3": AdapterCase("bart", {"task_type": "SEQ_2_SEQ_LM"}, peft.IA3Config, generates=True),
+    "t5": AdapterCase("t5", {"task_type": "SEQ_2_SEQ_LM", "use_rslora": True}, generates=True),
+    "t5-dora": AdapterCase("t5-gated", {"target_modules": ["q", "k", "wi_0", "wo"], "use_dora": True, "r": 2}, generates=True),
+    "t5-ia3": AdapterCase("t5", {"task_type": "SEQ_2_SEQ_LM"}, peft.IA3Config, generates=True),
+    "vit": AdapterCase("vit-image-classification", {"target_modules": ["query", "value"], "modules_to_save": ["classifier"]}, layout="plain"),
+    "xlm-roberta": AdapterCase("xlm-roberta-sequence-classification", {"task_type": "SEQ_CLS"}),
+    "albert": AdapterCase("albert-groups", {"target_modules": ["query", "ffn"], "use_dora": True}),
+    "refused-variant": AdapterCase("bert-masked-lm", {"target_modules": ["query"], "trainable_token_indices": [1]}, refused="trainable_token_indices"),
+}  # fmt: skip
 
 
 def make_adapter(case: AdapterCase, model: Any, seed: int, directory: Path) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        adapted = peft.get_peft_model(model, peft.LoraConfig(**case.settings))
+        adapted = peft.get_peft_model(model, case.kind(**case.settings))
         generator = torch.Generator().manual_seed(seed)
         for name, parameter in adapted.named_parameters():  # B is zero at first, and trained biases as they were
-            if "lora_" in name or parameter.requires_grad:
-                nn.init.normal_(parameter, std=0.3, generator=generator)
+            if "magnitude" in name or "ia3" in name:
+                nn.init.uniform_(parameter, 0.5, 1.5, generator=generator)
+            elif "lora_" in name or parameter.requires_grad:
+                nn.init.normal_(parameter, std=0.2, generator=generator)
         adapted.save_pretrained(directory)
     return adapted.eval()
+
+
+def stored_name(parameter: str) -> str:
+    """What the file calls a parameter of PEFT's model."""
+    name = parameter.replace(".modules_to_save.default", "").replace(".default", "")
+    return name.removesuffix(".weight") if "magnitude" in name else name
+
+
+def expected(original: Original, adapted: Any, inputs: Tensors) -> Tensors:
+    adapted.config.use_cache = False
+    wanted = dataclasses.replace(original, model=adapted, names=[]).run(inputs, gradients=has_loss(inputs))
+    for name, parameter in adapted.named_parameters():
+        if parameter.requires_grad and parameter.grad is not None:
+            wanted["grad." + stored_name(name)] = parameter.grad.clone()
+    return wanted
 
 
 class WithAdapter:
@@ -88,49 +142,104 @@ class WithAdapter:
 
     def forward(self, model: Path, inputs: Tensors) -> Tensors:
         flags = ["--hidden-states", "--attentions", "--adapter", str(self.adapter)]
-        return self.attend._with_files("forward", model, inputs, flags)
+        return self.attend._with_files("forward", model, inputs, flags + ["--gradients"] * has_loss(inputs))
 
     def generate(self, model: Path, inputs: Tensors) -> Tensors:
         flags = ["--adapter", str(self.adapter), "--max-new-tokens", "8"]
         return self.attend._with_files("generate", model, inputs, flags)
 
+    def merged(self, model: Path, output: Path) -> Path:
+        self.attend.run("adapter", "merge", model, self.adapter, "--output", output)
+        return output
 
-def check(attend: Attend, seeds: int) -> Table:
+
+def generated(runner: WithAdapter, base: Path, adapted: Any, inputs: Tensors) -> list[str]:
+    start = inputs["input_ids"][:1, :3].contiguous()
+    adapted.config.use_cache = True
+    ids = adapted.generate(input_ids=start, max_new_tokens=8, do_sample=False, num_beams=1, pad_token_id=0)
+    made = runner.generate(base, {"input_ids": start})["sequences"]
+    return [f"other ids: {made.tolist()} for {ids.tolist()}"] * (made.tolist() != ids.tolist())
+
+
+def largest(findings: list[Any], gradients: bool) -> str:
+    errors = [f.error for f in findings if f.name.startswith("grad.") == gradients and not f.noise]
+    return f"{max(errors):.1e}" if errors else "-"
+
+
+def check(attend: Attend, cases: list[str], first: int, seeds: int) -> Table:
     table = Table(COLUMNS)
-    for name, case in CASES.items():
-        for seed in range(seeds):
+    for name in cases:
+        case = CASES[name]
+        for seed in range(first, first + seeds):
             with TemporaryDirectory() as folder:
                 base, adapter = Path(folder) / "base", Path(folder) / "adapter"
                 make_model(case.model, seed, base)
                 original = Original.load(base)
-                inputs = {n: t for n, t in make_inputs(original.model.config, "right", seed).items()}
+                inputs = make_inputs(original.model.config, case.layout, seed)
                 adapted = make_adapter(case, load_model(base), seed, adapter)
                 runner = WithAdapter(attend, adapter)
                 try:
                     got = runner.forward(base, inputs)
                 except AttendFailed as error:
                     good = bool(case.refused) and case.refused in str(error)
-                    table.row([name, seed, "-", "refused"], not good, [] if good else [str(error)])
+                    table.row([name, seed, "-", "refused", "-"], not good, [] if good else [str(error)])
                     continue
-                adapted.config.use_cache = False
-                wanted = dataclasses.replace(original, model=adapted).run(inputs)
-                findings = compare(wanted, got)
+                wanted = expected(original, adapted, inputs)
+                exact = expected(original, make_exact(base, adapter), inputs)
+                findings = compare(wanted, got, exact)
                 bad = [str(f) for f in findings if f.failed] + ["was not refused"] * bool(case.refused)
                 if case.generates:
-                    start = inputs["input_ids"][:1, :3].contiguous()
-                    ids = adapted.generate(input_ids=start, max_new_tokens=8, do_sample=False, pad_token_id=0)
-                    made = runner.generate(base, {"input_ids": start})["sequences"]
-                    bad += ["other ids"] * (made.tolist() != ids.tolist())
-                table.row([name, seed, len(wanted), f"{max(f.error for f in findings):.1e}"], bool(bad), bad)
+                    bad += generated(runner, base, adapted, inputs)
+                cells = [name, seed, len(wanted), largest(findings, False), largest(findings, True)]
+                table.row(cells, bool(bad), bad)
     return table
+
+
+def make_exact(base: Path, adapter: Path) -> Any:
+    """PEFT's model of these files in float64."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = load_model(base, double_of(json.loads((base / "config.json").read_text())["model_type"]))
+        return peft.PeftModel.from_pretrained(model, adapter, is_trainable=True).double().eval()
+
+
+GOLDEN_CASES = {
+    "bert-patterns": 1, "bert-task": 2, "bert-embeddings-tied": 3, "bert-all-linear": 4, "bert-ia3-query": 5, "deberta-dora": 6,
+    "gpt2-dora": 7, "gpt2-norms": 8, "t5-dora": 9, "bart-embeddings": 10, "gpt2-head": 11,
+}  # fmt: skip
+
+
+def make_goldens() -> None:
+    """Adapters of the tiny models in tests/data/models, or of their own where those have no such model."""
+    shutil.rmtree(GOLDENS, ignore_errors=True)
+    for name, seed in GOLDEN_CASES.items():
+        case, folder = CASES[name], GOLDENS / name
+        base = folder / "base"
+        make_model(case.model, seed, base, SMALL)
+        original = Original.load(base)
+        inputs = make_inputs(original.model.config, case.layout, seed)
+        adapted = make_adapter(case, load_model(base), seed, folder)
+        config = json.loads((folder / "adapter_config.json").read_text()) | {"base_model_name_or_path": "base"}
+        (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+        (folder / "README.md").unlink()
+        save_file(inputs, folder / "inputs.safetensors")
+        save_file(expected(original, adapted, inputs), folder / "expected.safetensors")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--attend", type=Path, required=True, help="the command to check")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--attend", type=Path, help="the command to check")
+    parser.add_argument("--case", action="append", choices=CASES, help="only these")
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--seeds", type=int, default=2, help="how many")
+    parser.add_argument("--goldens", action="store_true")
     options = parser.parse_args()
-    return check(Attend(options.attend.resolve()), options.seeds).status()
+    if options.goldens:
+        make_goldens()
+        return 0
+    if options.attend is None:
+        parser.error("--attend is needed to check")
+    return check(Attend(options.attend.resolve()), options.case or list(CASES), options.seed, options.seeds).status()
 
 
 if __name__ == "__main__":

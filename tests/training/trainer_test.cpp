@@ -259,7 +259,7 @@ class TwoTerms : public Counting {
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override {
     const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
     return {
-        {made.loss, trainee.network()->language_model_head->loss(made.hidden, batch.labels, options).sum}};
+        {made.loss, trainee.network()->language_model_head->loss(made.hidden, batch.labels, options, pass).sum}};
   }
 };
 

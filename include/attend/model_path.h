@@ -1,0 +1,30 @@
+// Where a model lies, and what is put beside its weights.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attend {
+
+// An adapter of peft's (LoRA, IA3, ...): a directory with adapter_config.json.
+struct AdapterPath {
+  std::filesystem::path directory;
+  double share = 1;  // what it adds is times this
+};
+
+// A path to a model directory says it all; with adapters, all of them count, one after the other.
+struct ModelPath {
+  ModelPath() = default;
+  ModelPath(const char* path) : directory(path) {}            // NOLINT(google-explicit-constructor)
+  ModelPath(const std::string& path) : directory(path) {}     // NOLINT(google-explicit-constructor)
+  ModelPath(std::filesystem::path path) : directory(std::move(path)) {}  // NOLINT(google-explicit-constructor)
+  ModelPath(std::filesystem::path path, std::vector<AdapterPath> its)
+      : directory(std::move(path)), adapters(std::move(its)) {}
+
+  std::filesystem::path directory;
+  std::vector<AdapterPath> adapters = {};
+};
+
+}  // namespace attend

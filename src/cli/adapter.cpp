@@ -1,0 +1,132 @@
+// attend adapter merge | unmerge | info: adapters as files.
+#include "models/adapter.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/model_option.h"
+#include "cli/verb.h"
+#include "models/companions.h"
+#include "models/merge.h"
+#include "models/tensors.h"
+
+#include <iostream>
+#include <map>
+
+namespace attend::cli {
+namespace {
+
+struct Arguments {
+  std::string model, output;
+  std::vector<std::string> adapters;
+  std::string type;  // of the file that is written; empty: that of the model's
+  bool json = false;
+};
+
+const std::map<std::string, at::ScalarType> kTypes = {
+    {"float32", at::kFloat}, {"float16", at::kHalf}, {"bfloat16", at::kBFloat16}};
+
+at::ScalarType type_of(const Arguments& a, const ModelDirectory& directory) {
+  if (!a.type.empty()) return kTypes.at(a.type);
+  const Checkpoint checkpoint = directory.checkpoint();
+  for (const auto& [name, view] : checkpoint.tensors())
+    if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).scalar_type();
+  return at::kFloat;
+}
+
+void write(const Arguments& a, const ModelDirectory& directory, const Model& model, at::ScalarType type) {
+  model.save(a.output, type);
+  copy_companions(directory.path(), a.output);
+  inform("wrote {}", a.output);
+}
+
+Model load(const Arguments& a, const ModelDirectory& directory) {
+  if (file_exists(std::filesystem::path(a.output) / "model.safetensors"))
+    fail("{}: there already is a model in it", a.output);
+  return Model::load(directory, Purpose::training);
+}
+
+ModelPath path_of(const Arguments& a) {
+  ModelPath path(a.model);
+  for (const std::string& adapter : a.adapters) path.adapters.push_back(read_adapter(adapter));
+  return path;
+}
+
+void merge(const Arguments& a) {
+  const ModelDirectory directory(path_of(a));
+  Model model = load(a, directory);
+  const at::ScalarType type = type_of(a, directory);
+  const RoundingCost cost = merge_adapters(model, type);
+  if (cost.change > 0)
+    inform("rounding to {} costs {:.3g} % of what the adapter changes (root mean squares {:.3g} of {:.3g})",
+           toString(type), 100 * cost.error / cost.change, cost.error, cost.change);
+  write(a, directory, model, type);
+}
+
+void unmerge(const Arguments& a) {
+  const ModelDirectory directory(path_of(a));
+  Model model = load(a, directory);
+  for (const auto& adapter : model.adapters())
+    if (adapter->replaces())
+      fail("{}: the modules and biases that it has of its own took the place of the model's, which are gone",
+           adapter->source());
+  unmerge_adapters(model);
+  write(a, directory, model, type_of(a, directory));
+}
+
+void info(const Arguments& a) {
+  for (const std::string& directory : a.adapters) {
+    const Adapter adapter((std::filesystem::path(directory)));
+    const Fields& fields = adapter.config().fields();
+    Json said = {{"adapter", directory},
+                 {"kind", fields.text({"peft_type"})},
+                 {"base", fields.json().value("base_model_name_or_path", Json())},
+                 {"task", fields.json().value("task_type", Json())},
+                 {"numbers", adapter.size()}};
+    for (const char* name : {"r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "target_modules",
+                             "feedforward_modules", "num_virtual_tokens", "modules_to_save"})
+      if (fields.json().contains(name)) said[name] = fields.json()[name];
+    if (a.json) {
+      std::cout << said.dump() << "\n";
+      continue;
+    }
+    for (const auto& [name, value] : said.items())
+      std::cout << fmt::format("{:<20} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
+}  // namespace
+
+int adapter(int argc, char** argv) {
+  Arguments a;
+  Parser parser("adapter",
+                "Adapters (LoRA, DoRA, IA3) as files, in peft's form. They are trained by attend train --lora and used "
+                "by --adapter wherever a model is named.",
+                "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
+                "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
+                "  attend adapter info gpt2-lora");
+  parser.app().require_subcommand(1);
+  void (*chosen)(const Arguments&) = nullptr;
+  const auto add = [&](const char* name, const char* summary, void (*run)(const Arguments&), bool of_model) {
+    CLI::App* const verb = parser.app().add_subcommand(name, summary);
+    if (of_model) {
+      verb->add_option("model", a.model, "The model directory")->required();
+      verb->add_option("--output", a.output, "The directory to make")->required();
+      verb->add_option("--type", a.type, "Of the weights that are written; by default the model's own")
+          ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
+    } else {
+      verb->add_flag("--json", a.json, "One JSON object per adapter");
+    }
+    verb->add_option("adapter", a.adapters, of_model ? "Adapters, as DIR or DIR=SHARE" : "Their directories")
+        ->required();
+    verb->fallthrough();
+    verb->callback([&chosen, run] { chosen = run; });
+  };
+  add("merge", "Puts adapters into a model's weights, and says what rounding costs", merge, true);
+  add("unmerge", "Takes adapters out of weights that they were merged into", unmerge, true);
+  add("info", "Says what an adapter is", info, false);
+  if (const auto status = parser.parse(argc, argv)) return *status;
+  chosen(a);
+  return 0;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,35 @@
+#include "cli/model_option.h"
+
+#include <charconv>
+
+namespace attend::cli {
+
+AdapterPath read_adapter(const std::string& given) {
+  const std::size_t equals = given.rfind('=');
+  if (equals == given.npos || std::filesystem::exists(given)) return {given};
+  double share = 0;
+  const char* const end = given.data() + given.size();
+  const auto [rest, error] = std::from_chars(given.data() + equals + 1, end, share);
+  if (error != std::errc() || rest != end)
+    throw CLI::ValidationError("--adapter", "expected DIR or DIR=SHARE, such as tuned=0.5, found " + given);
+  return {given.substr(0, equals), share};
+}
+
+void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
+  app.add_option_function<std::vector<std::string>>(
+         "--adapter",
+         [&adapters](const std::vector<std::string>& all) {
+           for (const std::string& each : all) adapters.push_back(read_adapter(each));
+         },
+         "A directory with an adapter (LoRA, IA3, ...) that lies beside the weights; DIR=SHARE: what it adds is "
+         "times this; several are added up")
+      ->allow_extra_args(false);
+}
+
+void add_model(CLI::App& app, ModelPath& model) {
+  app.add_option("model", model.directory, "The model directory, or that of an adapter which names its model")
+      ->required();
+  add_adapters(app, model.adapters);
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,130 @@
+// New adapters: which modules they are put beside, and what their numbers are at first.
+#include "models/adapter.h"
+
+#include "base/error.h"
+
+#include <cmath>
+
+namespace attend {
+namespace {
+
+// Its numbers follow from the seed and the name, whatever else is drawn.
+at::Generator generator_of(const std::string& name, std::uint64_t seed) {
+  std::uint64_t mixed = seed;
+  for (const char c : name) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return at::make_generator<at::CPUGeneratorImpl>(mixed);
+}
+
+}  // namespace
+
+Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const std::string& task,
+                       std::uint64_t seed) {
+  if (options.initialization == "pissa" && options.directions)
+    fail("PiSSA and DoRA: expected one of them, for a matrix that loses a part has other lengths");
+  Adapter adapter(AdapterConfig::make(options, model, task));
+  std::vector<OriginalModule> adapted;
+  for (const OriginalModule& module : original_modules(model))
+    if (adapter.config_.is_target(module)) adapted.push_back(module);
+  if (adapted.empty()) {
+    std::vector<std::string> names;
+    for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
+    fail("an adapter was to be put beside {}, of which {} has none; it has {}",
+         shown(adapter.config_.fields().json().value("target_modules", Json())), model.architecture(),
+         fmt::join(names, ", "));
+  }
+  for (const OriginalModule& module : adapted) adapter.draw(module, model, seed);
+  const std::string& bias = options.bias;
+  const auto learns = [&](const std::string& name) {
+    const std::string module = name.substr(0, name.rfind('.'));
+    if (adapter.config_.is_saved(module)) return true;
+    if (!name.ends_with(".bias") || bias == "none") return false;
+    return bias == "all" ||
+           std::ranges::any_of(adapted, [&](const OriginalModule& m) { return m.name == module; });
+  };
+  for (const auto& [name, weight] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, false))
+    if (learns(name)) {
+      // A bias beside an adapted matrix lies within what peft has put around that.
+      std::string stored = name;
+      const bool wrapped = name.ends_with(".bias") && std::ranges::any_of(adapted, [&](const OriginalModule& m) {
+                             return m.name + ".bias" == name;
+                           });
+      if (wrapped) stored.insert(stored.rfind('.'), ".base_layer");
+      adapter.entries_.push_back({"base_model.model." + stored, name, Role::replaced, weight.detach().clone()});
+    }
+  adapter.attach(model, 0, 1);
+  return adapter;
+}
+
+void Adapter::add(const OriginalModule& module, const char* ending, Role role, Tensor value) {
+  entries_.push_back({"base_model.model." + module.name + ending, module.name, role, std::move(value)});
+}
+
+void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64_t seed) {
+  at::NoGradGuard no_grad;
+  at::Generator generator = generator_of(module.name, seed);
+  if (config_.kind() == AdapterConfig::Kind::ia3) {
+    const bool of_input = config_.scales_input(module.name);
+    add(module, ".ia3_l", Role::ia3, of_input ? at::ones({1, module.in}) : at::ones({module.out, 1}));
+    return;
+  }
+  const std::int64_t rank = config_.rank_of(module.name);
+  const bool directions = config_.fields().flag({"use_dora"}, false);
+  const Tensor weight = parameter_of(model, module).detach();
+  if (module.is_table) {
+    add(module, ".lora_embedding_A", Role::table_a, at::zeros({rank, module.in}));
+    add(module, ".lora_embedding_B", Role::table_b, at::empty({module.out, rank}).normal_(0, 1, generator));
+    if (directions)
+      add(module, ".lora_magnitude_vector", Role::magnitude, at::linalg_vector_norm(weight, 2, {0}));
+    return;
+  }
+  const std::string initialization =
+      config_.fields().json().at("init_lora_weights").is_string() ? config_.fields().text({"init_lora_weights"}) : "default";
+  Tensor a = at::empty({rank, module.in}), b = at::zeros({module.out, rank});
+  const double width = 1 / std::sqrt(static_cast<double>(module.in));
+  if (initialization == "default")
+    a.uniform_(-width, width, generator);
+  else if (initialization == "gaussian")
+    a.normal_(0, 1 / static_cast<double>(rank), generator);
+  else if (initialization == "pissa")
+    take_principal_part(module, model, a, b);
+  else
+    fail("init_lora_weights: expected default, gaussian or pissa, found {}", shown(Json(initialization)));
+  add(module, ".lora_A.weight", Role::a, a);
+  add(module, ".lora_B.weight", Role::b, b);
+  if (config_.fields().flag({"lora_bias"}, false))
+    add(module, ".lora_B.bias", Role::factor_bias, at::zeros({module.out}));
+  if (directions) {
+    const Tensor rows = module.to_original(weight.narrow(0, module.first, module.out));
+    add(module, ".lora_magnitude_vector", Role::magnitude, at::linalg_vector_norm(rows, 2, {1}));
+  }
+}
+
+void Adapter::take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b) {
+  const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
+  const std::int64_t rank = a.size(0);
+  if (rank > std::min(module.in, module.out))
+    fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out, module.in);
+  const auto [left, values, right] = at::linalg_svd(rows, /*full_matrices=*/false);
+  const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();
+  a = root.unsqueeze(1) * right.narrow(0, 0, rank);
+  const Tensor ours = left.narrow(1, 0, rank) * root;
+  rows.sub_(matrix_product(ours, a), config_.scale_of(module.name, rank));
+  b = module.to_original(ours);
+  first_factors_[module.name] = {a.clone(), b.clone()};
+}
+
+void Adapter::make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const {
+  for (const auto& [name, factors] : first_factors_) {
+    Tensor& a = tensors.at("base_model.model." + name + ".lora_A.weight");
+    Tensor& b = tensors.at("base_model.model." + name + ".lora_B.weight");
+    a = at::cat({a, factors.first});
+    b = at::cat({b, -factors.second}, 1);
+  }
+  // Twice the rank at the same scale.
+  const double more = config_.fields().flag({"use_rslora"}, false) ? std::sqrt(2.0) : 2;
+  fields["r"] = 2 * config_.fields().integer({"r"});
+  fields["lora_alpha"] = more * config_.fields().number({"lora_alpha"});
+  fields["init_lora_weights"] = true;
+}
+
+}  // namespace attend

@@ -1,0 +1,70 @@
+#include "models/adapter_targets.h"
+
+#include "base/error.h"
+
+#include <map>
+
+namespace attend {
+namespace {
+
+struct Targets {
+  std::vector<std::string> lora;
+  Ia3Targets ia3;
+};
+
+const std::map<std::string, Targets, std::less<>>& table() {
+  static const Targets bert{{"query", "value"}, {{"key", "value", "output.dense"}, {"output.dense"}}};
+  static const Targets bart{{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "fc2"}, {"fc2"}}};
+  static const Targets gpt2{{"c_attn"}, {{"c_attn", "mlp.c_proj"}, {"mlp.c_proj"}}};
+  static const Targets lin{{"q_lin", "v_lin"}, {{"k_lin", "v_lin", "lin2"}, {"lin2"}}};
+  static const std::map<std::string, Targets, std::less<>> all = {
+      // As in peft's tables; IA3's of xlm-roberta and electra are bert's.
+      {"bert", bert},
+      {"roberta", bert},
+      {"xlm-roberta", bert},
+      {"electra", bert},
+      {"deberta", {{"in_proj"}, {{"in_proj", "output.dense"}, {"output.dense"}}}},
+      {"deberta-v2",
+       {{"query_proj", "value_proj"}, {{"key_proj", "value_proj", "output.dense"}, {"output.dense"}}}},
+      {"gpt2", gpt2},
+      {"gpt_neo", {{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "c_proj"}, {"c_proj"}}}},
+      {"gptj", {{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "fc_out"}, {"fc_out"}}}},
+      {"t5", {{"q", "v"}, {{"k", "v", "wo"}, {"wo"}}}},
+      {"bart", bart},
+      // Families that peft does not know.
+      {"attend-gpt3", gpt2},
+      {"openai-gpt", gpt2},
+      {"marian", bart},
+      {"m2m_100", bart},
+      {"mbart", bart},
+      {"big_bird", bert},
+      {"camembert", bert},
+      {"vit", bert},
+      {"albert", {{"query", "value"}, {{"key", "value", "ffn_output"}, {"ffn_output"}}}},
+      {"distilbert", lin},
+      {"xlm", lin},
+      {"ctrl", {{"Wq", "Wv"}, {{"Wk", "Wv", "ffn.2"}, {"ffn.2"}}}},
+      {"xlnet", {{"layer_1", "layer_2"}, {{"layer_2"}, {"layer_2"}}}},
+      {"transfo-xl", {{"qkv_net"}, {{"qkv_net", "CoreNet.3"}, {"CoreNet.3"}}}},
+  };
+  return all;
+}
+
+const Targets& find(std::string_view model_type) {
+  const auto found = table().find(model_type);
+  if (found == table().end())
+    fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)", model_type);
+  return found->second;
+}
+
+}  // namespace
+
+std::vector<std::string> default_lora_targets(std::string_view model_type) {
+  return find(model_type).lora;
+}
+
+Ia3Targets default_ia3_targets(std::string_view model_type) {
+  return find(model_type).ia3;
+}
+
+}  // namespace attend

@@ -1,0 +1,19 @@
+// Which modules of a family an adapter is put beside where nobody says: as peft has it, and for families that
+// it does not know the same parts of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+struct Ia3Targets {
+  std::vector<std::string> all, feed_forward;  // the second: those whose input is scaled
+};
+
+// Error for an unknown family.
+std::vector<std::string> default_lora_targets(std::string_view model_type);
+Ia3Targets default_ia3_targets(std::string_view model_type);
+
+}  // namespace attend

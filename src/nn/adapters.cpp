@@ -1,0 +1,193 @@
+#include "nn/adapters.h"
+
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+#include <map>
+
+namespace attend {
+namespace {
+
+// y[:, first ...] += scale * (x A^T) B^T, in place. Only x A^T [T, r] is kept besides x.
+struct AddLowRank : torch::autograd::Function<AddLowRank> {
+  static Tensor forward(torch::autograd::AutogradContext* ctx, Tensor y, const Tensor& x, const Tensor& a,
+                        const Tensor& b, double scale, std::int64_t first) {
+    const Tensor narrow = matrix_product(x, a.t()).mul_(scale);  // [T, r]
+    matrix_product(y.narrow(1, first, b.size(0)), narrow, b.t(), /*add=*/true);
+    ctx->mark_dirty({y});
+    ctx->save_for_backward({x, a, b, narrow});
+    ctx->saved_data["scale"] = scale;
+    ctx->saved_data["first"] = first;
+    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = ctx->get_saved_variables();
+    const Tensor &x = saved[0], &a = saved[1], &b = saved[2], &narrow = saved[3];
+    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
+    const Tensor dy =
+        gradients[0].contiguous().narrow(1, ctx->saved_data["first"].toInt(), b.size(0));  // [T, count]
+    const Tensor narrow_gradient = matrix_product(dy, b).mul_(ctx->saved_data["scale"].toDouble());
+    Tensor dx, da, db;
+    if (ctx->needs_input_grad(1)) dx = matrix_product(narrow_gradient, a);
+    if (ctx->needs_input_grad(2)) da = matrix_product(narrow_gradient.t(), x);
+    if (ctx->needs_input_grad(3)) db = matrix_product(dy.t(), narrow);
+    return {gradients[0], dx, da, db, Tensor(), Tensor()};
+  }
+};
+
+// y with `more` added to the columns from `first` on, y changed in place.
+Tensor add_columns(const Tensor& y, const Tensor& more, std::int64_t first) {
+  if (first == 0 && more.size(-1) == y.size(1)) return y.add_(more);
+  y.narrow(1, first, more.size(-1)).add_(more);
+  return y;
+}
+
+// The rows of `m` among those that `weight` holds from number `first` on.
+Tensor rows_of(const Tensor& weight, const MatrixAdapter& m, std::int64_t first) {
+  return weight.defined() ? weight.narrow(0, m.first - first, m.count) : weight;
+}
+
+Tensor add_dora(const Tensor& y, const Tensor& x, const MatrixAdapter& m, const Tensor& weight,
+                const Tensor& bias, Pass& pass, std::int64_t at) {
+  const Tensor rows = rows_of(weight, m, m.first - at), input = dropout(x, m.dropout, pass);
+  Tensor plain;  // x W^T of the rows, of what dropout has left
+  if (pass.rate(m.dropout) > 0)
+    plain = linear(input, rows, {}, nullptr);
+  else
+    plain = y.narrow(1, at, m.count).clone();
+  if (pass.rate(m.dropout) == 0 && bias.defined()) plain = plain - rows_of(bias, m, m.first - at);
+  Tensor low = linear(linear(input, m.a, {}, nullptr), m.b, m.bias, nullptr);
+  const Tensor factor = m.magnitude / m.lengths(rows);
+  return add_columns(y, ((factor - 1) * plain + factor * low * m.scale) * m.share, at);
+}
+
+// y [n, out] = x W^T + b, with what the adapter makes of it. Input factors count only if `input`.
+Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& weight, const Tensor& bias,
+             std::int64_t first, bool input, Pass& pass) {
+  const std::int64_t at = m.first - first;
+  if (input && m.input_factors.defined()) {
+    const Tensor others = linear(x * (m.input_factors.flatten() - 1), rows_of(weight, m, first), {}, nullptr);
+    y = add_columns(y, others * m.share, at);
+  }
+  if (m.magnitude.defined()) return add_dora(y, x, m, weight, bias, pass, at);
+  if (m.a.defined()) {
+    y = AddLowRank::apply(y, dropout(x, m.dropout, pass).contiguous(), m.a, m.b, m.scale * m.share, at);
+    if (m.bias.defined()) y = add_columns(y, m.bias * (m.scale * m.share), at);
+  }
+  if (m.result_factors.defined()) {
+    const Tensor factors = (m.result_factors.flatten() - 1) * m.share;
+    y = add_columns(y, y.narrow(1, at, m.count).clone() * factors, at);
+  }
+  return y;
+}
+
+// x with the input factors that hold for all rows of the matrix: then no product is made twice.
+bool scales_whole_input(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
+  return m.input_factors.defined() && m.first == first && m.count == weight.size(0);
+}
+
+}  // namespace
+
+Tensor MatrixAdapter::lengths(const Tensor& rows) const {
+  const bool trained = a.requires_grad() || b.requires_grad();
+  if (!trained && known_lengths_.defined()) return known_lengths_;
+  at::NoGradGuard no_grad;
+  const Tensor found =
+      at::linalg_vector_norm(at::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
+  if (!trained) known_lengths_ = found;
+  return found;
+}
+
+Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
+                      std::span<const MatrixAdapter> all, std::int64_t first, Pass& pass,
+                      Activation activation, const Tensor& residual) {
+  std::vector<const MatrixAdapter*> here;
+  for (const MatrixAdapter& m : all) {
+    if (m.first + m.count <= first || m.first >= first + weight.size(0)) continue;
+    if (m.first < first || m.first + m.count > first + weight.size(0))
+      fail("an adapter's rows {} to {} are cut in two", m.first, m.first + m.count - 1);
+    if (pass.adapters && pass.adapters->only && *pass.adapters->only != m.adapter) continue;
+    here.push_back(&m);
+  }
+  if (here.empty()) return linear(x, weight, bias, packed, activation, residual);
+  Tensor y;
+  if (const auto& choice = pass.adapters; choice && !choice->only) {
+    if (choice->rows != x.size(0))
+      fail("adapters were chosen for {} rows, but a matrix meets {}", choice->rows, x.size(0));
+    y = linear(x, weight, bias, packed);
+    for (const auto& [adapter, rows] : choice->groups) {
+      const Tensor theirs = x.index_select(0, rows);
+      Tensor result = y.index_select(0, rows);
+      for (const MatrixAdapter* m : here)
+        if (m->adapter == adapter) result = adapt(result, theirs, *m, weight, bias, first, true, pass);
+      y.index_copy_(0, rows, result);
+    }
+  } else {
+    Tensor input = x;
+    for (const MatrixAdapter* m : here)
+      if (scales_whole_input(*m, weight, first)) input = input * ((m->input_factors.flatten() - 1) * m->share + 1);
+    y = linear(input, weight, bias, packed);
+    for (const MatrixAdapter* m : here)
+      y = adapt(y, x, *m, weight, bias, first, !scales_whole_input(*m, weight, first), pass);
+  }
+  y = activate(y, activation);
+  return residual.defined() ? y + residual : y;
+}
+
+std::shared_ptr<const AdapterChoice> choose_adapters(
+    const std::vector<std::optional<std::int64_t>>& adapters) {
+  std::map<std::optional<std::int64_t>, std::vector<std::int64_t>> rows;
+  for (std::size_t i = 0; i < adapters.size(); ++i) rows[adapters[i]].push_back(static_cast<std::int64_t>(i));
+  if (rows.empty() || (rows.size() == 1 && !rows.begin()->first)) return nullptr;
+  if (rows.contains(std::nullopt)) fail("expected an adapter, or none of them, for every text or for no text");
+  auto choice = std::make_shared<AdapterChoice>();
+  if (rows.size() == 1) {
+    choice->only = rows.begin()->first;
+    return choice;
+  }
+  choice->rows = static_cast<std::int64_t>(adapters.size());
+  for (const auto& [adapter, its] : rows)
+    if (*adapter >= 0) choice->groups.push_back({*adapter, torch::tensor(its, at::kLong)});
+  return choice;
+}
+
+namespace {
+
+Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, const Tensor& table,
+                  std::int64_t padding_id) {
+  const Tensor low = linear(at::embedding(t.a.t(), ids, padding_id), t.b, {}, nullptr) * (t.scale * t.share);
+  if (!t.magnitude.defined()) return y + low;
+  Tensor lengths;
+  {
+    at::NoGradGuard no_grad;
+    lengths = at::linalg_vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
+  }
+  const Tensor factor = t.magnitude / lengths;
+  return y + (factor - 1) * t.share * y + factor * low;
+}
+
+}  // namespace
+
+Tensor adapted_rows(const Tensor& table, const Tensor& ids, std::int64_t padding_id,
+                    std::span<const TableAdapter> adapters, const Pass& pass) {
+  Tensor y = at::embedding(table, ids, padding_id);
+  for (const TableAdapter& t : adapters) {
+    const auto& choice = pass.adapters;
+    if (!choice || (choice->only && *choice->only == t.adapter)) {
+      y = adapt_rows(y, ids, t, table, padding_id);
+    } else if (!choice->only) {
+      if (choice->rows != ids.size(0))
+        fail("adapters were chosen for {} rows, but a table is asked for {}", choice->rows, ids.size(0));
+      for (const auto& [adapter, rows] : choice->groups)
+        if (adapter == t.adapter)
+          y.index_copy_(0, rows,
+                        adapt_rows(y.index_select(0, rows), ids.index_select(0, rows), t, table, padding_id));
+    }
+  }
+  return y;
+}
+
+}  // namespace attend

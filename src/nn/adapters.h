@@ -1,0 +1,62 @@
+// Adapters: small trained tensors beside matrices and tables that stay as they are. LoRA (Hu et al. 2021,
+// arXiv:2106.09685), DoRA (Liu et al. 2024, arXiv:2402.09353), IA3 (Liu et al. 2022, arXiv:2205.05638). The
+// arithmetic is peft's.
+#pragma once
+
+#include "nn/pass.h"
+#include "nn/spec.h"
+#include "nn/torch.h"
+
+#include <span>
+
+namespace attend {
+
+class PackedWeight;
+
+// What one adapter does to some rows of a matrix W [out, in]: those that are one matrix of the checkpoint
+// (ours may have several stacked). Tensors that are undefined do nothing.
+struct MatrixAdapter {
+  std::int64_t adapter = 0;           // which of the model's adapters this belongs to
+  std::int64_t first = 0, count = 0;  // the rows
+  // LoRA: y += scale * (B dropout(x A) + bias).
+  Tensor a, b, bias;  // [r, in], [count, r], [count]
+  double scale = 1, dropout = 0;
+  // DoRA: rows of W + scale B A get these lengths. [count]
+  Tensor magnitude;
+  // IA3: the result is times these `count` numbers, or the input times these `in`.
+  Tensor result_factors, input_factors;
+  double share = 1;  // of an adapter that is mixed with others
+
+  // The lengths of the rows of W + scale B A [count], without a gradient.
+  Tensor lengths(const Tensor& rows) const;
+
+ private:
+  mutable Tensor known_lengths_;  // while a and b are not trained
+};
+
+// What one adapter does to a table [n, d]: row i += scale * (B A)[:, i], with rows of the sum brought to
+// lengths of `magnitude` column by column where there is one.
+struct TableAdapter {
+  std::int64_t adapter = 0;
+  Tensor a, b;  // [r, n], [d, r]
+  double scale = 1;
+  Tensor magnitude;  // [d]
+  double share = 1;
+};
+
+// Row i of a pass's tensors is computed with adapters[i] (-1: none), and absent: with all of them. Null where
+// that is so for every row; Error where it is for some.
+std::shared_ptr<const AdapterChoice> choose_adapters(
+    const std::vector<std::optional<std::int64_t>>& adapters);
+
+// activation(adapted(x W^T + b)) + residual, x [T, in]. `adapters` are those of the matrix of which `weight`
+// holds all rows from number `first` on; Error if one of them has rows on both sides of its edges.
+Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
+                      std::span<const MatrixAdapter> adapters, std::int64_t first, Pass& pass,
+                      Activation activation, const Tensor& residual);
+
+// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx.
+Tensor adapted_rows(const Tensor& table, const Tensor& ids, std::int64_t padding_id,
+                    std::span<const TableAdapter> adapters, const Pass& pass);
+
+}  // namespace attend
