@@ -1,6 +1,7 @@
 // attend bench MODEL --work W: times a model.
 #include "training/bench.h"
 
+#include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
 
@@ -15,7 +16,7 @@ int bench(int argc, char** argv) {
   bool json = false;
   Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
-  parser.app().add_option("model", options.model, "The model directory")->required();
+  add_model(parser.app(), options.model);
   parser.app()
       .add_option("--work", options.work, "encode (one pass of all stacks), generate, translate or train")
       ->check(CLI::IsMember({"encode", "generate", "translate", "train"}));

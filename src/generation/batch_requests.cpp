@@ -6,7 +6,9 @@
 
 namespace attend {
 ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options)
-    : architecture_(model.architecture()), batch_tokens_(options.batch_tokens) {
+    : architecture_(model.architecture()),
+      check_adapter_([model](std::int64_t number) { model.check_adapter(number); }),
+      batch_tokens_(options.batch_tokens) {
   check_generates(model);
   const Transformer network = model.network();
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
@@ -49,6 +51,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   const Prompt& prompt = job->request.prompt;
   decoder_->check(prompt);
   if (assistant_) assistant_->check(prompt);
+  if (prompt.adapter) check_adapter_(*prompt.adapter);
   if (!prompt.written.empty() && !decoder_->has_encoder())
     fail("a decoder without an encoder goes on with its prompt: what its text begins with belongs there");
   const GenerationConfig& config = job->config();

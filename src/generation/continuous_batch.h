@@ -108,6 +108,7 @@ class ContinuousBatch {
   void preempt(Job& job);
 
   std::string architecture_;
+  std::function<void(std::int64_t number)> check_adapter_;  // Model::check_adapter
   std::int64_t batch_tokens_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;

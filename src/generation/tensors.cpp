@@ -40,7 +40,8 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
 struct Given {
   Tensor ids, mask;                // [B, L]
   std::optional<Padded> negative;  // [B, N]: what texts are led away from
-  Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
+  Tensor adapters;  // [B], or undefined
+  Tensor before;    // [B, n]: what stands in front of every text: the prompt, or what has been written
   bool has_encoder;
 
   Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
@@ -50,9 +51,10 @@ struct Given {
 Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
     : has_encoder(model.network()->is_encoder_decoder()) {
   using Names = std::vector<std::string>;
-  const Names names = has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
-                                  : Names{"input_ids", "attention_mask", "negative_prompt_ids",
-                                          "negative_prompt_attention_mask"};
+  Names names = has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
+                            : Names{"input_ids", "attention_mask", "negative_prompt_ids",
+                                    "negative_prompt_attention_mask"};
+  if (!model.adapters().empty()) names.emplace_back("adapters");
   for (const auto& [name, tensor] : inputs)
     if (std::ranges::find(names, name) == names.end())
       fail("{}: not an input of generate; these are {}", name, fmt::join(names, ", "));
@@ -91,6 +93,11 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
   } else if (find("negative_prompt_attention_mask").defined()) {
     fail("negative_prompt_attention_mask: it belongs to negative_prompt_ids, which are missing");
   }
+  adapters = find("adapters");
+  if (adapters.defined() && (adapters.dim() != 1 || adapters.size(0) != ids.size(0) ||
+                             !at::isIntegralType(adapters.scalar_type(), false)))
+    fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", ids.size(0),
+         toString(adapters.scalar_type()), fmt::join(adapters.sizes(), ", "));
   before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
 }
 
@@ -101,6 +108,7 @@ std::vector<Prompt> Given::prompts() const {
     const Tensor columns = padded.columns(b);
     Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
     if (negative) prompt.negative = numbers(negative->ids()[b].index_select(0, negative->columns(b)));
+    if (adapters.defined()) prompt.adapter = adapters[b].item<std::int64_t>();
     if (has_encoder) {
       prompt.positions = numbers(columns);
       prompt.written = numbers(before[b]);
@@ -170,6 +178,8 @@ std::map<std::string, Tensor> run_generate(const Model& model, const Tensors& in
   Tensors outputs = {{"sequences", at::cat({before, after}, 1)}};
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;
   if (config.output_scores) outputs["transition_scores"] = transitions;
+  if ((config.output_attentions || config.output_hidden_states) && given.adapters.defined())
+    fail("adapters: expected no output_attentions and output_hidden_states beside it");
   if (config.output_attentions || config.output_hidden_states)
     put_states(outputs, model, given, texts,
                {.hidden_states = config.output_hidden_states, .attentions = config.output_attentions});

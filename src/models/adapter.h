@@ -45,7 +45,7 @@ class Adapter {
   // Numbers of another state of the same adapter, as save() wrote them.
   void restore(Model& model, const std::filesystem::path& directory);
 
-  // Does it have modules or biases of its own, in the place of the model's?
+  // Does it have modules or biases of its own, in the place of the model's? Then no text can do without it.
   bool replaces() const;
   std::int64_t size() const;  // how many numbers it has
 

@@ -24,12 +24,49 @@ bool takes_types(const ModelSpec& model) {
   return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
 }
 
+namespace {
+
+// Row b of every input and output is computed with adapter number adapters[b] (-1: none).
+Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapters,
+                       const ForwardOptions& options) {
+  inputs.erase("adapters");
+  const std::int64_t B = inputs.begin()->second.size(0);
+  if (options.gradients) fail("adapters: expected no gradients beside it");
+  if (adapters.dim() != 1 || adapters.size(0) != B || !at::isIntegralType(adapters.scalar_type(), false))
+    fail("adapters: expected a number for each of {} rows, found shape [{}]", B, fmt::join(adapters.sizes(), ", "));
+  Tensors outputs;
+  const auto [numbers, places] = at::_unique(adapters.to(at::kLong), /*sorted=*/true);
+  for (std::int64_t i = 0; i < numbers.size(0); ++i) {
+    const std::int64_t number = numbers[i].item<std::int64_t>();
+    model.check_adapter(number);
+    const Tensor rows = adapters.eq(number).nonzero().squeeze(1);
+    Tensors theirs;
+    for (const auto& [name, tensor] : inputs) theirs[name] = tensor.index_select(0, rows);
+    ForwardOptions with_it = options;
+    with_it.adapter = number;
+    for (const auto& [name, tensor] : run_forward(model, theirs, with_it)) {
+      if (tensor.dim() == 0 || tensor.size(0) != rows.size(0)) continue;  // a loss: of this part alone
+      if (Tensor& whole = outputs[name]; !whole.defined()) {
+        std::vector<std::int64_t> shape = tensor.sizes().vec();
+        shape[0] = B;
+        whole = at::zeros(shape, tensor.options());
+      }
+      outputs[name].index_copy_(0, rows, tensor);
+    }
+  }
+  return outputs;
+}
+
+}  // namespace
+
 std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
                                           const ForwardOptions& options) {
   Transformer net = model.network();
   const char* main_input = net->reads_images() ? "pixel_values" : "input_ids";
   if (inputs.count(main_input) == 0) fail("expected an input named {}", main_input);
   at::AutoGradMode grad(options.gradients);
+  if (const Tensor adapters = find(inputs, "adapters"); adapters.defined() && !model.adapters().empty())
+    return run_by_adapter(model, inputs, adapters, options);
   Result r = net->reads_images()         ? forward_images(model, inputs, options)
              : net->is_encoder_decoder() ? forward_pair(model, inputs, options)
                                          : forward_text(model, inputs, options);

@@ -41,7 +41,7 @@ Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const P
 Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
   Capture capture{options.hidden_states, options.attentions, {}, {}};
-  Pass pass = capturing(capture);
+  Pass pass = capturing(capture, options);
   Transformer net = model.network();
   PatchEmbeddings& patches = net->encoder->patches;
   std::set<std::string> known = {"pixel_values"};

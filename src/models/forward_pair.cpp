@@ -19,7 +19,7 @@ Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t voca
 Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
   Capture capture{options.hidden_states, options.attentions, {}, {}};
-  Pass pass = capturing(capture);
+  Pass pass = capturing(capture, options);
   Transformer net = model.network();
   std::set<std::string> known = {"input_ids", "attention_mask", "decoder_input_ids",
                                  "decoder_attention_mask"};

@@ -23,8 +23,9 @@ Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padde
 
 }  // namespace
 
-Pass capturing(Capture& capture) {
+Pass capturing(Capture& capture, const ForwardOptions& options) {
   Pass pass = Pass::inference();
+  pass.adapters = choose_adapters({options.adapter});
   if (capture.hidden_states || capture.attentions) pass.capture = &capture;
   return pass;
 }

@@ -28,8 +28,8 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 // What was captured of `whole`, without the rows that are padding in `given`.
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given);
 
-// Evaluation that fills `capture`, if it wants anything.
-Pass capturing(Capture& capture);
+// Evaluation that fills `capture`, if it wants anything, with the adapter that the options name.
+Pass capturing(Capture& capture, const ForwardOptions& options);
 
 // Labels in the order of the rows of `layout`; Error for one outside the vocabulary.
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary);

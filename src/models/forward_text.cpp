@@ -203,7 +203,7 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   const Padded given(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
   check_ids(given, stack, "input_ids");
   Capture capture{options.hidden_states || stack.memory, options.attentions, {}, {}};
-  Pass pass = capturing(capture);
+  Pass pass = capturing(capture, options);
   Capture::Stack& states = net->decoder ? capture.decoder : capture.encoder;
 
   const bool whole = reads_padding(net, inputs);

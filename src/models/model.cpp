@@ -298,6 +298,16 @@ void Model::put(const std::map<std::string, Tensor>& tensors) {
   }
 }
 
+void Model::check_adapter(std::int64_t number) const {
+  const auto count = static_cast<std::int64_t>(adapters_.size());
+  if (number < -1 || number >= count)
+    fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", number, count - 1);
+  for (const auto& adapter : adapters_)
+    if (adapter->replaces() && count > 1)
+      fail("{}: it has modules or biases in the place of the model's, which texts with other adapters would read too",
+           adapter->source());
+}
+
 std::int64_t Model::size() const {
   std::int64_t numbers = 0;
   for (const Tensor& weight : network_->parameters()) numbers += weight.numel();

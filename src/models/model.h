@@ -58,6 +58,8 @@ class Model {
   const std::string& source() const { return source_; }
   // What lies beside the weights; an adapter's place here is its number in the network (Pass::adapters).
   const std::vector<std::shared_ptr<Adapter>>& adapters() const { return adapters_; }
+  // Error unless a text can be read with this one of the adapters (-1: none), whatever others are.
+  void check_adapter(std::int64_t number) const;
   void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
   void forget_adapters() { adapters_.clear(); }
   // The modules of a head that was drawn at loading (FreshHead), by their original names.

@@ -64,11 +64,25 @@ Tensor add_dora(const Tensor& y, const Tensor& x, const MatrixAdapter& m, const 
   return add_columns(y, ((factor - 1) * plain + factor * low * m.scale) * m.share, at);
 }
 
-// y [n, out] = x W^T + b, with what the adapter makes of it. Input factors count only if `input`.
+// Do the input factors hold for all rows of the matrix?
+bool scales_whole_input(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
+  return m.input_factors.defined() && m.first == first && m.count == weight.size(0);
+}
+
+// x with those that do: then no product is made twice.
+Tensor scaled_input(const Tensor& x, std::span<const MatrixAdapter* const> adapters, const Tensor& weight,
+                    std::int64_t first) {
+  Tensor input = x;
+  for (const MatrixAdapter* m : adapters)
+    if (scales_whole_input(*m, weight, first)) input = input * ((m->input_factors.flatten() - 1) * m->share + 1);
+  return input;
+}
+
+// y [n, out] = scaled_input(x) W^T + b, with what else the adapter makes of it.
 Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& weight, const Tensor& bias,
-             std::int64_t first, bool input, Pass& pass) {
+             std::int64_t first, Pass& pass) {
   const std::int64_t at = m.first - first;
-  if (input && m.input_factors.defined()) {
+  if (m.input_factors.defined() && !scales_whole_input(m, weight, first)) {
     const Tensor others = linear(x * (m.input_factors.flatten() - 1), rows_of(weight, m, first), {}, nullptr);
     y = add_columns(y, others * m.share, at);
   }
@@ -84,9 +98,10 @@ Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& we
   return y;
 }
 
-// x with the input factors that hold for all rows of the matrix: then no product is made twice.
-bool scales_whole_input(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
-  return m.input_factors.defined() && m.first == first && m.count == weight.size(0);
+Tensor adapt(Tensor y, const Tensor& x, std::span<const MatrixAdapter* const> adapters, const Tensor& weight,
+             const Tensor& bias, std::int64_t first, Pass& pass) {
+  for (const MatrixAdapter* m : adapters) y = adapt(y, x, *m, weight, bias, first, pass);
+  return y;
 }
 
 }  // namespace
@@ -119,19 +134,17 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
       fail("adapters were chosen for {} rows, but a matrix meets {}", choice->rows, x.size(0));
     y = linear(x, weight, bias, packed);
     for (const auto& [adapter, rows] : choice->groups) {
-      const Tensor theirs = x.index_select(0, rows);
-      Tensor result = y.index_select(0, rows);
+      std::vector<const MatrixAdapter*> its;
       for (const MatrixAdapter* m : here)
-        if (m->adapter == adapter) result = adapt(result, theirs, *m, weight, bias, first, true, pass);
-      y.index_copy_(0, rows, result);
+        if (m->adapter == adapter) its.push_back(m);
+      if (its.empty()) continue;
+      const Tensor theirs = x.index_select(0, rows), input = scaled_input(theirs, its, weight, first);
+      // The same arithmetic as for one adapter alone, so that the same bits come out.
+      const Tensor plain = input.is_same(theirs) ? y.index_select(0, rows) : linear(input, weight, bias, packed);
+      y.index_copy_(0, rows, adapt(plain, theirs, its, weight, bias, first, pass));
     }
   } else {
-    Tensor input = x;
-    for (const MatrixAdapter* m : here)
-      if (scales_whole_input(*m, weight, first)) input = input * ((m->input_factors.flatten() - 1) * m->share + 1);
-    y = linear(input, weight, bias, packed);
-    for (const MatrixAdapter* m : here)
-      y = adapt(y, x, *m, weight, bias, first, !scales_whole_input(*m, weight, first), pass);
+    y = adapt(linear(scaled_input(x, here, weight, first), weight, bias, packed), x, here, weight, bias, first, pass);
   }
   y = activate(y, activation);
   return residual.defined() ? y + residual : y;

@@ -69,7 +69,15 @@ std::function<void()> generate_work(const Model& model, const Sequences& sequenc
   config.max_length.reset();
   config.max_new_tokens = options.new_tokens;
   config.pad_token_id = 0;
-  return [=] { generate(model, sequences, config); };
+  std::vector<Prompt> prompts;
+  const auto adapters = static_cast<std::int64_t>(model.adapters().size());
+  for (const auto& sequence : sequences) {
+    Prompt& prompt = prompts.emplace_back();
+    prompt.ids = sequence;
+    prompt.row = {};
+    if (adapters > 0) prompt.adapter = static_cast<std::int64_t>(prompts.size() - 1) % adapters;
+  }
+  return [=] { generate(model, prompts, config); };
 }
 
 // Forward, backward and an optimizer step, with the model's own dropout.

@@ -1,6 +1,8 @@
 // Timing one kind of work on one model, for `attend bench` and the comparisons in benchmarks/.
 #pragma once
 
+#include <attend/model_path.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,7 +11,7 @@
 namespace attend {
 
 struct BenchOptions {
-  std::filesystem::path model;
+  ModelPath model;  // of generate: with adapters, text i has adapter i modulo their number
   std::string work = "encode";        // encode, generate, translate or train
   std::int64_t batch = 1;             // sequences
   std::int64_t length = 128;          // tokens of each
