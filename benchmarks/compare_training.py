@@ -46,6 +46,7 @@ class Case:
     causal: bool = False
     unit: str = "tokens"
     longest: int = 128  # tokens of a sentence
+    lora: int = 0  # rank of an adapter that learns in place of the model, beside all of its matrices
     settings: list[str] = field(default_factory=list)
 
 
@@ -54,6 +55,8 @@ CASES = {
     "bert": Case("BERT-base, masked LM, 8 x 128", "bert", "masked-lm", "AutoModelForMaskedLM", 8, 128, 30522, FRAME),
     "gpt2": Case("GPT-2 small, causal LM, 4 x 256", "gpt2", "causal-lm", "AutoModelForCausalLM", 4, 256, 50257,
                  causal=True),
+    "gpt2-lora": Case("GPT-2 small, LoRA of rank 8 beside all matrices, 4 x 256", "gpt2", "causal-lm",
+                      "AutoModelForCausalLM", 4, 256, 50257, causal=True, lora=8),
     "marian": Case("Marian-base, 64 pairs of mixed lengths", "marian", "sequence-to-sequence",
                    "AutoModelForSeq2SeqLM", 64, 0, 32000, "$A [SEP]", causal=True),
     "minilm": Case("MiniLM, classification, 32 of mixed lengths", "bert", "classification",
@@ -176,7 +179,13 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
     torch.manual_seed(0)
     tf.logging.set_verbosity_error()
     network = getattr(tf, case.kind).from_pretrained(model).train()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY, fused=True)
+    if case.lora:
+        import peft
+
+        config = peft.LoraConfig(r=case.lora, lora_alpha=2 * case.lora, target_modules="all-linear")
+        network = peft.get_peft_model(network, config).train()
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=RATE, weight_decay=DECAY, fused=True)
     examples, collate = torch_examples(case, model, data, case.batch * (WARM_UP + steps))
     batches = [collate(examples[i : i + case.batch]) for i in range(0, len(examples), case.batch)]
     del examples  # not part of the peak
@@ -186,7 +195,7 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
         with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
             loss = network(**batch).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
+        torch.nn.utils.clip_grad_norm_(learned, CLIP)
         optimizer.step()
         optimizer.zero_grad()
     seconds = time.perf_counter() - begin
@@ -208,6 +217,8 @@ def run_attend(
     if case.objective == "sequence-to-sequence":  # as many tokens as PyTorch has on average
         sides = [[len(line.split()) + 1 for line in path.read_text().splitlines()] for path in data]
         size = ["--batch-tokens", round(case.batch * statistics.mean(map(max, *sides)))]
+    if case.lora:
+        size += ["--lora", case.lora, "--lora-targets", "all-linear"]
     more = {"causal-lm": ["--length", case.length], "masked-lm": ["--max-length", case.length]}
     with tempfile.TemporaryDirectory() as folder:
         first, last = (Path(folder) / f"step-{1 + WARM_UP + i}.0.safetensors" for i in (0, steps))
@@ -248,12 +259,13 @@ def weights_of_layers(model: Path) -> dict[str, int]:
 
 
 def measured(case: Case, model: Path, batches: list[dict], seconds: float, peak: int) -> Round:
-    """Of batches with transformers' names. FLOPs are 6 for each weight and row, 12 for each number of a pair of rows
-    in attention (half of it where it is causal), and 6 for each weight of the head and row with a label."""
+    """Of batches with transformers' names. FLOPs are 6 (4 where it stays as it is) for each weight and row, 12 for each number of a pair of rows
+    in attention (half of it where it is causal), and as many for each weight of the head and row with a label."""
     config = json.loads((model / "config.json").read_text())
     width = next(config[name] for name in ("hidden_size", "n_embd", "d_model") if name in config)
     layers = next(config[name] for name in ("num_hidden_layers", "n_layer", "encoder_layers") if name in config)
     weights, items, flops = weights_of_layers(model), 0, 0.0
+    each = 4 if case.lora else 6
     for batch in batches:
         if "pixel_values" in batch:
             items += len(batch["pixel_values"])
@@ -263,15 +275,15 @@ def measured(case: Case, model: Path, batches: list[dict], seconds: float, peak:
             items += int(rows.sum())
         reads_ahead = case.objective == "sequence-to-sequence" or not case.causal
         pairs = (rows**2).sum() if reads_ahead else (rows**2).sum() / 2
-        flops += 6 * weights["encoder"] * rows.sum()
+        flops += each * weights["encoder"] * rows.sum()
         if case.objective == "sequence-to-sequence":
             targets = (batch["labels"] != -100).sum(-1).double().numpy()
             items += int(targets.sum())
             pairs += (targets**2).sum() / 2 + (rows * targets).sum()
-            flops += 6 * weights["decoder"] * targets.sum()
+            flops += each * weights["decoder"] * targets.sum()
         flops += 12 * layers * width * pairs
         if case.kind in ("AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"):
-            flops += 6 * width * case.vocabulary * int((batch["labels"] != -100).sum())
+            flops += each * width * case.vocabulary * int((batch["labels"] != -100).sum())
     return Round(items, seconds, peak, flops)
 
 

@@ -1,6 +1,6 @@
 #include "generation/paged_decoder.h"
 
-#include <map>
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -139,11 +139,24 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
   }
 }
 
+std::vector<std::size_t> PagedDecoder::by_adapter(std::span<const Feed> feeds) const {
+  std::vector<std::size_t> order(feeds.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)];
+  });
+  return order;
+}
+
 Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   std::vector<std::int64_t> lengths, ids, positions, scored;
   std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
   CacheUse use{&cache_, {}};
-  for (const Feed& feed : feeds) {
+  const std::vector<std::size_t> order = by_adapter(feeds);
+  std::vector<std::int64_t> places(feeds.size());  // where the scores of each begin
+  for (const std::size_t number : order) {
+    const Feed& feed = feeds[number];
+    places[number] = static_cast<std::int64_t>(scored.size());
     const bool is_prompt = begins(feed);
     if (is_prompt) cache_.share(feed.sequence, feed.tokens);
     const std::int64_t first = cache_.length(feed.sequence);
@@ -169,11 +182,18 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   Pass pass = Pass::inference();
   pass.adapters = choose_adapters(row_adapters);
   Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
-  for (std::int64_t i = 0; i < std::ssize(feeds); ++i)
-    if (feeds[i].hidden) *feeds[i].hidden = batch.offsets.part(hidden, i).to(at::kCPU, at::kFloat).clone();
+  for (std::int64_t i = 0; i < std::ssize(order); ++i)
+    if (Tensor* const wanted = feeds[order[static_cast<std::size_t>(i)]].hidden)
+      *wanted = batch.offsets.part(hidden, i).to(at::kCPU, at::kFloat).clone();
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
-  return network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
+  const Tensor scores = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
+  if (std::ranges::is_sorted(order)) return scores;
+  std::vector<std::int64_t> rows;  // feed by feed
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    for (std::size_t row = 0; row < feeds[i].scored; ++row)
+      rows.push_back(places[i] + static_cast<std::int64_t>(row));
+  return scores.index_select(0, tensor_of(rows));
 }
 
 }  // namespace attend

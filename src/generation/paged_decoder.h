@@ -41,6 +41,8 @@ class PagedDecoder : public Decoder {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
   Tensor read(std::span<const Feed> feeds);
+  // Their numbers, those of one adapter next to each other, so that its rows are one product.
+  std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
 

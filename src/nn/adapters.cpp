@@ -3,17 +3,24 @@
 #include "nn/dropout.h"
 #include "nn/linear.h"
 
-#include <map>
+#include <algorithm>
 
 namespace attend {
 namespace {
 
-// y[:, first ...] += scale * (x A^T) B^T, in place. Only x A^T [T, r] is kept besides x.
+// y[:, first ...] += scale * (x A^T) B^T, in place; gives scale * x A^T [T, r].
+Tensor add_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Tensor& b, double scale,
+                    std::int64_t first) {
+  const Tensor narrow = matrix_product(x, a.t()).mul_(scale);
+  matrix_product(y.narrow(1, first, b.size(0)), narrow, b.t(), /*add=*/true);
+  return narrow;
+}
+
+// The same with gradients, for which x A^T alone is kept besides x.
 struct AddLowRank : torch::autograd::Function<AddLowRank> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, Tensor y, const Tensor& x, const Tensor& a,
                         const Tensor& b, double scale, std::int64_t first) {
-    const Tensor narrow = matrix_product(x, a.t()).mul_(scale);  // [T, r]
-    matrix_product(y.narrow(1, first, b.size(0)), narrow, b.t(), /*add=*/true);
+    const Tensor narrow = add_low_rank(y, x, a, b, scale, first);
     ctx->mark_dirty({y});
     ctx->save_for_backward({x, a, b, narrow});
     ctx->saved_data["scale"] = scale;
@@ -88,7 +95,11 @@ Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& we
   }
   if (m.magnitude.defined()) return add_dora(y, x, m, weight, bias, pass, at);
   if (m.a.defined()) {
-    y = AddLowRank::apply(y, dropout(x, m.dropout, pass).contiguous(), m.a, m.b, m.scale * m.share, at);
+    const Tensor input = dropout(x, m.dropout, pass).contiguous();
+    if (at::GradMode::is_enabled())
+      y = AddLowRank::apply(y, input, m.a, m.b, m.scale * m.share, at);
+    else
+      add_low_rank(y, input, m.a, m.b, m.scale * m.share, at);
     if (m.bias.defined()) y = add_columns(y, m.bias * (m.scale * m.share), at);
   }
   if (m.result_factors.defined()) {
@@ -133,15 +144,16 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
     if (choice->rows != x.size(0))
       fail("adapters were chosen for {} rows, but a matrix meets {}", choice->rows, x.size(0));
     y = linear(x, weight, bias, packed);
-    for (const auto& [adapter, rows] : choice->groups) {
+    for (const auto& [adapter, begin, count] : choice->runs) {
       std::vector<const MatrixAdapter*> its;
       for (const MatrixAdapter* m : here)
         if (m->adapter == adapter) its.push_back(m);
       if (its.empty()) continue;
-      const Tensor theirs = x.index_select(0, rows), input = scaled_input(theirs, its, weight, first);
+      const Tensor theirs = x.narrow(0, begin, count), input = scaled_input(theirs, its, weight, first);
       // The same arithmetic as for one adapter alone, so that the same bits come out.
-      const Tensor plain = input.is_same(theirs) ? y.index_select(0, rows) : linear(input, weight, bias, packed);
-      y.index_copy_(0, rows, adapt(plain, theirs, its, weight, bias, first, pass));
+      const Tensor plain = y.narrow(0, begin, count);
+      if (!input.is_same(theirs)) plain.copy_(linear(input, weight, bias, packed));
+      adapt(plain, theirs, its, weight, bias, first, pass);
     }
   } else {
     y = adapt(linear(scaled_input(x, here, weight, first), weight, bias, packed), x, here, weight, bias, first, pass);
@@ -152,18 +164,21 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 std::shared_ptr<const AdapterChoice> choose_adapters(
     const std::vector<std::optional<std::int64_t>>& adapters) {
-  std::map<std::optional<std::int64_t>, std::vector<std::int64_t>> rows;
-  for (std::size_t i = 0; i < adapters.size(); ++i) rows[adapters[i]].push_back(static_cast<std::int64_t>(i));
-  if (rows.empty() || (rows.size() == 1 && !rows.begin()->first)) return nullptr;
-  if (rows.contains(std::nullopt)) fail("expected an adapter, or none of them, for every text or for no text");
+  const bool any = std::ranges::any_of(adapters, [](const auto& adapter) { return adapter.has_value(); });
+  if (!any) return nullptr;
+  if (!std::ranges::all_of(adapters, [](const auto& adapter) { return adapter.has_value(); }))
+    fail("expected an adapter, or none of them, for every text or for no text");
   auto choice = std::make_shared<AdapterChoice>();
-  if (rows.size() == 1) {
-    choice->only = rows.begin()->first;
-    return choice;
+  choice->rows = std::ssize(adapters);
+  std::vector<AdapterChoice::Run>& runs = choice->runs;
+  for (std::int64_t i = 0; i < choice->rows; ++i) {
+    const std::int64_t adapter = *adapters[static_cast<std::size_t>(i)];
+    if (!runs.empty() && runs.back().adapter == adapter)
+      ++runs.back().count;
+    else
+      runs.push_back({adapter, i, 1});
   }
-  choice->rows = static_cast<std::int64_t>(adapters.size());
-  for (const auto& [adapter, its] : rows)
-    if (*adapter >= 0) choice->groups.push_back({*adapter, torch::tensor(its, at::kLong)});
+  if (runs.size() == 1) choice->only = runs.front().adapter;
   return choice;
 }
 
@@ -194,10 +209,11 @@ Tensor adapted_rows(const Tensor& table, const Tensor& ids, std::int64_t padding
     } else if (!choice->only) {
       if (choice->rows != ids.size(0))
         fail("adapters were chosen for {} rows, but a table is asked for {}", choice->rows, ids.size(0));
-      for (const auto& [adapter, rows] : choice->groups)
-        if (adapter == t.adapter)
-          y.index_copy_(0, rows,
-                        adapt_rows(y.index_select(0, rows), ids.index_select(0, rows), t, table, padding_id));
+      for (const auto& [adapter, begin, count] : choice->runs)
+        if (adapter == t.adapter) {
+          const Tensor rows = y.narrow(0, begin, count);
+          rows.copy_(adapt_rows(rows, ids.narrow(0, begin, count), t, table, padding_id));
+        }
     }
   }
   return y;

@@ -11,12 +11,11 @@ namespace attend {
 // Which of a model's adapters (nn/adapters.h) each row of a pass is computed with.
 struct AdapterChoice {
   std::optional<std::int64_t> only;  // this one for all rows, whatever tensors they are of; -1: none
-  // Else: these for these rows [n] of tensors of `rows` rows; for all others none.
-  struct Group {
-    std::int64_t adapter;
-    Tensor rows;
+  // Else: one for each run of rows, of tensors of `rows` rows; for all others none.
+  struct Run {
+    std::int64_t adapter, first, count;
   };
-  std::vector<Group> groups = {};
+  std::vector<Run> runs = {};
   std::int64_t rows = 0;
 };
 
