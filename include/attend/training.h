@@ -25,7 +25,7 @@
 namespace attend {
 
 struct Recipe {
-  std::string objective;        // a name of objectives()
+  std::string objective;  // a name of objectives()
   ModelPath model;  // the directory to start from, with its tokenizer; with an adapter, that goes on learning
   std::vector<std::string> train, validation;
   std::filesystem::path output;     // becomes a model directory; checkpoints lie in it
@@ -73,9 +73,10 @@ struct Recipe {
   double soft_weight = 0.5, hard_weight = 0.5, hidden_weight = 0;  // distillation: of its terms
   std::vector<std::int64_t> keep_layers;  // distillation: the student is the model with these layers alone
 
-  // An adapter learns beside the model, which stays as it is, and is what is left in `output`, as peft has it.
-  std::int64_t lora = 0;          // rank of its factors; 0: no LoRA
-  double lora_alpha = 0;          // 0: twice the rank
+  // An adapter learns beside the model, which stays as it is, and is what is left in `output`, as peft has
+  // it.
+  std::int64_t lora = 0;  // rank of its factors; 0: no LoRA
+  double lora_alpha = 0;  // 0: twice the rank
   double lora_dropout = 0;
   std::string lora_kind = "lora";  // or "rslora", "dora"
   // Ends of module names, one regular expression, or "all-linear"; empty: what peft has for the family.

@@ -82,15 +82,17 @@ void info(const Arguments& a) {
                  {"base", fields.json().value("base_model_name_or_path", Json())},
                  {"task", fields.json().value("task_type", Json())},
                  {"numbers", adapter.size()}};
-    for (const char* name : {"r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "target_modules",
-                             "feedforward_modules", "num_virtual_tokens", "modules_to_save"})
+    for (const char* name :
+         {"r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "target_modules",
+          "feedforward_modules", "num_virtual_tokens", "modules_to_save"})
       if (fields.json().contains(name)) said[name] = fields.json()[name];
     if (a.json) {
       std::cout << said.dump() << "\n";
       continue;
     }
     for (const auto& [name, value] : said.items())
-      std::cout << fmt::format("{:<20} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+      std::cout << fmt::format("{:<20} {}\n", name,
+                               value.is_string() ? value.get<std::string>() : value.dump());
   }
 }
 
@@ -98,12 +100,13 @@ void info(const Arguments& a) {
 
 int adapter(int argc, char** argv) {
   Arguments a;
-  Parser parser("adapter",
-                "Adapters (LoRA, DoRA, IA3) as files, in peft's form. They are trained by attend train --lora and used "
-                "by --adapter wherever a model is named.",
-                "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
-                "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
-                "  attend adapter info gpt2-lora");
+  Parser parser(
+      "adapter",
+      "Adapters (LoRA, DoRA, IA3) as files, in peft's form. They are trained by attend train --lora and used "
+      "by --adapter wherever a model is named.",
+      "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
+      "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
+      "  attend adapter info gpt2-lora");
   parser.app().require_subcommand(1);
   void (*chosen)(const Arguments&) = nullptr;
   const auto add = [&](const char* name, const char* summary, void (*run)(const Arguments&), bool of_model) {

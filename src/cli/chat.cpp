@@ -5,8 +5,8 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "cli/model_option.h"
 #include "cli/generation_options.h"
+#include "cli/model_option.h"
 #include "cli/verb.h"
 
 #include <csignal>

@@ -23,8 +23,8 @@ int forward(int argc, char** argv) {
   parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  const Model loaded = Model::load(ModelDirectory(model),
-                                   options.gradients ? Purpose::training : Purpose::inference);
+  const Model loaded =
+      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference);
   const auto given = read_tensors(inputs);
   write_tensors(outputs, naming_file(inputs, [&] { return run_forward(loaded, given, options); }));
   return 0;

@@ -3,8 +3,8 @@
 
 #include <attend/tokenizer.h>
 
-#include "cli/model_option.h"
 #include "cli/generation_options.h"
+#include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "generation/forced_words.h"
@@ -53,9 +53,10 @@ void add_options(CLI::App& app, Options& options) {
       app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
   CLI::Option* negative = app.add_option("--negative-prompt", options.negative,
                                          "With --guidance-scale: what a decoder's texts are led away from");
-  app.add_option("--adapter-of", options.adapters,
-                 "Which of the adapters each text is made with (0,1,-1), counted from 0; -1: none; one number holds "
-                 "for all. Else all of them together")
+  app.add_option(
+         "--adapter-of", options.adapters,
+         "Which of the adapters each text is made with (0,1,-1), counted from 0; -1: none; one number holds "
+         "for all. Else all of them together")
       ->delimiter(',');
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
@@ -129,7 +130,8 @@ class Texts {
         fail("--negative-prompt: it has no tokens; leave it out to guide by the prompt's last token");
     }
     if (options.adapters.size() > 1 && options.adapters.size() != texts_.size())
-      fail("--adapter-of: expected a number for each of {} texts, found {}", texts_.size(), options.adapters.size());
+      fail("--adapter-of: expected a number for each of {} texts, found {}", texts_.size(),
+           options.adapters.size());
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};

@@ -21,7 +21,8 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
          [&adapters](const std::vector<std::string>& all) {
            for (const std::string& each : all) adapters.push_back(read_adapter(each));
          },
-         "A directory with an adapter (LoRA, IA3, ...) that lies beside the weights; DIR=SHARE: what it adds is "
+         "A directory with an adapter (LoRA, IA3, ...) that lies beside the weights; DIR=SHARE: what it adds "
+         "is "
          "times this; several are added up")
       ->allow_extra_args(false);
 }

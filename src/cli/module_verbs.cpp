@@ -20,9 +20,9 @@ int translate(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
-      {"adapter", adapter},   {"bench", bench},       {"chat", chat},       {"convert", convert},    {"embed", embed},
-      {"evaluate", evaluate}, {"forward", forward}, {"generate", generate},  {"init", init},
-      {"run", run},           {"train", train},     {"translate", translate}};
+      {"adapter", adapter}, {"bench", bench},       {"chat", chat},       {"convert", convert},
+      {"embed", embed},     {"evaluate", evaluate}, {"forward", forward}, {"generate", generate},
+      {"init", init},       {"run", run},           {"train", train},     {"translate", translate}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

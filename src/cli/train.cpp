@@ -19,7 +19,8 @@ void add_data_options(CLI::App& app, Recipe& r) {
     list += "\n  " + name + ": " + summary;
   }
   app.add_option("--objective", r.objective, list)->check(CLI::IsMember(names));
-  app.add_option("--model", r.model.directory, "The model to start from, with its tokenizer (see attend init)")
+  app.add_option("--model", r.model.directory,
+                 "The model to start from, with its tokenizer (see attend init)")
       ->required();
   app.add_option_function<std::string>(
       "--adapter", [&r](const std::string& path) { r.model.adapters = {{path}}; },
@@ -102,15 +103,18 @@ void add_loss_options(CLI::App& app, Recipe& r) {
 }
 
 void add_adapter_options(CLI::App& app, Recipe& r) {
-  app.add_option("--lora", r.lora,
-                 "Train factors of this rank beside the model's matrices, which stay as they are (LoRA); the result "
-                 "is an adapter as peft stores it")
+  app.add_option(
+         "--lora", r.lora,
+         "Train factors of this rank beside the model's matrices, which stay as they are (LoRA); the result "
+         "is an adapter as peft stores it")
       ->check(CLI::PositiveNumber);
-  app.add_option("--lora-alpha", r.lora_alpha, "What the factors add is times alpha / rank; by default 2 x rank")
+  app.add_option("--lora-alpha", r.lora_alpha,
+                 "What the factors add is times alpha / rank; by default 2 x rank")
       ->check(CLI::PositiveNumber);
   app.add_option("--lora-dropout", r.lora_dropout, "Of what the factors read")->check(share());
-  app.add_option("--lora-kind", r.lora_kind,
-                 "rslora: the scale is alpha / sqrt(rank); dora: lengths of rows learn apart from their directions")
+  app.add_option(
+         "--lora-kind", r.lora_kind,
+         "rslora: the scale is alpha / sqrt(rank); dora: lengths of rows learn apart from their directions")
       ->check(CLI::IsMember({"lora", "rslora", "dora"}));
   app.add_option("--lora-targets", r.lora_targets,
                  "Modules by the ends of their names (query,value), all-linear, or a regular expression")

@@ -2,8 +2,8 @@
 #include <attend/attend.h>
 
 #include "base/progress.h"
-#include "cli/model_option.h"
 #include "cli/generation_options.h"
+#include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
 

@@ -51,9 +51,12 @@ fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) 
   const std::string base = Fields(read_json(config), config.string()).text({"base_model_name_or_path"}, "");
   for (const fs::path& path : {fs::path(base), directory / base})
     if (!base.empty() && file_exists(path / "config.json")) return path;
-  fail("{}: this adapter was made for {}, which is not here (nothing is downloaded): name the model's directory, "
-       "and the adapter by --adapter {}",
-       directory.string(), base.empty() ? "a model that it does not name" : shown(Json(base)), directory.string());
+  fail(
+      "{}: this adapter was made for {}, which is not here (nothing is downloaded): name the model's "
+      "directory, "
+      "and the adapter by --adapter {}",
+      directory.string(), base.empty() ? "a model that it does not name" : shown(Json(base)),
+      directory.string());
 }
 
 // An adapter that changes what a model is for (a head, labels) has a config.json of its own.
@@ -63,7 +66,8 @@ Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters)
     const fs::path path = adapter.directory / "config.json";
     if (!file_exists(path)) continue;
     Fields own(read_json(path), path.string());
-    if (const Json theirs = config.value("model_type", Json()); own.json().value("model_type", Json()) != theirs)
+    if (const Json theirs = config.value("model_type", Json());
+        own.json().value("model_type", Json()) != theirs)
       fail("{}: expected an adapter for a model of type {}, found one for {}", path.string(), shown(theirs),
            shown(own.json().value("model_type", Json())));
     return own;

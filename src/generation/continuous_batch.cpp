@@ -113,7 +113,8 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   request.most_new = job.most_new;
   request.sequence = sequence;
   try {
-    if (!job.negative.empty()) decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);
+    if (!job.negative.empty())
+      decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);
     if (assistant_)
       request.guesser = assistant_->guesser(job.request.prompt, job.config().num_assistant_tokens);
     if (job.request.on_token) {

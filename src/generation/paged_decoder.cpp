@@ -142,9 +142,8 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
 std::vector<std::size_t> PagedDecoder::by_adapter(std::span<const Feed> feeds) const {
   std::vector<std::size_t> order(feeds.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)];
-  });
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t i) { return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)]; });
   return order;
 }
 

@@ -48,7 +48,7 @@ class PagedDecoder : public Decoder {
 
   Transformer network_;
   PagedCache cache_;
-  std::vector<Sequence> source_of_;  // by sequence; with an encoder
+  std::vector<Sequence> source_of_;                      // by sequence; with an encoder
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
 };
 

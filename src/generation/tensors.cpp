@@ -40,8 +40,8 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
 struct Given {
   Tensor ids, mask;                // [B, L]
   std::optional<Padded> negative;  // [B, N]: what texts are led away from
-  Tensor adapters;  // [B], or undefined
-  Tensor before;    // [B, n]: what stands in front of every text: the prompt, or what has been written
+  Tensor adapters;                 // [B], or undefined
+  Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
   bool has_encoder;
 
   Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);

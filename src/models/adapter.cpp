@@ -33,11 +33,13 @@ bool cut_end(std::string& text, std::string_view end) {
 // A module's name without what peft has put around it.
 std::string unwrapped(std::string name) {
   for (std::string_view wrapper : {".base_layer", ".modules_to_save"})
-    if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos) name.erase(at, wrapper.size());
+    if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos)
+      name.erase(at, wrapper.size());
   return name;
 }
 
-// The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before it.
+// The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before
+// it.
 std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
   const std::string dotted = std::string(prefix) + ".";
   return {name, name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name};
@@ -50,7 +52,8 @@ Adapter::Adapter(const fs::path& directory) : Adapter(AdapterConfig::read(direct
   source_ = path.string();
   const TensorFile file = open_tensor_file(path);
   for (const auto& [stored, view] : file.tensors()) {
-    if (!is_floating(view.type)) fail("{}: {}: expected floating-point numbers", source_, shown(Json(stored)));
+    if (!is_floating(view.type))
+      fail("{}: {}: expected floating-point numbers", source_, shown(Json(stored)));
     read(stored, copy_tensor(view));
   }
 }
@@ -69,7 +72,8 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
   const auto keep = [&](const std::string& name, Role role) {
     entries_.push_back({stored, name, role, tensor.to(at::kFloat), tensor.scalar_type()});
   };
-  const bool prompt = config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
+  const bool prompt =
+      config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
   const std::string_view prefix = prompt ? kPromptPrefix : kPrefix;
   if (!stored.starts_with(prefix))
     fail("{}: expected tensors called {}..., found {}", source_, prefix, shown(Json(stored)));
@@ -80,7 +84,8 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
     if (name.find(part) != name.npos)
       fail("{}: {} belongs to a variant that is not supported", source_, shown(Json(stored)));
   // With bias "all" peft also stores the bias that a trained module has replaced, and its own once more.
-  const bool again = name.find(".original_module.") != name.npos || name.find(".modules_to_save.") != name.npos;
+  const bool again =
+      name.find(".original_module.") != name.npos || name.find(".modules_to_save.") != name.npos;
   keep(unwrapped(name), again ? Role::kept : Role::replaced);
 }
 
@@ -105,8 +110,8 @@ Tensor Adapter::shaped(const std::string& module, Role role, std::vector<std::in
   for (std::size_t i = 0; i < shape.size() && i < found.size(); ++i)
     if (shape[i] < 0) shape[i] = found[i];
   if (found != shape || entry->value.numel() == 0)
-    fail("{}: {}: expected the shape [{}], as the model has it, found [{}]", source_, shown(Json(entry->stored)),
-         fmt::join(shape, ", "), fmt::join(found, ", "));
+    fail("{}: {}: expected the shape [{}], as the model has it, found [{}]", source_,
+         shown(Json(entry->stored)), fmt::join(shape, ", "), fmt::join(found, ", "));
   if (rows != nullptr && !entry->by_row) {
     entry->value = rows->to_ours(entry->value);
     entry->by_row = true;
@@ -165,7 +170,8 @@ void Adapter::attach(const Model& model, std::int64_t index, double share) {
     const auto place = std::ranges::find_if(
         modules, [&](const OriginalModule& m) { return std::ranges::find(all, m.name) != all.end(); });
     if (place == modules.end())
-      fail("{}: {} has no place in {} ({})", source_, shown(Json(name)), model.architecture(), model.source());
+      fail("{}: {} has no place in {} ({})", source_, shown(Json(name)), model.architecture(),
+           model.source());
     places_.emplace(name, *place);
     place->is_table ? attach_table(*place, name, model, index, share)
                     : attach_matrix(*place, name, model, index, share);
@@ -198,7 +204,8 @@ void Adapter::train(const Model& model) {
     if (!any) continue;
     const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i)
-      if (!learns(source.names[i])) frozen_.push_back({item.value(), static_cast<std::int64_t>(i) * rows, rows});
+      if (!learns(source.names[i]))
+        frozen_.push_back({item.value(), static_cast<std::int64_t>(i) * rows, rows});
   }
 }
 
@@ -223,7 +230,8 @@ void Adapter::constrain_gradients() const {
 
 std::map<std::string, Tensor> Adapter::stored(const Model& model,
                                               const std::function<Tensor(const Tensor&)>& pick) const {
-  const auto originals = model.by_checkpoint_name([&](auto&, const Tensor& weight) { return pick(weight); }, true);
+  const auto originals =
+      model.by_checkpoint_name([&](auto&, const Tensor& weight) { return pick(weight); }, true);
   std::map<std::string, Tensor> all;
   for (const Entry& entry : entries_) {
     Tensor tensor;
@@ -265,7 +273,8 @@ void Adapter::restore(Model& model, const fs::path& directory) {
       value = value.narrow(dimension, 0, value.size(dimension) / 2);
     }
     if (!value.defined() || value.sizes() != entry.value.sizes())
-      fail("{}: expected {} of shape [{}]", other.source_, entry.stored, fmt::join(entry.value.sizes(), ", "));
+      fail("{}: expected {} of shape [{}]", other.source_, entry.stored,
+           fmt::join(entry.value.sizes(), ", "));
     if (entry.role == Role::replaced) replaced[entry.name] = value;
     entry.value.copy_(entry.by_row ? places_.at(entry.name).to_ours(value) : value);
   }

@@ -36,8 +36,8 @@ class Adapter {
   void constrain_gradients() const;
 
   // Its tensors by the names of the file, in the file's layout. `pick` gives something for each: the tensor
-  // itself or its gradient; undefined ones are left out. What belongs to the model's parameters comes from the
-  // model.
+  // itself or its gradient; undefined ones are left out. What belongs to the model's parameters comes from
+  // the model.
   std::map<std::string, Tensor> stored(const Model& model,
                                        const std::function<Tensor(const Tensor&)>& pick) const;
   // Both files, each complete or not at all.
@@ -70,7 +70,8 @@ class Adapter {
   Entry* find(const std::string& module, Role role);
   // Numbers for a module that is to be adapted.
   void draw(const OriginalModule& module, const Model& model, std::uint64_t seed);
-  // PiSSA (Meng et al. 2024, arXiv:2404.02948): the factors are the largest part of the matrix, which loses it.
+  // PiSSA (Meng et al. 2024, arXiv:2404.02948): the factors are the largest part of the matrix, which loses
+  // it.
   void take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b);
   // Such factors as an adapter of the whole matrix: [A; A0] and [B, -B0] with what it had lost at first.
   void make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const;
@@ -85,7 +86,7 @@ class Adapter {
   AdapterConfig config_;
   std::string source_;
   std::vector<Entry> entries_;
-  std::map<std::string, OriginalModule> places_;  // of the modules, by their names here
+  std::map<std::string, OriginalModule> places_;                    // of the modules, by their names here
   std::map<std::string, std::pair<Tensor, Tensor>> first_factors_;  // PiSSA's, which the base has lost
   std::vector<Frozen> frozen_;
 };

@@ -11,8 +11,8 @@ namespace {
 
 // Fields that make another function of the factors.
 constexpr const char* variants[] = {
-    "use_qalora",       "use_bdlora",      "alora_invocation_tokens", "arrow_config",  "layer_replication",
-    "monteclora_config", "kasa_config",    "target_parameters",       "velora_config", "trainable_token_indices",
+    "use_qalora",        "use_bdlora",  "alora_invocation_tokens", "arrow_config",  "layer_replication",
+    "monteclora_config", "kasa_config", "target_parameters",       "velora_config", "trainable_token_indices",
 };
 
 constexpr std::string_view kAllLinear = "all-linear";
@@ -34,7 +34,8 @@ std::optional<std::int64_t> layer_of(const std::string& module) {
   for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
     const std::size_t end = module.find('.', dot + 1);
     const std::string part = module.substr(dot + 1, end == module.npos ? end : end - dot - 1);
-    if (end != module.npos && !part.empty() && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; }))
+    if (end != module.npos && !part.empty() &&
+        std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; }))
       return std::stoll(part);
   }
   return {};
@@ -60,8 +61,14 @@ Json targets_json(const std::vector<std::string>& targets) {
   return targets;
 }
 
+// Where the base lies; null for a model that lies nowhere.
+Json place_of(const Model& model) {
+  if (model.source().empty()) return {};
+  return std::filesystem::absolute(model.source()).lexically_normal().string();
+}
+
 Json common_fields(const Model& model, const std::string& task) {
-  return {{"base_model_name_or_path", std::filesystem::absolute(model.source()).lexically_normal().string()},
+  return {{"base_model_name_or_path", place_of(model)},
           {"inference_mode", true},
           {"modules_to_save", nullptr},
           {"peft_version", "0.21.0"},
@@ -100,12 +107,14 @@ AdapterConfig AdapterConfig::make(const AdapterOptions& o, const Model& model, c
     fields["bias"] = o.bias;
     fields["rank_pattern"] = fields["alpha_pattern"] = Json::object();
     fields["init_lora_weights"] = o.initialization == "default" ? Json(true) : Json(o.initialization);
-    fields["target_modules"] = o.targets.empty() ? Json(default_lora_targets(family)) : targets_json(o.targets);
+    fields["target_modules"] =
+        o.targets.empty() ? Json(default_lora_targets(family)) : targets_json(o.targets);
     if (!o.layers.empty()) fields["layers_to_transform"] = o.layers;
   } else if (o.kind == Kind::ia3) {
     fields["peft_type"] = "IA3";
     fields["init_ia3_weights"] = true;
-    const Ia3Targets own = o.targets.empty() ? default_ia3_targets(family) : Ia3Targets{o.targets, o.feed_forward};
+    const Ia3Targets own =
+        o.targets.empty() ? default_ia3_targets(family) : Ia3Targets{o.targets, o.feed_forward};
     fields["target_modules"] = targets_json(own.all);
     fields["feedforward_modules"] = own.feed_forward;
   } else {
@@ -134,7 +143,8 @@ AdapterConfig AdapterConfig::make(const AdapterOptions& o, const Model& model, c
 
 bool AdapterConfig::is_saved(const std::string& module) const {
   for (const std::string& saved : fields_.texts({"modules_to_save"}))
-    if (full_match("(?:.*\\.)?(?:" + saved + ")(?:\\..*)?", module, source() + ": modules_to_save")) return true;
+    if (full_match("(?:.*\\.)?(?:" + saved + ")(?:\\..*)?", module, source() + ": modules_to_save"))
+      return true;
   return false;
 }
 
@@ -159,7 +169,8 @@ bool AdapterConfig::is_target(const OriginalModule& module) const {
 
 bool AdapterConfig::scales_input(const std::string& module) const {
   const Json value = fields_.json().value("feedforward_modules", Json());
-  if (value.is_string()) return full_match(value.get<std::string>(), module, source() + ": feedforward_modules");
+  if (value.is_string())
+    return full_match(value.get<std::string>(), module, source() + ": feedforward_modules");
   const std::vector<std::string> names = fields_.texts({"feedforward_modules"});
   return std::ranges::any_of(names, [&](const std::string& end) { return module.ends_with(end); });
 }

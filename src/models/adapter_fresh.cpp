@@ -1,7 +1,6 @@
 // New adapters: which modules they are put beside, and what their numbers are at first.
-#include "models/adapter.h"
-
 #include "base/error.h"
+#include "models/adapter.h"
 
 #include <cmath>
 
@@ -45,11 +44,12 @@ Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const 
     if (learns(name)) {
       // A bias beside an adapted matrix lies within what peft has put around that.
       std::string stored = name;
-      const bool wrapped = name.ends_with(".bias") && std::ranges::any_of(adapted, [&](const OriginalModule& m) {
-                             return m.name + ".bias" == name;
-                           });
+      const bool wrapped =
+          name.ends_with(".bias") &&
+          std::ranges::any_of(adapted, [&](const OriginalModule& m) { return m.name + ".bias" == name; });
       if (wrapped) stored.insert(stored.rfind('.'), ".base_layer");
-      adapter.entries_.push_back({"base_model.model." + stored, name, Role::replaced, weight.detach().clone()});
+      adapter.entries_.push_back(
+          {"base_model.model." + stored, name, Role::replaced, weight.detach().clone()});
     }
   adapter.attach(model, 0, 1);
   return adapter;
@@ -77,8 +77,9 @@ void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64
       add(module, ".lora_magnitude_vector", Role::magnitude, at::linalg_vector_norm(weight, 2, {0}));
     return;
   }
-  const std::string initialization =
-      config_.fields().json().at("init_lora_weights").is_string() ? config_.fields().text({"init_lora_weights"}) : "default";
+  const std::string initialization = config_.fields().json().at("init_lora_weights").is_string()
+                                         ? config_.fields().text({"init_lora_weights"})
+                                         : "default";
   Tensor a = at::empty({rank, module.in}), b = at::zeros({module.out, rank});
   const double width = 1 / std::sqrt(static_cast<double>(module.in));
   if (initialization == "default")
@@ -103,7 +104,8 @@ void Adapter::take_principal_part(const OriginalModule& module, const Model& mod
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
   const std::int64_t rank = a.size(0);
   if (rank > std::min(module.in, module.out))
-    fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out, module.in);
+    fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out,
+         module.in);
   const auto [left, values, right] = at::linalg_svd(rows, /*full_matrices=*/false);
   const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();
   a = root.unsqueeze(1) * right.narrow(0, 0, rank);

@@ -53,7 +53,8 @@ const std::map<std::string, Targets, std::less<>>& table() {
 const Targets& find(std::string_view model_type) {
   const auto found = table().find(model_type);
   if (found == table().end())
-    fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)", model_type);
+    fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)",
+         model_type);
   return found->second;
 }
 

@@ -33,7 +33,8 @@ Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapter
   const std::int64_t B = inputs.begin()->second.size(0);
   if (options.gradients) fail("adapters: expected no gradients beside it");
   if (adapters.dim() != 1 || adapters.size(0) != B || !at::isIntegralType(adapters.scalar_type(), false))
-    fail("adapters: expected a number for each of {} rows, found shape [{}]", B, fmt::join(adapters.sizes(), ", "));
+    fail("adapters: expected a number for each of {} rows, found shape [{}]", B,
+         fmt::join(adapters.sizes(), ", "));
   Tensors outputs;
   const auto [numbers, places] = at::_unique(adapters.to(at::kLong), /*sorted=*/true);
   for (std::int64_t i = 0; i < numbers.size(0); ++i) {

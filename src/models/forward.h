@@ -8,7 +8,8 @@ namespace attend {
 
 struct ForwardOptions {
   bool hidden_states = false, attentions = false;
-  std::optional<std::int64_t> adapter = {};  // with this one of the model's alone (-1: none); absent: all of them
+  std::optional<std::int64_t> adapter =
+      {};  // with this one of the model's alone (-1: none); absent: all of them
   // Of the loss, by checkpoint name: grad.<name>. With an adapter, of what the adapter trains alone, by the
   // names of its file.
   bool gradients = false;
@@ -25,8 +26,8 @@ inline bool takes_types(const Model& model) {
 // decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput,
 // numbered where there is one for each layer (attentions.0); positions that are not real are zero. XLNet's
 // second stream has its weights in query_attentions.0 [B, heads, targets, keys] and so on. With adapters
-// beside the model, `adapters` [B] says which of them each row is computed with (-1: none). Error for an input
-// that is missing, unknown or misshapen.
+// beside the model, `adapters` [B] says which of them each row is computed with (-1: none). Error for an
+// input that is missing, unknown or misshapen.
 std::map<std::string, Tensor> run_forward(const Model& model, const std::map<std::string, Tensor>& inputs,
                                           const ForwardOptions& options);
 

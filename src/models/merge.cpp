@@ -51,7 +51,8 @@ void unmerge(const Model& model, const OriginalModule& module, const MatrixAdapt
   if (m.magnitude.defined()) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
   const auto checked = [&](const Tensor& factors) {
     const Tensor all = (factors.flatten() - 1) * m.share + 1;
-    if (all.eq(0).any().item<bool>()) fail("{}: a factor is 0, and what it was multiplied with is lost", module.name);
+    if (all.eq(0).any().item<bool>())
+      fail("{}: a factor is 0, and what it was multiplied with is lost", module.name);
     return all;
   };
   if (m.a.defined()) rows.sub_(at::matmul(m.b, m.a), m.scale * m.share);
@@ -65,15 +66,18 @@ void unmerge(const Model& model, const OriginalModule& module, const MatrixAdapt
 
 bool is_shared(const Model& model, const OriginalModule& module) {
   const ModelSpec& spec = model.network()->spec();
-  return module.parameter.ends_with(".tokens") && ((spec.language_model && !spec.language_model->untied) ||
-                                                   (model.network()->is_encoder_decoder() && spec.share_embeddings));
+  return module.parameter.ends_with(".tokens") &&
+         ((spec.language_model && !spec.language_model->untied) ||
+          (model.network()->is_encoder_decoder() && spec.share_embeddings));
 }
 
 void change_table(const Model& model, const OriginalModule& module, const TableAdapter& t, double sign) {
   if (is_shared(model, module))
-    fail("{}: this table serves other parts of the model too, which the adapter leaves as they are: it can be used "
-         "beside the model, but not be put into it",
-         module.name);
+    fail(
+        "{}: this table serves other parts of the model too, which the adapter leaves as they are: it can be "
+        "used "
+        "beside the model, but not be put into it",
+        module.name);
   Tensor table = parameter_of(model, module);  // [n, d]
   Tensor change = at::matmul(t.b, t.a).t() * t.scale;
   if (t.magnitude.defined()) {

@@ -93,7 +93,8 @@ class Reader {
   // What an adapter has in the tensor's place, and the adapter's file.
   std::pair<Tensor, std::string> replacement(const std::vector<std::string>& names) const {
     for (const auto& adapter : adapters_)
-      if (const Tensor found = adapter->replacement(names); found.defined()) return {found, adapter->source()};
+      if (const Tensor found = adapter->replacement(names); found.defined())
+        return {found, adapter->source()};
     return {};
   }
 
@@ -304,8 +305,10 @@ void Model::check_adapter(std::int64_t number) const {
     fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", number, count - 1);
   for (const auto& adapter : adapters_)
     if (adapter->replaces() && count > 1)
-      fail("{}: it has modules or biases in the place of the model's, which texts with other adapters would read too",
-           adapter->source());
+      fail(
+          "{}: it has modules or biases in the place of the model's, which texts with other adapters would "
+          "read too",
+          adapter->source());
 }
 
 std::int64_t Model::size() const {
@@ -316,10 +319,13 @@ std::int64_t Model::size() const {
 
 bool Model::has_tensor(const std::string& name) const {
   const std::vector<std::string> wanted = spellings(name, family_->prefix);
-  const auto is_wanted = [&](const std::string& one) { return std::ranges::find(wanted, one) != wanted.end(); };
+  const auto is_wanted = [&](const std::string& one) {
+    return std::ranges::find(wanted, one) != wanted.end();
+  };
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
-    if (std::ranges::any_of(source.names, is_wanted) || std::ranges::any_of(source.aliases, is_wanted)) return true;
+    if (std::ranges::any_of(source.names, is_wanted) || std::ranges::any_of(source.aliases, is_wanted))
+      return true;
   }
   return std::ranges::any_of(family_->ignored, [&](std::string_view pattern) {
     return std::ranges::any_of(wanted, [&](const std::string& one) { return matches(pattern, one); });
@@ -354,15 +360,17 @@ void Model::save(const std::filesystem::path& directory, at::ScalarType type) co
   std::filesystem::create_directories(directory);
   write_tensors(
       directory / "model.safetensors",
-      by_checkpoint_name([&](const std::string&, const Tensor& weight) { return weight.detach().to(type); }, true));
+      by_checkpoint_name([&](const std::string&, const Tensor& weight) { return weight.detach().to(type); },
+                         true));
   save_config(directory, type);
 }
 
 void Model::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
-  config[config.contains("dtype") ? "dtype" : "torch_dtype"] =
-      type == at::kHalf ? "float16" : type == at::kBFloat16 ? "bfloat16" : "float32";
+  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = type == at::kHalf       ? "float16"
+                                                               : type == at::kBFloat16 ? "bfloat16"
+                                                                                       : "float32";
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
   if (!generation_config_.empty())
     write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");

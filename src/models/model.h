@@ -28,15 +28,16 @@ struct FreshHead {
 
 struct LoadOptions {
   Purpose purpose = Purpose::inference;
-  std::string architecture = {};     // instead of the one that config.json names (see models/head.h)
-  DropoutRates dropout = {};         // of this run: config() keeps the model's own
+  std::string architecture = {};  // instead of the one that config.json names (see models/head.h)
+  DropoutRates dropout = {};      // of this run: config() keeps the model's own
   std::optional<FreshHead> fresh = {};
 };
 
 class Model {
  public:
-  // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or misshapen tensor, with file, name, expected and
-  // found; a warning for tensors nobody asked for. With `fresh`, says which weights are new.
+  // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or
+  // misshapen tensor, with file, name, expected and found; a warning for tensors nobody asked for. With
+  // `fresh`, says which weights are new.
   static Model load(const ModelDirectory& directory, const LoadOptions& options);
   static Model load(const ModelDirectory& directory, Purpose purpose) {
     return load(directory, LoadOptions{.purpose = purpose});
@@ -81,7 +82,8 @@ class Model {
   // Is there a tensor of this name, under any spelling, in the checkpoints of this model?
   bool has_tensor(const std::string& name) const;
 
-  // Where our parameter lies in a checkpoint, and what a tensor from there is called where this model is saved.
+  // Where our parameter lies in a checkpoint, and what a tensor from there is called where this model is
+  // saved.
   WeightSource source_of(std::string_view parameter) const { return find_source(table_, parameter); }
   std::string saved_name(const std::string& name) const;
 

@@ -1,5 +1,5 @@
-// The modules of the original (nn.Linear, Conv1D, nn.Embedding) that our matrices and tables are: what adapters
-// name.
+// The modules of the original (nn.Linear, Conv1D, nn.Embedding) that our matrices and tables are: what
+// adapters name.
 #pragma once
 
 #include "models/model.h"

@@ -26,8 +26,7 @@ Tensor rule_out(const Tensor& scores, const Tensor& ruled_out) {
 
 }  // namespace
 
-Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const Tensor& hidden,
-                 Pass& pass) {
+Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const Tensor& hidden, Pass& pass) {
   const std::int64_t B = hidden.size(0), L = hidden.size(1), starts = search->spec().starts,
                      ends = search->spec().ends;
   Tensor ruled_out = find(inputs, "p_mask");

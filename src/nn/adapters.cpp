@@ -81,7 +81,8 @@ Tensor scaled_input(const Tensor& x, std::span<const MatrixAdapter* const> adapt
                     std::int64_t first) {
   Tensor input = x;
   for (const MatrixAdapter* m : adapters)
-    if (scales_whole_input(*m, weight, first)) input = input * ((m->input_factors.flatten() - 1) * m->share + 1);
+    if (scales_whole_input(*m, weight, first))
+      input = input * ((m->input_factors.flatten() - 1) * m->share + 1);
   return input;
 }
 
@@ -121,8 +122,7 @@ Tensor MatrixAdapter::lengths(const Tensor& rows) const {
   const bool trained = a.requires_grad() || b.requires_grad();
   if (!trained && known_lengths_.defined()) return known_lengths_;
   at::NoGradGuard no_grad;
-  const Tensor found =
-      at::linalg_vector_norm(at::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
+  const Tensor found = at::linalg_vector_norm(at::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
   if (!trained) known_lengths_ = found;
   return found;
 }
@@ -156,7 +156,8 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
       adapt(plain, theirs, its, weight, bias, first, pass);
     }
   } else {
-    y = adapt(linear(scaled_input(x, here, weight, first), weight, bias, packed), x, here, weight, bias, first, pass);
+    y = adapt(linear(scaled_input(x, here, weight, first), weight, bias, packed), x, here, weight, bias,
+              first, pass);
   }
   y = activate(y, activation);
   return residual.defined() ? y + residual : y;

@@ -45,7 +45,8 @@ struct TableAdapter {
 };
 
 // Row i of a pass's tensors is computed with adapters[i] (-1: none), and absent: with all of them. Null where
-// that is so for every row; Error where it is for some. Rows of one adapter that stand together are one product.
+// that is so for every row; Error where it is for some. Rows of one adapter that stand together are one
+// product.
 std::shared_ptr<const AdapterChoice> choose_adapters(
     const std::vector<std::optional<std::int64_t>>& adapters);
 

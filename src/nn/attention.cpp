@@ -84,7 +84,8 @@ Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int6
 // Keys and values that stand before those of each sequence [B, M, 2 w]; undefined: none.
 Tensor SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass) {
   const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
-  if (rows.past.defined()) return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w});
+  if (rows.past.defined())
+    return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w});
   if (spec_.empty_keys > 0)
     return at::zeros({1, spec_.empty_keys, 2 * w}, packed.options()).expand({B, -1, -1});
   if (rows.visible && !rows.visible->own.empty()) return at::zeros({B, 0, 2 * w}, packed.options());
@@ -101,12 +102,13 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
     Tensor query = packed.narrow(1, 0, w);
     if (distance_bias_.defined()) query = query + distance_bias_;
     d.of_query = head_products(query * spec_.scale,
-                               distance_key_ ? distance_key_(vectors, pass) : project(vectors, 1, 1, pass), spec_.heads);
+                               distance_key_ ? distance_key_(vectors, pass) : project(vectors, 1, 1, pass),
+                               spec_.heads);
   }
   if (spec_.distance->with_key)
-    d.of_key =
-        head_products(packed.narrow(1, w, w) * spec_.scale,
-                      distance_query_ ? distance_query_(vectors, pass) : project(vectors, 0, 1, pass), spec_.heads);
+    d.of_key = head_products(packed.narrow(1, w, w) * spec_.scale,
+                             distance_query_ ? distance_query_(vectors, pass) : project(vectors, 0, 1, pass),
+                             spec_.heads);
   if (spec_.distance->segments && rows.types.defined()) {
     d.of_segment =
         head_products((packed.narrow(1, 0, w) + segment_bias_) * spec_.scale, segments_, spec_.heads);
@@ -120,8 +122,8 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
                                   std::vector<Tensor>* weights) {
   Tensor packed;  // [T, 3 w]
   if (query_bias_.defined())
-    packed = query_key_value_->with_bias(
-        x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}), pass);
+    packed = query_key_value_->with_bias(x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}),
+                                         pass);
   else
     packed = query_key_value_(x, pass);
   if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);

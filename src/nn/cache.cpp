@@ -74,7 +74,8 @@ void PagedCache::share(Sequence sequence, std::span<const std::int64_t> prompt) 
 }
 
 std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt, std::uint64_t kind) const {
-  return std::ranges::count_if(known_pages(prompt, kind), [&](std::int32_t page) { return references_[page] > 0; });
+  return std::ranges::count_if(known_pages(prompt, kind),
+                               [&](std::int32_t page) { return references_[page] > 0; });
 }
 
 void PagedCache::publish(Sequence sequence, std::span<const std::int64_t> prompt) {

@@ -28,8 +28,8 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
-  return adapted_linear(transform(hidden, pass), weight_, bias_, &packed_, adapters, 0, pass, Activation::none,
-                        {});
+  return adapted_linear(transform(hidden, pass), weight_, bias_, &packed_, adapters, 0, pass,
+                        Activation::none, {});
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_labels,
@@ -45,7 +45,8 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     labels = labels.index_select(0, rows);
   }
   if (!adapters.empty()) return cross_entropy(forward(hidden, pass), labels, options);
-  if (!clusters_) return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
+  if (!clusters_)
+    return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
   if (options.label_smoothing == 0 && options.r_drop == 0) return {clusters_->loss(hidden, labels), count};
   return cross_entropy(clusters_(hidden), labels, options);  // which look at every token
 }

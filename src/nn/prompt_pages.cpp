@@ -21,8 +21,7 @@ std::vector<PromptPages::Page> PromptPages::find(std::span<const std::int64_t> t
   return pages;
 }
 
-void PromptPages::add(std::span<const std::int64_t> tokens, std::span<const Page> pages,
-                      std::uint64_t kind) {
+void PromptPages::add(std::span<const std::int64_t> tokens, std::span<const Page> pages, std::uint64_t kind) {
   std::uint64_t parent = root(kind);
   for (std::size_t i = 0; i < tokens.size() / rows_; ++i) {
     const auto [node, is_new] = nodes_.try_emplace(key(parent, tokens, i), Node{last_number_ + 1, pages[i]});

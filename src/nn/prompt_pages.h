@@ -17,8 +17,8 @@ class PromptPages {
   using Page = std::int32_t;
   explicit PromptPages(std::int64_t page_rows) : rows_(static_cast<std::size_t>(page_rows)) {}
 
-  // The pages of the longest known beginning of `tokens`, in whole pages. `kind`: what else than tokens decides
-  // what a page holds (the adapter that read them); beginnings of two kinds are never the same.
+  // The pages of the longest known beginning of `tokens`, in whole pages. `kind`: what else than tokens
+  // decides what a page holds (the adapter that read them); beginnings of two kinds are never the same.
   std::vector<Page> find(std::span<const std::int64_t> tokens, std::uint64_t kind = 0) const;
   // `pages` hold `tokens`; what is left over behind the last whole page is not remembered. Where another page
   // is known for the same tokens behind the same beginning, that one stays.

@@ -7,7 +7,8 @@ VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidde
   if (!spec) fail("expected a model with scores over a vocabulary, found one without");
   if (spec->clusters) fail("a vocabulary in clusters (Transformer-XL) cannot be learned from a teacher");
   const LanguageModelHead& head = model->language_model_head;
-  if (!head->adapters.empty()) fail("an adapted vocabulary matrix cannot be learned from, nor learn, by its factors");
+  if (!head->adapters.empty())
+    fail("an adapted vocabulary matrix cannot be learned from, nor learn, by its factors");
   const auto parameters = head->named_parameters(/*recurse=*/false);
   const auto modules = head->named_children();
   const Stack& top = model->decoder ? model->decoder : model->encoder;

@@ -31,7 +31,8 @@ Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tens
     hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
   }
   if (last_hidden != nullptr) *last_hidden = hidden;
-  if (spec.input == HeadInput::pooled) return network->scores(network->pooler(hidden, read.offsets, pass), pass);
+  if (spec.input == HeadInput::pooled)
+    return network->scores(network->pooler(hidden, read.offsets, pass), pass);
   return network->scores(head_rows(spec, read, hidden, &tokens), pass);
 }
 

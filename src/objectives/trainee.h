@@ -1,5 +1,6 @@
-// What is trained: a model, alone or with others that learn beside it (ELECTRA's generator). Of a model with an
-// adapter (models/adapter.h) the adapter learns, is held by checkpoints and left behind, and not the model.
+// What is trained: a model, alone or with others that learn beside it (ELECTRA's generator). Of a model with
+// an adapter (models/adapter.h) the adapter learns, is held by checkpoints and left behind, and not the
+// model.
 #pragma once
 
 #include "models/adapter_config.h"

@@ -44,8 +44,7 @@ struct Embedder::State {
   }
 };
 
-Embedder::Embedder(const ModelPath& model)
-    : state_(std::make_unique<State>(ModelDirectory(model))) {}
+Embedder::Embedder(const ModelPath& model) : state_(std::make_unique<State>(ModelDirectory(model))) {}
 Embedder::Embedder(Embedder&&) noexcept = default;
 Embedder::~Embedder() = default;
 

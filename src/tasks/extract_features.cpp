@@ -5,8 +5,7 @@
 
 namespace attend {
 
-FeatureExtractor::FeatureExtractor(const ModelPath& model)
-    : model_(TextModel::with_any_head(model)) {}
+FeatureExtractor::FeatureExtractor(const ModelPath& model) : model_(TextModel::with_any_head(model)) {}
 
 std::vector<Features> FeatureExtractor::extract(const std::vector<std::string>& texts,
                                                 const RunOptions& options, bool truncate) {

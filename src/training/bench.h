@@ -11,7 +11,7 @@
 namespace attend {
 
 struct BenchOptions {
-  ModelPath model;  // of generate: with adapters, text i has adapter i modulo their number
+  ModelPath model;                    // of generate: with adapters, text i has adapter i modulo their number
   std::string work = "encode";        // encode, generate, translate or train
   std::int64_t batch = 1;             // sequences
   std::int64_t length = 128;          // tokens of each

@@ -68,7 +68,8 @@ void check(const Recipe& r) {
 Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
-  if (adapts) settle(r.rate, r.ia3 ? 3e-3 : 3e-4);  // as the papers have it: few numbers learn, and in big steps
+  if (adapts)
+    settle(r.rate, r.ia3 ? 3e-3 : 3e-4);  // as the papers have it: few numbers learn, and in big steps
   if (kind.fine_tunes || adapts)
     settle_fine_tuning(r);
   else
@@ -81,9 +82,12 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
 std::optional<AdapterOptions> adapter_options(const Recipe& r) {
   if (r.lora == 0 && !r.ia3) return {};
   if (r.lora > 0 && r.ia3) fail("--lora and --ia3: expected one of them");
-  if (!r.model.adapters.empty()) fail("--adapter: this one goes on learning; expected no --lora and no --ia3 for another");
-  if (!r.keep_layers.empty()) fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
-  if (r.objective == "replaced-tokens") fail("--objective replaced-tokens: two models learn; an adapter is of one");
+  if (!r.model.adapters.empty())
+    fail("--adapter: this one goes on learning; expected no --lora and no --ia3 for another");
+  if (!r.keep_layers.empty())
+    fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
+  if (r.objective == "replaced-tokens")
+    fail("--objective replaced-tokens: two models learn; an adapter is of one");
   AdapterOptions o;
   o.kind = r.ia3 ? AdapterOptions::Kind::ia3 : AdapterOptions::Kind::lora;
   o.rank = r.lora;
@@ -99,7 +103,8 @@ std::optional<AdapterOptions> adapter_options(const Recipe& r) {
 }
 
 std::string adapter_task(const std::string& objective) {
-  if (objective == "classification" || objective == "regression" || objective == "multi-label") return "SEQ_CLS";
+  if (objective == "classification" || objective == "regression" || objective == "multi-label")
+    return "SEQ_CLS";
   if (objective == "token-classification") return "TOKEN_CLS";
   if (objective == "question-answering") return "QUESTION_ANS";
   if (objective == "causal-lm") return "CAUSAL_LM";

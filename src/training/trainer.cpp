@@ -81,7 +81,8 @@ class Run {
            options_.output.string(), newest->filename().string());
     for (const char* file : {"model.safetensors", "adapter_model.safetensors"})
       if (!newest && std::filesystem::exists(options_.output / file))
-        fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(), file);
+        fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(),
+             file);
     if (!newest) {
       if (hooks_.accompany) hooks_.accompany(options_.output);
       trainee_.find_constraints();

@@ -289,8 +289,9 @@ TEST(FreshModels, KnowNothingYet) {
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
     }
-    const double loss =
-        net->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), {}, pass).mean().item<double>();
+    const double loss = net->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), {}, pass)
+                            .mean()
+                            .item<double>();
     EXPECT_NEAR(loss, std::log(1000.0), 0.03 * std::log(1000.0));
   }
 }

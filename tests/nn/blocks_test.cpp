@@ -83,7 +83,7 @@ Tensor loss_of(Transformer& network) {
   const Memory memory = network->remember(network->encode(source, pass), source.offsets, pass);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head
-      ->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), {.label_smoothing = 0.1})
+      ->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), {.label_smoothing = 0.1}, pass)
       .mean();
 }
 

@@ -56,8 +56,9 @@ void expect_loss_of_all_scores(const std::vector<std::int64_t>& values, const Lo
                                options.label_smoothing));
       const double tolerance = type == at::kFloat ? 1e-5 : 1e-11;
       const Tensor hidden = at::randn({labels.numel(), kWidth}, type).requires_grad_();
-      const LossSum found = h.head->loss(hidden, labels, options);
-      const LossSum wanted = cross_entropy(h.head(hidden), labels, options);
+      Pass pass = Pass::inference();
+      const LossSum found = h.head->loss(hidden, labels, options, pass);
+      const LossSum wanted = cross_entropy(h.head(hidden, pass), labels, options);
       EXPECT_EQ(found.count, wanted.count);
       EXPECT_NEAR(found.sum.item<double>(), wanted.sum.item<double>(),
                   tolerance * (1 + wanted.sum.item<double>()));
@@ -89,8 +90,9 @@ TEST(LanguageModelHead, ItsLossIsThatOfAllScores) {
 TEST(LanguageModelHead, ReadingsOfOneBatchHaveTheSameLabels) {
   for (Head& h : heads(at::kFloat)) {
     const Tensor hidden = at::randn({4, kWidth});
+    Pass pass = Pass::inference();
     const auto loss = [&](std::vector<std::int64_t> labels) {
-      h.head->loss(hidden, torch::tensor(labels, at::kLong), {.r_drop = 1});
+      h.head->loss(hidden, torch::tensor(labels, at::kLong), {.r_drop = 1}, pass);
     };
     EXPECT_THROW(loss({-100, 5, 5, -100}), Error) << "whose labels that count would be the same";
     EXPECT_THROW(loss({-100, 5, -100}), Error);

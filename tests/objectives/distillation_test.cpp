@@ -84,7 +84,8 @@ TEST(Distillation, TheVocabularyIsLearnedWhereAWordIsHidden) {
   const auto scores = [&](const Model& model) {
     Transformer network = model.network();
     Pass reading = Pass::inference();
-    return network->language_model_head(network->encode(batch.tokens, reading), reading).index_select(0, rows);
+    return network->language_model_head(network->encode(batch.tokens, reading), reading)
+        .index_select(0, rows);
   };
   const Tensor expected = soft_cross_entropy(scores(student.model()), scores(setting.load()), 3).sum;
   EXPECT_NEAR(made.sums[1].item<double>(), expected.item<double>(), 1e-4 * expected.item<double>());

@@ -104,6 +104,34 @@ TEST_F(TrainerTest, LearnsToCount) {
   EXPECT_EQ(lines, 12 + 12);
 }
 
+// Beside a model that stays as it is; what is left is the adapter.
+TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
+  const auto adapt = [&](const std::string& name, std::int64_t steps, bool resume,
+                         const AdapterOptions& adapter) {
+    Trainee trainee(tiny_model());
+    trainee.adapt(adapter, "CAUSAL_LM", 5);
+    Counting objective;
+    TrainingOptions o = options(name, steps);
+    o.resume = resume;
+    EXPECT_EQ(train(trainee, objective, &objective, o, {}), TrainingEnd::finished);
+    return mean_loss(trainee.model(), objective);
+  };
+  const auto expect_same = [&](const AdapterOptions& adapter) {
+    fs::remove_all(root_);
+    EXPECT_LT(adapt("whole", 40, false, adapter), std::log(11.0) - 0.1);
+    adapt("parts", 20, false, adapter);
+    adapt("parts", 40, true, adapter);
+    const auto one = read_tensors(root_ / "whole" / "adapter_model.safetensors"),
+               two = read_tensors(root_ / "parts" / "adapter_model.safetensors");
+    ASSERT_EQ(one.size(), two.size());
+    for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+    EXPECT_FALSE(fs::exists(root_ / "whole" / "model.safetensors"));
+  };
+  expect_same({.rank = 4, .dropout = 0.1, .targets = {"all-linear"}, .bias = "all"});
+  expect_same({.rank = 2, .directions = true, .targets = {"c_attn", "wte"}, .modules_to_save = {"ln_f"}});
+  expect_same({.rank = 4, .targets = {"c_attn", "c_fc"}, .initialization = "pissa"});
+}
+
 TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   run(options("whole", 40));
   // Killed after the checkpoint of step 20 (whatever came later is lost), then resumed.
@@ -258,8 +286,8 @@ class TwoTerms : public Counting {
   }
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override {
     const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
-    return {
-        {made.loss, trainee.network()->language_model_head->loss(made.hidden, batch.labels, options, pass).sum}};
+    return {{made.loss,
+             trainee.network()->language_model_head->loss(made.hidden, batch.labels, options, pass).sum}};
   }
 };
 

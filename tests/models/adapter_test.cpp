@@ -1,0 +1,225 @@
+// Adapters against peft: outputs, states, attentions, loss and gradients of tiny models with adapters of
+// every kind, made by tests/oracle/check_adapters.py --goldens; and what they promise.
+#include "models/adapter.h"
+
+#include "base/file.h"
+#include "models/forward.h"
+#include "models/merge.h"
+#include "models/tensors.h"
+#include "temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGoldens = fs::path(ATTEND_TEST_DATA) / "adapters";
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kGoldens))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+double difference(const Tensor& found, const Tensor& expected) {
+  const double largest = expected.abs().max().item<double>();
+  return (found - expected).abs().max().item<double>() / std::max(largest, 1e-30);
+}
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class AdapterTest : public testing::TestWithParam<std::string> {
+ protected:
+  fs::path directory() const { return kGoldens / GetParam(); }  // which names its base
+  std::map<std::string, Tensor> inputs() const { return read_tensors(directory() / "inputs.safetensors"); }
+};
+
+TEST_P(AdapterTest, GivesWhatPeftGives) {
+  const auto expected = read_tensors(directory() / "expected.safetensors");
+  const Model model = Model::load(ModelDirectory(directory()), Purpose::training);
+  const auto found =
+      run_forward(model, inputs(), {.hidden_states = true, .attentions = true, .gradients = true});
+  for (const auto& [name, tensor] : found) EXPECT_EQ(expected.count(name), 1) << name << " is not expected";
+  for (const auto& [name, tensor] : expected) {
+    ASSERT_EQ(found.count(name), 1) << name << " is missing";
+    if (name.starts_with("grad.") && tensor.abs().max().item<double>() < 1e-6)
+      EXPECT_LT(found.at(name).abs().max().item<double>(), 1e-5) << name;
+    else
+      EXPECT_LT(difference(found.at(name), tensor), name.starts_with("grad.") ? 1e-4 : 2e-5) << name;
+  }
+}
+
+TEST_P(AdapterTest, IsSavedByteForByte) {
+  const TemporaryDirectory copy;
+  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  model.adapters().front()->save(model, copy.path());
+  const SafetensorsFile before(directory() / "adapter_model.safetensors"),
+      after(copy.path() / "adapter_model.safetensors");
+  EXPECT_EQ(before.tensors().size(), after.tensors().size());
+  for (const auto& [name, view] : before.tensors()) {
+    ASSERT_EQ(after.tensors().count(name), 1) << name;
+    EXPECT_TRUE(std::ranges::equal(view.data, after.tensors().at(name).data)) << name;
+  }
+  EXPECT_EQ(read_json(directory() / "adapter_config.json"), read_json(copy.path() / "adapter_config.json"));
+}
+
+TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
+  const auto beside = run_forward(Model::load(ModelDirectory(directory()), Purpose::inference), inputs(), {});
+  Model model = Model::load(ModelDirectory(directory()), Purpose::training);
+  const std::string error = error_of([&] { merge_adapters(model); });
+  if (error != "no error") {  // a table that the head shares
+    EXPECT_NE(error.find("serves other parts of the model too"), error.npos) << error;
+    return;
+  }
+  EXPECT_TRUE(model.adapters().empty());
+  for (const auto& [name, tensor] : run_forward(model, inputs(), {}))
+    EXPECT_LT(difference(tensor, beside.at(name)), 2e-5) << name;
+}
+
+TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
+  const ModelDirectory adapted(directory());
+  const Model model = Model::load(adapted, Purpose::inference);
+  if (model.adapters().front()->replaces()) return;
+  auto given = inputs();
+  for (const char* label : {"labels", "start_positions", "end_positions"}) given.erase(label);
+  if (model.network()->is_encoder_decoder()) given["decoder_input_ids"] = given.at("input_ids");
+  given.erase("decoder_attention_mask");
+  const std::int64_t B = given.at("input_ids").size(0);
+  const auto with = run_forward(model, given, {}),
+             without =
+                 run_forward(Model::load(ModelDirectory(adapted.path()), Purpose::inference), given, {});
+  given["adapters"] = -at::arange(B).remainder(2);
+  for (const auto& [name, tensor] : run_forward(model, given, {}))
+    for (std::int64_t b = 0; b < B; ++b)
+      EXPECT_TRUE(at::equal(tensor[b], (b % 2 == 0 ? with : without).at(name)[b])) << name << ", text " << b;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+Model base() {
+  return Model::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"), Purpose::training);
+}
+
+TEST(FreshAdapterTest, ChangesNothingAtFirst) {
+  const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
+  const auto plain = run_forward(base(), inputs, {});
+  const auto expect_same = [&](AdapterOptions options) {
+    Model model = base();
+    model.add_adapter(std::make_shared<Adapter>(Adapter::fresh(model, options, "CAUSAL_LM", 7)));
+    for (const auto& [name, tensor] : run_forward(model, inputs, {}))
+      EXPECT_LT(difference(tensor, plain.at(name)), 1e-5) << name;
+  };
+  expect_same({.rank = 2});
+  expect_same({.rank = 2, .by_root = true, .initialization = "gaussian"});
+  expect_same({.rank = 3, .directions = true, .targets = {"all-linear"}});
+  expect_same({.rank = 3, .targets = {"c_attn", "c_proj"}, .initialization = "pissa"});
+  expect_same({.rank = 2, .targets = {"wte", "wpe"}});
+  expect_same({.kind = AdapterOptions::Kind::ia3});
+}
+
+// What PiSSA leaves is an adapter of the whole base.
+TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
+  const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
+  Model model = base();
+  auto adapter = std::make_shared<Adapter>(Adapter::fresh(
+      model, {.rank = 2, .targets = {"c_attn", "c_fc"}, .initialization = "pissa"}, "CAUSAL_LM", 7));
+  model.add_adapter(adapter);
+  {
+    at::NoGradGuard no_grad;
+    for (const auto& [name, tensor] : adapter->parameters())
+      Tensor(tensor).mul_(1.1);  // as if it had learned
+  }
+  const TemporaryDirectory saved;
+  adapter->save(model, saved.path());
+  const auto expected = run_forward(model, inputs, {});
+  const Model again = Model::load(
+      ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
+  for (const auto& [name, tensor] : run_forward(again, inputs, {}))
+    EXPECT_LT(difference(tensor, expected.at(name)), 1e-5) << name;
+}
+
+TEST(FreshAdapterTest, IsRefusedBesideNothing) {
+  const Model model = base();
+  const auto error = [&](const AdapterOptions& options) {
+    return error_of([&] { Adapter::fresh(model, options, "", 1); });
+  };
+  EXPECT_NE(error({.targets = {"query"}}).find("transformer.h.0.attn.c_attn"), std::string::npos);
+  EXPECT_NE(error({.rank = 1000, .initialization = "pissa"}).find("a rank of 1000 is more"),
+            std::string::npos);
+  EXPECT_NE(error({.directions = true, .initialization = "pissa"}).find("PiSSA and DoRA"), std::string::npos);
+}
+
+TEST(MergeTest, UnmergingGivesTheBaseBack) {
+  Model model = base();
+  const auto before =
+      model.by_checkpoint_name([](auto&, const Tensor& w) { return w.detach().clone(); }, true);
+  const auto adapt = [&] {
+    auto adapter = std::make_shared<Adapter>(
+        Adapter::fresh(model, {.rank = 2, .targets = {"all-linear"}}, "CAUSAL_LM", 7));
+    at::NoGradGuard no_grad;
+    for (const auto& [name, tensor] : adapter->parameters())
+      if (name.ends_with("lora_B.weight")) Tensor(tensor).fill_(0.25);
+    model.add_adapter(adapter);
+  };
+  adapt();
+  EXPECT_GT(merge_adapters(model, at::kHalf).error, 0);
+  EXPECT_FALSE(at::allclose(before.at("transformer.h.0.attn.c_attn.weight"),
+                            model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, true)
+                                .at("transformer.h.0.attn.c_attn.weight")));
+  adapt();
+  unmerge_adapters(model);
+  for (const auto& [name, tensor] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, true))
+    EXPECT_TRUE(at::allclose(tensor, before.at(name), 0, 1e-6)) << name;
+}
+
+// Files that do not belong to the model, or are broken.
+TEST(AdapterFileTest, IsRefusedWithTheTensorsName) {
+  const fs::path golden = kGoldens / "gpt2-dora";
+  const TemporaryDirectory broken;
+  fs::copy_file(golden / "adapter_config.json", broken.path() / "adapter_config.json");
+  const auto error = [&](const std::function<void(std::map<std::string, Tensor>&)>& spoil) {
+    auto tensors = read_tensors(golden / "adapter_model.safetensors");
+    spoil(tensors);
+    write_tensors(broken.path() / "adapter_model.safetensors", tensors);
+    return error_of([&] {
+      Model::load(ModelDirectory(ModelPath(golden / "base", {{broken.path()}})), Purpose::inference);
+    });
+  };
+  const std::string module = "base_model.model.transformer.h.0.attn.c_attn";
+  EXPECT_NE(error([&](auto& t) {
+              t[module + ".lora_A.weight"] = at::zeros({2, 3});
+            }).find("c_attn.lora_A.weight"),
+            std::string::npos);
+  EXPECT_NE(error([&](auto& t) { t.erase(module + ".lora_B.weight"); }).find("expected two factors"),
+            std::string::npos);
+  EXPECT_NE(error([&](auto& t) {
+              t["base_model.model.transformer.h.9.attn.c_attn.lora_A.weight"] = at::zeros({2, 12});
+            }).find("has no place in GPT2LMHeadModel"),
+            std::string::npos);
+  EXPECT_NE(
+      error([&](auto& t) { t["base_model.model.nothing.weight"] = at::zeros({2}); }).find("has no place"),
+      std::string::npos);
+  EXPECT_NE(
+      error([&](auto& t) { t["other"] = at::zeros({2}); }).find("expected tensors called base_model.model."),
+      std::string::npos);
+  EXPECT_NE(error([&](auto& t) { t[module + ".lora_C.weight"] = at::zeros({2}); }).find("variant"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace attend
