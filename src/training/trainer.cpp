@@ -79,10 +79,11 @@ class Run {
     if (newest && !options_.resume)
       fail("{}: a run has been here ({}); --resume goes on with it, another --output begins anew",
            options_.output.string(), newest->filename().string());
-    for (const char* file : {"model.safetensors", "adapter_model.safetensors"})
+    for (const auto& [file, what] :
+         {std::pair{"model.safetensors", "a model"}, {"adapter_model.safetensors", "an adapter"}})
       if (!newest && std::filesystem::exists(options_.output / file))
         fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(),
-             file);
+             what);
     if (!newest) {
       if (hooks_.accompany) hooks_.accompany(options_.output);
       trainee_.find_constraints();
