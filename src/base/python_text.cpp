@@ -2,6 +2,10 @@
 
 #include "base/utf8.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <utf8proc.h>
 
 namespace attend {
@@ -41,7 +45,28 @@ bool is_space(char32_t c) {
          c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
+namespace {
+
+// What Unicode 15 has assigned, which Python 3.11's unicodedata, of Unicode 14, does not know.
+constexpr std::pair<char32_t, char32_t> assigned_since[] = {
+    {0xCF3, 0xCF3},     {0xECE, 0xECE},     {0x10EFD, 0x10EFF}, {0x1123F, 0x11241}, {0x11B00, 0x11B09},
+    {0x11F00, 0x11F10}, {0x11F12, 0x11F3A}, {0x11F3E, 0x11F59}, {0x1342F, 0x1342F}, {0x13439, 0x13455},
+    {0x1B132, 0x1B132}, {0x1B155, 0x1B155}, {0x1D2C0, 0x1D2D3}, {0x1DF25, 0x1DF2A}, {0x1E030, 0x1E06D},
+    {0x1E08F, 0x1E08F}, {0x1E4D0, 0x1E4F9}, {0x1F6DC, 0x1F6DC}, {0x1F774, 0x1F776}, {0x1F77B, 0x1F77F},
+    {0x1F7D9, 0x1F7D9}, {0x1FA75, 0x1FA77}, {0x1FA87, 0x1FA88}, {0x1FAAD, 0x1FAAF}, {0x1FABB, 0x1FABD},
+    {0x1FABF, 0x1FABF}, {0x1FACE, 0x1FACF}, {0x1FADA, 0x1FADB}, {0x1FAE8, 0x1FAE8}, {0x1FAF7, 0x1FAF8},
+    {0x2B739, 0x2B739}, {0x31350, 0x323AF}};
+
+bool is_assigned_since(char32_t c) {
+  const auto behind = std::upper_bound(std::begin(assigned_since), std::end(assigned_since), c,
+                                       [](char32_t value, const auto& range) { return value < range.first; });
+  return behind != std::begin(assigned_since) && c <= std::prev(behind)->second;
+}
+
+}  // namespace
+
 bool is_other(char32_t c) {
+  if (is_assigned_since(c)) return true;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:

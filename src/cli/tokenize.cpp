@@ -6,8 +6,8 @@
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+#include "tokenizers/directory_facts.h"
 #include "tokenizers/encoding.h"
-#include "tokenizers/tokenizer_config.h"
 
 #include <atomic>
 #include <chrono>
@@ -27,28 +27,16 @@ struct Options {
   bool count = false;
 };
 
-// As the files beside the tokenizer say.
-Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path& model) {
-  const TokenizerConfig config(std::filesystem::is_directory(model) ? model : model.parent_path());
-  Padding padding;
-  padding.left = config.fields().text({"padding_side"}, "right") == "left";
-  std::string token = config.token("pad_token", "");
-  for (const char* usual : {"[PAD]", "<pad>"})
-    if (token.empty() && tokenizer.token_to_id(usual)) token = usual;
-  const std::optional<TokenId> id = token.empty() ? std::nullopt : tokenizer.token_to_id(token);
-  if (!id) fail("--padding: the tokenizer has no padding token");
-  padding.id = *id;
-  padding.token = token;
-  return padding;
-}
-
 // Flags override what tokenizer.json says; what no flag names stays.
 void apply(const Options& options, Tokenizer& tokenizer, const CLI::App& app) {
   const bool padded_to_length = options.padding == "max_length";
   const bool has_length = app.count("--max-length") > 0;
+  const std::filesystem::path model = options.model;
+  const std::filesystem::path directory = std::filesystem::is_directory(model) ? model : model.parent_path();
   // A length alone asks for truncation, unless it is there for the padding.
   if (!options.truncation.empty() || app.count("--stride") > 0 || (has_length && !padded_to_length)) {
-    Truncation truncation = tokenizer.truncation().value_or(Truncation{});
+    Truncation truncation =
+        tokenizer.truncation().value_or(Truncation{.direction = truncation_side(directory)});
     if (has_length)
       truncation.max_length = options.max_length;
     else if (!tokenizer.truncation())
@@ -60,7 +48,7 @@ void apply(const Options& options, Tokenizer& tokenizer, const CLI::App& app) {
     tokenizer.truncation() = truncation;
   }
   if (options.padding.empty()) return;
-  Padding padding = tokenizer.padding() ? *tokenizer.padding() : default_padding(tokenizer, options.model);
+  Padding padding = tokenizer.padding() ? *tokenizer.padding() : default_padding(tokenizer, directory);
   padding.length.reset();
   if (padded_to_length) {
     if (has_length)
@@ -204,8 +192,10 @@ int tokenize(int argc, char** argv) {
   app.add_flag("--no-special-tokens", options.no_special_tokens, "Only the tokens of the text itself");
   app.add_option("--truncation", options.truncation, "Which of two texts is cut")
       ->check(CLI::IsMember({"longest_first", "only_first", "only_second"}));
-  app.add_option("--max-length", options.max_length, "At most that many tokens");
-  app.add_option("--stride", options.stride, "Tokens that the pieces of a cut text share");
+  app.add_option("--max-length", options.max_length, "At most that many tokens")
+      ->check(CLI::Range(0, 1 << 30));
+  app.add_option("--stride", options.stride, "Tokens that the pieces of a cut text share")
+      ->check(CLI::Range(0, 1 << 30));
   app.add_option("--padding", options.padding, "Padding: to the longest text, or to --max-length")
       ->check(CLI::IsMember({"longest", "max_length"}));
   app.add_flag("--count", options.count,

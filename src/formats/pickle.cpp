@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "formats/json.h"
+#include "formats/pickle_names.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,14 +14,13 @@
 #include <fmt/format.h>
 
 namespace attend {
+
+using namespace pickle_names;
+
 namespace {
 
 struct Nothing {};
 struct Mark {};
-struct Name {  // module.name: what a pickle may call
-  std::string_view module, name;
-  std::string text() const { return fmt::format("{}.{}", module, name); }
-};
 struct Storage {
   DType type;
   std::string_view key;
@@ -37,33 +37,30 @@ struct TensorIndex {
 using Value =
     std::variant<Nothing, Mark, std::int64_t, std::string_view, Name, Storage, Container, TensorIndex>;
 
-std::optional<DType> storage_type(const Name& name) {
-  constexpr std::pair<std::string_view, DType> types[] = {
-      {"DoubleStorage", DType::f64},    {"FloatStorage", DType::f32}, {"HalfStorage", DType::f16},
-      {"BFloat16Storage", DType::bf16}, {"LongStorage", DType::i64},  {"IntStorage", DType::i32},
-      {"ShortStorage", DType::i16},     {"CharStorage", DType::i8},   {"ByteStorage", DType::u8},
-      {"BoolStorage", DType::boolean},
-  };
-  if (name.module != "torch") return {};
-  for (const auto& [storage, type] : types)
-    if (name.name == storage) return type;
-  return {};
-}
-
-bool is_dictionary(const Name& n) {
-  return n.module == "collections" && n.name == "OrderedDict";
-}
-bool is_tensor(const Name& n) {
-  return n.module == "torch._utils" && n.name == "_rebuild_tensor_v2";
-}
-bool is_parameter(const Name& n) {
-  return n.module == "torch._utils" && n.name == "_rebuild_parameter";
-}
+enum class Holds { weights, lists };
 
 // The machine that a pickle is a program for (CPython, Lib/pickletools.py).
 class Machine {
  public:
-  Machine(std::span<const std::byte> bytes, std::string_view source) : bytes_(bytes), source_(source) {}
+  Machine(std::span<const std::byte> bytes, std::string_view source, Holds holds)
+      : bytes_(bytes), source_(source), holds_(holds) {}
+
+  std::map<std::string, std::vector<std::string>> run_lists() {
+    while (step()) {
+    }
+    std::map<std::string, std::vector<std::string>> lists;
+    const auto result = get<Container>(pop(), "a dictionary");
+    if (result.kind != Container::Kind::dictionary) damaged("expected a dictionary");
+    const std::vector<Value>& items = containers_[result.index];
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      const auto* list = std::get_if<Container>(&items[i + 1]);
+      if (list == nullptr || list->kind != Container::Kind::list) continue;
+      std::vector<std::string>& texts = lists[std::string(get<std::string_view>(items[i], "a name"))];
+      for (const Value& item : containers_[list->index])
+        if (const auto* text = std::get_if<std::string_view>(&item)) texts.emplace_back(*text);
+    }
+    return lists;
+  }
 
   Pickle run() {
     while (step()) {
@@ -155,7 +152,14 @@ class Machine {
 
   void push_name(std::string_view module, std::string_view name) {
     const Name asked{module, name};
-    if (!storage_type(asked) && !is_dictionary(asked) && !is_tensor(asked) && !is_parameter(asked))
+    const bool passed_over = holds_ == Holds::lists && is_passed_over(asked);
+    if (holds_ == Holds::lists && !passed_over && !is_dictionary(asked))
+      fail(
+          "{}: the file asks for {}, and a vocabulary holds nothing but lists, dictionaries and numbers; it "
+          "is not read",
+          source_, shown(Json(asked.text())));
+    if (!passed_over && !storage_type(asked) && !is_dictionary(asked) && !is_tensor(asked) &&
+        !is_parameter(asked))
       fail("{}: the file asks for {}, and a file of weights holds nothing but tensors; it is not read",
            source_, shown(Json(asked.text())));
     stack_.emplace_back(asked);
@@ -198,6 +202,10 @@ class Machine {
   }
 
   void call(const Name& name, const Value& arguments) {
+    if (holds_ == Holds::lists && is_passed_over(name)) {
+      stack_.emplace_back(Nothing{});
+      return;
+    }
     if (is_dictionary(name)) {
       if (!items_of(arguments).empty()) damaged("expected an empty dictionary");
       return push(Container::Kind::dictionary);
@@ -320,6 +328,14 @@ class Machine {
       case 'Q':
         push_storage(pop());
         break;
+      case 0x8f:  // EMPTY_SET, of whose items none is ours
+        if (holds_ == Holds::weights) damaged("a file of weights has no sets");
+        push(Container::Kind::list);
+        break;
+      case 0x90:  // ADDITEMS
+        append(pop_marked(), /*pairs=*/false);
+        break;
+      case 0x81:  // NEWOBJ
       case 'R': {
         const Value arguments = pop(), callable = pop();
         call(get<Name>(callable, "something to call"), arguments);
@@ -336,6 +352,7 @@ class Machine {
 
   std::span<const std::byte> bytes_;
   std::string_view source_;
+  Holds holds_;
   std::size_t at_ = 0;
   std::vector<Value> stack_, memo_;
   std::vector<std::vector<Value>> containers_;
@@ -346,7 +363,12 @@ class Machine {
 }  // namespace
 
 Pickle read_pickle(std::span<const std::byte> bytes, std::string_view source) {
-  return Machine(bytes, source).run();
+  return Machine(bytes, source, Holds::weights).run();
+}
+
+std::map<std::string, std::vector<std::string>> read_pickled_lists(std::span<const std::byte> bytes,
+                                                                   std::string_view source) {
+  return Machine(bytes, source, Holds::lists).run_lists();
 }
 
 }  // namespace attend

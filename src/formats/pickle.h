@@ -29,6 +29,12 @@ struct Pickle {
   std::size_t size = 0;  // bytes read
 };
 
+// The lists of texts in a dictionary, by their keys: what a pickle of plain values (numbers, texts, lists,
+// dictionaries, counters) holds. Of the objects that transformers' TransfoXLTokenizer puts beside them
+// nothing is made. Error for anything else.
+std::map<std::string, std::vector<std::string>> read_pickled_lists(std::span<const std::byte> bytes,
+                                                                   std::string_view source);
+
 // One pickle at the beginning of `bytes`. Error, with `source`, for anything else than said above.
 Pickle read_pickle(std::span<const std::byte> bytes, std::string_view source);
 

@@ -1,6 +1,7 @@
 #include "formats/pickled_tensors.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "formats/json.h"
 #include "formats/pickle.h"
 #include "formats/safetensors.h"
@@ -134,6 +135,23 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
 TensorFile open_tensor_file(const std::filesystem::path& path) {
   if (path.extension() == ".bin") return PickledTensorFile(path);
   return SafetensorsFile(path);
+}
+
+std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  std::span<const std::byte> bytes = file.bytes();
+  const std::string source = path.string();
+  if (!is_zip_archive(bytes)) {
+    // Older torch.save wrote a magic number, a version and the system first.
+    constexpr std::byte number{0x8a};
+    if (bytes.size() > 2 && bytes[2] == number)
+      for (int i = 0; i < 3; ++i) bytes = bytes.subspan(read_pickle(bytes, source).size);
+    return read_pickled_lists(bytes, source);
+  }
+  const ZipEntries entries = read_zip_archive(bytes, source);
+  for (const auto& [name, program] : entries)
+    if (("/" + name).ends_with("/data.pkl")) return read_pickled_lists(program, source);
+  fail("{}: there is no data.pkl in the archive", source);
 }
 
 }  // namespace attend

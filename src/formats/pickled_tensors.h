@@ -11,6 +11,9 @@ class PickledTensorFile : public TensorFile {
   explicit PickledTensorFile(const std::filesystem::path& path);
 };
 
+// The lists of texts in a file's dictionary, which pickle.dump or torch.save wrote (read_pickled_lists).
+std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::filesystem::path& path);
+
 // A PickledTensorFile or a SafetensorsFile, as the name ends in .bin or not.
 TensorFile open_tensor_file(const std::filesystem::path& path);
 

@@ -66,7 +66,8 @@ std::size_t AddedTokens::Matcher::next(std::string_view text, std::size_t at) co
 }
 
 void AddedTokens::read(const Json& list, const Model& model, const Normalizer* normalizer,
-                       const std::string& source) {
+                       const std::string& source, bool slow) {
+  slow_ = slow;
   if (list.is_null()) return;
   if (!list.is_array()) fail("{}: added_tokens is not a list", source);
   auto next = static_cast<TokenId>(model.vocabulary().size());
@@ -83,9 +84,10 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     token.normalized = read.flag({"normalized"}, !token.special);
     TokenId id = find(token.content);
     if (id < 0) id = model.vocabulary().find(token.content);
+    const std::int64_t told = read.integer({"id"}, {}, 0, std::int64_t{1} << 32);
+    if (slow) id = static_cast<TokenId>(std::min<std::int64_t>(told, Vocabulary::most_id));
     if (id < 0) id = next++;
     if (id > Vocabulary::most_id) fail("{}: more than {} tokens", read.source(), Vocabulary::most_id);
-    const std::int64_t told = read.integer({"id"}, {}, 0, std::int64_t{1} << 32);
     if (told != id)
       warn("{}: the added token '{}' has id {} in the file, but gets {} as in `tokenizers`", source,
            token.content, told, id);
@@ -150,8 +152,18 @@ void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Em
     std::size_t begin = at, end = at + length;
     at = end;  // a match that is refused still hides what lies in it
     const AddedToken& token = *find(id);
-    if (token.single_word && (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end))))
+    if (token.single_word && slow_) {
+      const bool joins_left = begin > done && text[begin - 1] != ' ';
+      if (joins_left || (end < text.size() && text[end] != ' ')) {
+        const std::size_t cut = joins_left ? end : begin;
+        if (done < cut) emit(done, cut, TokenId{-1});
+        done = cut;
+        continue;
+      }
+    } else if (token.single_word &&
+               (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end)))) {
       continue;
+    }
     if (token.left_strip) begin = std::max(begin_of_last_space(text.substr(0, begin)), done);
     if (token.right_strip) end = end_of_space(text, end);
     if (done < begin) emit(done, begin, TokenId{-1});

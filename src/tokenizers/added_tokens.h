@@ -30,8 +30,11 @@ struct AddedToken {
 class AddedTokens {
  public:
   // The list of tokenizer.json. A token that the model knows keeps the model's id; the others are numbered
-  // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says.
-  void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source);
+  // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says. `slow`,
+  // as transformers' slow tokenizers do it: those ids count; next to a single word may stand spaces only, and
+  // the text is cut there all the same.
+  void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source,
+            bool slow = false);
 
   // Marian's codes of languages, ">>fr<<": what begins a text, or what follows an added token, and ends at
   // the next "<<", is one token of the vocabulary, or else `unknown`.
@@ -76,6 +79,7 @@ class AddedTokens {
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
   std::unordered_map<std::string, bool, Hash, std::equal_to<>> special_;
   Matcher raw_, normalized_;
+  bool slow_ = false;
   const Vocabulary* language_codes_ = nullptr;  // null: there are none
   TokenId unknown_language_code_ = -1;
 };

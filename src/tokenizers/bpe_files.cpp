@@ -28,18 +28,21 @@ struct Files {
 
 struct Family {
   std::vector<std::string_view> names;  // of tokenizer classes and model types
+  TokenizerConfig::Kind kind;
   std::vector<Role> roles;
-  const char *single, *pair;  // roles and texts; empty: nothing is added
   TokenizerJson (*read)(Files files);
-  std::vector<std::string_view> additional = {};  // special tokens unless the directory has such a list
+  std::vector<TokenizerConfig::Token> additional = {};  // unless the directory has such a list
 };
 
-TokenizerJson read_byte_level(Files files);
+TokenizerJson read_gpt2(Files files);
+TokenizerJson read_roberta(Files files);
+TokenizerJson read_deberta(Files files);
 TokenizerJson read_gpt(Files files);
 TokenizerJson read_ctrl(Files files);
 TokenizerJson read_xlm(Files files);
 
 const std::vector<Family>& families() {
+  using Kind = TokenizerConfig::Kind;
   static const std::vector<Role> gpt2 = {
       {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}};
   static const std::vector<Role> roberta = {
@@ -51,27 +54,27 @@ const std::vector<Family>& families() {
   static const std::vector<Role> xlm = {{"bos_token", "<s>"},  {"unk_token", "<unk>"},
                                         {"sep_token", "</s>"}, {"pad_token", "<pad>"},
                                         {"cls_token", "</s>"}, {"mask_token", "<special1>"}};
+  static const std::vector<Role> unknown = {{"unk_token", "<unk>"}};
   static const std::vector<Family> all = {
-      {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, gpt2, "", "", read_byte_level},
-      {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"},
-       roberta,
-       "cls_token $A sep_token",
-       "cls_token $A sep_token sep_token $B sep_token",
-       read_byte_level},
-      {{"Deberta", "deberta"},
-       deberta,
-       "cls_token $A sep_token",
-       "cls_token $A sep_token $B:1 sep_token:1",
-       read_byte_level},
-      {{"OpenAIGPT", "openai-gpt"}, {{"unk_token", "<unk>"}}, "", "", read_gpt},
-      {{"CTRL", "ctrl"}, {{"unk_token", "<unk>"}}, "", "", read_ctrl},
+      {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, Kind::fast, gpt2, read_gpt2},
+      {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"}, Kind::fast, roberta, read_roberta},
+      {{"Deberta", "deberta"}, Kind::fast, deberta, read_deberta},
+      {{"OpenAIGPT", "openai-gpt"}, Kind::fast, unknown, read_gpt},
+      {{"CTRL", "ctrl"}, Kind::slow, unknown, read_ctrl},
       {{"XLM", "xlm"},
+       Kind::slow,
        xlm,
-       "bos_token $A sep_token",
-       "bos_token $A sep_token $B:1 sep_token:1",
        read_xlm,
-       {"<special0>", "<special1>", "<special2>", "<special3>", "<special4>", "<special5>", "<special6>",
-        "<special7>", "<special8>", "<special9>"}}};
+       {{"<special0>"},
+        {"<special1>"},
+        {"<special2>"},
+        {"<special3>"},
+        {"<special4>"},
+        {"<special5>"},
+        {"<special6>"},
+        {"<special7>"},
+        {"<special8>"},
+        {"<special9>"}}}};
   return all;
 }
 
@@ -103,27 +106,18 @@ std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& pat
   return merges;
 }
 
-// added_tokens and post_processor, where the family has them. `otherwise` is the post-processor where it adds
-// nothing.
-void add_special_tokens(const Files& files, const Vocabulary& vocabulary, const Json& otherwise,
-                        Json& fields) {
-  std::vector<TokenizerConfig::Token> specials;
-  for (const Role& role : files.family.roles)
-    // GPT-2's end of text is the only token it adds, and a vocabulary of one's own may lack it.
-    if (const std::string& token = files.tokens.at(role.name);
-        *files.family.single != '\0' || vocabulary.find(token) >= 0)
-      specials.push_back({token, role.left_strip});
-  if (!files.config.names_additional_tokens())
-    for (const std::string_view token : files.family.additional) specials.push_back({std::string(token)});
-  fields["added_tokens"] = files.config.added_tokens(specials, vocabulary);
-  fields["post_processor"] = otherwise;
-  if (*files.family.single == '\0') return;
-  const Json added =
-      template_processor(files.config.fill_in(files.family.single, files.tokens),
-                         files.config.fill_in(files.family.pair, files.tokens), fields["added_tokens"]);
-  fields["post_processor"] = added;
-  if (!otherwise.is_null())
-    fields["post_processor"] = {{"type", "Sequence"}, {"processors", {otherwise, added}}};
+Json added_tokens(const Files& files) {
+  std::vector<TokenizerConfig::Token> specials = files.config.specials(files.family.roles);
+  for (const auto& token : files.config.additional_tokens().value_or(files.family.additional))
+    specials.push_back(token);
+  return files.config.added_tokens(files.family.kind, {}, specials, files.vocabulary.vocabulary);
+}
+
+void add_slow_tokens(const Files& files, TokenizerJson& result) {
+  result.fields["added_tokens"] = added_tokens(files);
+  result.slow = true;
+  result.apart = files.config.tokens_apart(result.fields.at("added_tokens"), files.family.roles,
+                                           files.vocabulary.vocabulary);
 }
 
 void set_merges(ModelTables& tables, const Files& files) {
@@ -133,23 +127,57 @@ void set_merges(ModelTables& tables, const Files& files) {
   tables.has_merges = true;
 }
 
-TokenizerJson read_byte_level(Files files) {
-  const bool prefix = files.config.fields().flag({"add_prefix_space"}, false);
-  const auto byte_level = [prefix](bool trim) {
+// `post_processor`: of the added tokens.
+template <class PostProcessor>
+TokenizerJson read_byte_level(Files& files, PostProcessor post_processor) {
+  const Json added = added_tokens(files);
+  const auto byte_level = [](bool prefix) {
     return Json{
-        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", trim}, {"use_regex", true}};
+        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", true}};
   };
   TokenizerJson result;
   result.fields = {{"version", "1.0"},
-                   {"pre_tokenizer", byte_level(true)},
+                   {"added_tokens", added},
+                   {"pre_tokenizer", byte_level(files.config.fields().flag({"add_prefix_space"}, false))},
+                   {"post_processor", post_processor(added)},
                    {"decoder", byte_level(true)},
                    {"model", {{"type", "BPE"}}}};
-  // What adds special tokens trims the offsets too.
-  add_special_tokens(files, files.vocabulary.vocabulary, byte_level(*files.family.single != '\0'),
-                     result.fields);
   result.tables = std::move(files.vocabulary);
   set_merges(result.tables, files);
   return result;
+}
+
+TokenizerJson read_gpt2(Files files) {
+  const bool begins = files.config.fields().flag({"add_bos_token"}, false);
+  const std::string& begin = files.tokens.at("bos_token");
+  return read_byte_level(files, [&](const Json& added) {
+    return begins ? template_processor(begin + " $A", begin + " $A $B:1", added)
+                  : Json{{"type", "ByteLevel"}, {"trim_offsets", false}};
+  });
+}
+
+TokenizerJson read_roberta(Files files) {
+  const Fields& fields = files.config.fields();
+  return read_byte_level(files, [&](const Json& added) {
+    const auto named = [&](const char* role) {
+      for (const Json& token : added)
+        if (token.at("content") == files.tokens.at(role))
+          return Json::array({token.at("content"), token.at("id")});
+      fail("{}: there is no {}", fields.source(), role);
+    };
+    return Json{{"type", "RobertaProcessing"},
+                {"sep", named("sep_token")},
+                {"cls", named("cls_token")},
+                {"trim_offsets", fields.flag({"trim_offsets"}, true)},
+                {"add_prefix_space", fields.flag({"add_prefix_space"}, false)}};
+  });
+}
+
+TokenizerJson read_deberta(Files files) {
+  return read_byte_level(files, [&](const Json& added) {
+    return template_processor("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", added,
+                              &files.vocabulary.vocabulary, files.tokens.at("unk_token"));
+  });
 }
 
 // GPT (Radford et al. 2018): BERT's words, lower-cased, and a mark at the end of each.
@@ -167,19 +195,17 @@ TokenizerJson read_gpt(Files files) {
       {"decoder", {{"type", "BPEDecoder"}, {"suffix", "</w>"}}},
       {"model",
        {{"type", "BPE"}, {"unk_token", files.tokens.at("unk_token")}, {"end_of_word_suffix", "</w>"}}}};
-  const std::string& source = files.config.fields().source();
-  std::vector<std::unique_ptr<Normalizer>> steps;
-  steps.push_back(make_slow_drop_other());
-  steps.push_back(make_normalizer(result.fields.at("normalizer"), source));
-  result.normalizer = make_sequence(std::move(steps));
-  result.pre_tokenizer = make_pre_tokenizer(result.fields.at("pre_tokenizer"), source);
-  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+  result.fields["added_tokens"] = added_tokens(files);
   result.tables = std::move(files.vocabulary);
   set_merges(result.tables, files);
   return result;
 }
 
 const std::string end_of_word = "</w>";
+
+Json strip(const char* what, std::int32_t start, std::int32_t stop) {
+  return {{"type", "Strip"}, {"content", what}, {"start", start}, {"stop", stop}};
+}
 
 // BPE with a vocabulary of its own: `symbols` and all that the merges make. outer_name(symbol) is what a
 // symbol is called in vocab.json; what is not there is the unknown token.
@@ -231,9 +257,12 @@ TokenizerJson read_ctrl(Files files) {
         {"decoders",
          {{{"type", "Replace"}, {"pattern", {{"Regex", R"(\z)"}}}, {"content", " "}},
           {{"type", "Fuse"}},
+          strip(" ", 0, 1),
           {{"type", "Replace"}, {"pattern", {{"String", "@@ "}}}, {"content", ""}},
-          {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}}};
-  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+          strip(" ", INT32_MAX, INT32_MAX),
+          strip("\n", INT32_MAX, INT32_MAX),
+          strip(" ", INT32_MAX, INT32_MAX)}}}}};
+  add_slow_tokens(files, result);
   std::vector<std::string> symbols;
   for (const std::string& token : tokens_of(files.vocabulary.vocabulary)) {
     symbols.push_back(token + end_of_word);
@@ -255,11 +284,20 @@ TokenizerJson read_xlm(Files files) {
   TokenizerJson result;
   result.fields = {{"version", "1.0"},
                    {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                   {"decoder", {{"type", "BPEDecoder"}, {"suffix", end_of_word}}}};
+                   {"decoder",
+                    {{"type", "Sequence"},
+                     {"decoders",
+                      {{{"type", "Replace"}, {"pattern", {{"String", end_of_word}}}, {"content", " "}},
+                       {{"type", "Fuse"}},
+                       strip(" ", INT32_MAX, INT32_MAX)}}}}};
   result.normalizer = make_moses_normalizer(
       {.lowercase = lower, .replace_wide = true, .drop_unprintable = true, .strip_accents = lower});
   result.pre_tokenizer = make_pre_tokenizer({{"type", "WhitespaceSplit"}}, files.config.fields().source());
-  add_special_tokens(files, files.vocabulary.vocabulary, nullptr, result.fields);
+  add_slow_tokens(files, result);
+  const Json& added = result.fields.at("added_tokens");
+  result.fields["post_processor"] = template_processor(
+      files.config.fill_in("bos_token $A sep_token", files.tokens),
+      files.config.fill_in("bos_token $A sep_token $B:1 sep_token:1", files.tokens), added);
   result.model = make_outer_bpe(files, tokens_of(files.vocabulary.vocabulary),
                                 [](const std::string& symbol) { return symbol; });
   return result;

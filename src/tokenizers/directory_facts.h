@@ -18,5 +18,12 @@ std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::file
 // Whether transformers would give a model token types made by this tokenizer: where model_input_names says
 // so, else where the tokenizer's class lists them among its outputs.
 bool gives_token_types(const std::filesystem::path& directory);
+// Whether decoded text is cleaned up (clean_up.h): where the directory says so, and usually where BERT's
+// tokenizer is not in a tokenizer.json.
+bool cleans_up(const std::filesystem::path& directory, bool is_json);
+// On which side a text is cut, and padded, unless tokenizer.json says so.
+Truncation::Direction truncation_side(const std::filesystem::path& directory);
+// As the directory says. Error where the tokenizer has no padding token.
+Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path& directory);
 
 }  // namespace attend::tokenizers

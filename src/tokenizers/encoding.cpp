@@ -94,7 +94,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
   encoding = std::move(first);
 }
 
-void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length) {
+void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length,
+              bool slow) {
   const auto cut = [&](Encoding& encoding, std::size_t length) {
     truncate(encoding, length, truncation.stride, truncation.direction);
   };
@@ -108,6 +109,16 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
   if (truncation.strategy == Truncation::Strategy::longest_first) {
     if (second == nullptr) {
       cut(first, max_length);
+      return;
+    }
+    if (slow) {
+      std::size_t a = first.ids.size(), b = second->ids.size();
+      std::size_t surplus = a + b - max_length;
+      const std::size_t ahead = std::min(surplus, a > b ? a - b : b - a);
+      (a > b ? a : b) -= ahead;
+      surplus -= ahead;
+      cut(*second, b - (surplus + 1) / 2);
+      cut(first, a - surplus / 2);
       return;
     }
     // The longer one alone where that is enough, else half for each.
@@ -125,6 +136,7 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
   Encoding* target = truncation.strategy == Truncation::Strategy::only_first ? &first : second;
   if (target == nullptr) fail("truncation: only_second needs a second text, and there is none");
   const std::size_t surplus = total - max_length;
+  if (target->ids.size() <= surplus && slow) return;
   if (target->ids.size() <= surplus)
     fail("truncation: the {} text has {} tokens, too few to take {} away",
          target == &first ? "first" : "second", target->ids.size(), surplus);

@@ -18,8 +18,11 @@ void append(Encoding& encoding, const Encoding& more);
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
               Truncation::Direction direction);
 
-// Truncates one sequence, or two together, to `max_length` tokens.
-void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length);
+// Truncates one sequence, or two together, to `max_length` tokens. `slow`: as transformers' slow tokenizers
+// do, which take one token after the other away from the longer text, and leave a text that is too short for
+// what only_first or only_second asks.
+void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length,
+              bool slow = false);
 
 // The length that `padding` gives to encodings whose longest has `longest` tokens.
 std::size_t padded_length(const Padding& padding, std::size_t longest);

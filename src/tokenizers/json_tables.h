@@ -3,6 +3,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "tokenizers/decoder.h"
 #include "tokenizers/model.h"
 #include "tokenizers/normalizer.h"
 #include "tokenizers/pre_tokenizer.h"
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,13 @@ struct TokenizerJson {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;   // only beside a normalizer; null: none
   std::optional<TokenId> unknown_language_code;  // of AddedTokens::take_language_codes
+  std::unique_ptr<Decoder> decoder;
+  // As transformers' slow tokenizers do it: added tokens have the ids that the list says, of a pair both
+  // texts are cut token by token, and these added tokens stand apart from decoded text around them, with
+  // spaces between.
+  bool slow = false;
+  std::set<std::string> apart;
+  std::set<TokenId> marked;  // in special_tokens_mask also where a text has them (Marian)
 };
 
 // `source` names the file in errors.

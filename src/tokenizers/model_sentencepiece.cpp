@@ -24,6 +24,7 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
                               [](const auto& piece) { return piece.type == Type::unused; })),
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
+      finds_texts_(ids.finds_texts),
       byte_fallback_(file.byte_fallback),
       borders_(file.pieces),
       // What BPE's unused pieces fall into may depend on any other word of the text.
@@ -162,7 +163,8 @@ void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vect
     for (const char byte : text) parts.push_back({bytes_[static_cast<unsigned char>(byte)], length, 0, 1});
     parts.back().shared = 0;
   } else {
-    parts.push_back({unknown_, length, 1});
+    const TokenId known = finds_texts_ ? vocabulary().find(text) : -1;
+    parts.push_back(known < 0 ? TokenPart{unknown_, length, 1} : TokenPart{known, length});
   }
 }
 
@@ -237,9 +239,9 @@ std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, P
       return make_sentencepiece_bpe(file, std::move(ids), std::move(fields), source);
     case SentencePieceFile::Kind::word:
     case SentencePieceFile::Kind::character:
-      break;
+      return make_sentencepiece_whole(file, std::move(ids), std::move(fields), source);
   }
-  fail("{}: model_type is {}, expected 1 (unigram) or 2 (bpe)", source, static_cast<int>(file.kind));
+  fail("{}: there is no model_type {}", source, static_cast<int>(file.kind));
 }
 
 }  // namespace attend::tokenizers

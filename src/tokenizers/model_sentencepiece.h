@@ -74,7 +74,7 @@ class SentencePieceBase : public Model {
   std::vector<std::pair<TokenId, TokenId>> merges_;  // for tables(); of BPE
   bool has_merges_, has_unused_;
   TokenId unknown_;
-  bool split_digit_comma_;
+  bool split_digit_comma_, finds_texts_;
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
   WordBorders borders_;
@@ -83,6 +83,8 @@ class SentencePieceBase : public Model {
 
 std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,
                                                   const std::string& source);
+std::unique_ptr<Model> make_sentencepiece_whole(const SentencePieceFile& file, PieceIds ids, Json fields,
+                                                const std::string& source);
 std::unique_ptr<Model> make_sentencepiece_bpe(const SentencePieceFile& file, PieceIds ids, Json fields,
                                               const std::string& source);
 

@@ -249,6 +249,10 @@ void check_moses_language(const Fields& config) {
                      : "of Moses's rules only those for English are here");
 }
 
+bool is_moses_letter(char32_t c) {
+  return letter(c);
+}
+
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps) {
   return std::make_unique<Moses>(steps);
 }

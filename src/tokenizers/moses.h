@@ -4,6 +4,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "tokenizers/decoder.h"
 #include "tokenizers/normalizer.h"
 
 #include <memory>
@@ -20,9 +21,13 @@ struct MosesSteps {
   bool strip_accents = false;     // the last step
 };
 
+bool is_moses_letter(char32_t c);
+
 // Error if the field "language" of tokenizer_config.json names another one than English.
 void check_moses_language(const Fields& config);
 
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps);
+// Back from Transformer-XL's words to a text: Moses's rules for English, and numbers in one piece again.
+std::unique_ptr<Decoder> make_moses_decoder();
 
 }  // namespace attend::tokenizers

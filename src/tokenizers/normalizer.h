@@ -31,6 +31,5 @@ std::unique_ptr<Normalizer> make_form_normalizer(unicode::Form form);
 std::unique_ptr<Normalizer> make_precompiled_normalizer(const Json& json, const std::string& source);
 std::unique_ptr<Normalizer> make_slow_strip_accents();
 std::unique_ptr<Normalizer> make_slow_lowercase();
-std::unique_ptr<Normalizer> make_slow_drop_other();
 
 }  // namespace attend::tokenizers

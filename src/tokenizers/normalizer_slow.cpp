@@ -16,13 +16,6 @@ class StripCombining : public Normalizer {
   }
 };
 
-class DropOther : public Normalizer {
- public:
-  void apply(NormalizedText& text) const override {
-    text.filter([](char32_t c) { return c == '\t' || c == '\n' || c == '\r' || !is_other(c); });
-  }
-};
-
 class LowercaseWords : public Normalizer {
  public:
   void apply(NormalizedText& text) const override {
@@ -48,10 +41,6 @@ std::unique_ptr<Normalizer> make_slow_strip_accents() {
 
 std::unique_ptr<Normalizer> make_slow_lowercase() {
   return std::make_unique<LowercaseWords>();
-}
-
-std::unique_ptr<Normalizer> make_slow_drop_other() {
-  return std::make_unique<DropOther>();
 }
 
 }  // namespace attend::tokenizers

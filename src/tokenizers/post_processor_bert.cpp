@@ -72,8 +72,8 @@ struct NamedToken {
   // ["[SEP]", 102]
   static NamedToken read(const Json& json, const char* name, const std::string& source) {
     const Json& value = component_field(json, name, source);
-    if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_number_unsigned() ||
-        value[1].get<std::uint64_t>() > INT32_MAX)
+    if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_number_integer() ||
+        value[1].get<std::int64_t>() < 0 || value[1].get<std::int64_t>() > INT32_MAX)
       fail("{}: {} must be a token and its id", source, name);
     return {value[0].get<std::string>(), value[1].get<TokenId>()};
   }

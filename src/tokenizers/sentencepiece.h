@@ -28,6 +28,9 @@ struct PieceIds {
   TokenId unknown = 0;
   // ALBERT, XLNet: a piece that ends with a digit and a comma is cut up again without the comma.
   bool split_digit_comma = false;
+  // What is no piece may be in the vocabulary all the same: Marian's and M2M-100's are looked up by their
+  // text.
+  bool finds_texts = false;
 };
 
 // `fields` is what to_json() says about it; null: it cannot be written as a tokenizer.json.

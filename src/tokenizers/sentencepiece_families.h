@@ -13,8 +13,18 @@ namespace attend::tokenizers {
 struct SentencePieceFamily {
   enum class Ids {
     file,        // the place in the file
-    fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on
+    fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on, languages and <mask>
+    camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on and <mask>
     vocab_json,  // what vocab.json says
+  };
+  // What is done to the text.
+  enum class Steps {
+    // transformers has no fast tokenizer: the file's rules, as SentencePiece follows them
+    sentencepiece,
+    spaces,       // the file's rules, then spaces
+    cleaned,      // ALBERT's and XLNet's: quotes, accents, capital letters, the file's rules
+    punctuation,  // DeBERTa-v2's: capital letters, the file's rules, punctuation apart
+    plain,        // Llama's: no rules
   };
 
   std::vector<std::string_view> names;  // of tokenizer classes and model types
@@ -22,14 +32,19 @@ struct SentencePieceFamily {
   // As TokenizerConfig::fill_in wants them: "$A eos_token".
   const char *single, *pair;
   Ids ids = Ids::file;
-  bool cleans = false;              // ALBERT's clean-up of white space, quotes and accents
-  bool lowercases = false;          // where do_lower_case says nothing
+  Steps steps = Steps::spaces;
+  bool lowercases = false;                        // where do_lower_case says nothing
+  std::vector<std::string_view> additional = {};  // special tokens, unless the directory has such a list
+  std::span<const std::string_view> languages =
+      {};                           // mBART's, special tokens too; the source's is "language"
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
   // Decoded text: has spaces at its ends as they come, has none there, or has moreover one space behind each
   // special token.
   enum class Spaces { kept, stripped, set } spaces = Spaces::kept;
+
+  bool has_language() const { return has_languages || !languages.empty(); }
 };
 
 std::span<const SentencePieceFamily> sentencepiece_families();

@@ -3,10 +3,11 @@
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "tokenizers/metaspace.h"
 #include "tokenizers/sentencepiece.h"
+#include "tokenizers/sentencepiece_conversion.h"
 #include "tokenizers/sentencepiece_families.h"
+#include "tokenizers/sentencepiece_tokens.h"
 #include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
 
@@ -37,83 +38,6 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
       model.string(), name, known);
 }
 
-PieceIds ids_in_file(const SentencePieceFile& file, const std::string& source) {
-  PieceIds result;
-  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
-    result.vocabulary.add(file.pieces[i].text, static_cast<std::int64_t>(i), source);
-    result.ids.push_back(static_cast<TokenId>(i));
-  }
-  result.unknown = static_cast<TokenId>(file.unknown);
-  return result;
-}
-
-PieceIds ids_of_fairseq(const SentencePieceFile& file, const std::string& source) {
-  static constexpr const char* first[] = {"<s>", "<pad>", "</s>", "<unk>"};
-  PieceIds result;
-  for (const char* token : first)
-    result.vocabulary.add(token, static_cast<std::int64_t>(result.vocabulary.size()), source);
-  result.unknown = result.vocabulary.find("<unk>");
-  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
-    TokenId id = result.vocabulary.find(file.pieces[i].text);
-    if (i >= 3) {
-      id = static_cast<TokenId>(i) + 1;
-      result.vocabulary.add(file.pieces[i].text, id, source);
-    }
-    result.ids.push_back(id < 0 ? result.unknown : id);
-  }
-  return result;
-}
-
-PieceIds ids_of_vocab_json(const SentencePieceFile& file, const fs::path& path, const std::string& unknown) {
-  PieceIds result;
-  result.vocabulary = read_vocab_json(path).vocabulary;
-  result.unknown = result.vocabulary.find(unknown);
-  if (result.unknown < 0) fail("{}: the unk_token '{}' is missing", path.string(), unknown);
-  for (const SentencePieceFile::Piece& piece : file.pieces) {
-    const TokenId id = result.vocabulary.find(piece.text);
-    result.ids.push_back(id < 0 ? result.unknown : id);
-  }
-  return result;
-}
-
-PieceIds ids_of(const Family& family, const SentencePieceFile& file, const TokenizerConfig& config,
-                const fs::path& model, const std::string& unknown) {
-  switch (family.ids) {
-    case Family::Ids::file:
-      return ids_in_file(file, model.string());
-    case Family::Ids::fairseq:
-      return ids_of_fairseq(file, model.string());
-    case Family::Ids::vocab_json:
-      break;
-  }
-  const bool separate =
-      config.fields().flag({"separate_vocabs"}, false) && model.filename() == file_names::target_spm;
-  const char* name = separate ? file_names::target_vocab_json : file_names::vocab_json;
-  return ids_of_vocab_json(file, model.parent_path() / name, unknown);
-}
-
-std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const TokenizerConfig& config,
-                                                   TextSide side,
-                                                   std::map<std::string, std::string>& tokens) {
-  std::vector<TokenizerConfig::Token> list;
-  for (const Role& role : family.roles) list.push_back({tokens.at(role.name), role.left_strip});
-  const Fields& fields = config.fields();
-  const std::int64_t sentinels =
-      family.sentinels == 0 ? 0 : fields.integer({"extra_ids"}, family.sentinels, 0, 10000);
-  for (std::int64_t i = sentinels; i-- > 0;)
-    list.push_back({"<extra_id_" + std::to_string(i) + ">", true, true});
-  if (family.has_languages) {
-    const char* field = side == TextSide::target && fields.has({"tgt_lang"}) ? "tgt_lang" : "src_lang";
-    const std::string set = fields.text({"language_codes"}, "m2m100"), language = fields.text({field}, "en");
-    const auto languages = m2m_languages(set);
-    if (std::find(languages.begin(), languages.end(), language) == languages.end())
-      fail("{}: {} is '{}', which is no language of the set '{}'", fields.source(), field, language, set);
-    for (const std::string_view name : languages) list.push_back({"__" + std::string(name) + "__"});
-    tokens["language"] = "__" + language + "__";
-  }
-  return list;
-}
-
 // What a family does to the text before SentencePiece sees it, as normalizers of a tokenizer.json.
 Json clean_up(const Family& family, const Fields& config) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
@@ -123,7 +47,7 @@ Json clean_up(const Family& family, const Fields& config) {
   Json steps = Json::array();
   // Letter by letter before NFKD, which makes capital letters of others, and then word by word.
   if (lower) steps.push_back({{"type", "Lowercase"}});
-  if (family.cleans) {
+  if (family.steps == Family::Steps::cleaned) {
     if (config.flag({"remove_space"}, true)) {
       steps.push_back(replace("Regex", R"([\s\x1C-\x1F]+)", " "));
       steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
@@ -183,16 +107,16 @@ std::string any_of(const std::vector<std::string>& texts) {
   return pattern;
 }
 
-// Behind each special token one space, in place of that of a word that follows: it is decoded as if it began
+// Behind each special token this, in place of the space of a word that follows: it is decoded as if it began
 // the text.
-Json set_spaces(const SentencePieceFile& file, const Json& added) {
+Json set_spaces(const SentencePieceFile& file, const Json& added, const char* behind) {
   std::vector<std::string> specials;
   for (const Json& token : added)
     if (token.at("special").get<bool>()) specials.push_back(token.at("content").get<std::string>());
   const char* dropped = file.remove_extra_whitespaces ? " *" : file.add_dummy_prefix ? " ?" : "";
   return {{"type", "Replace"},
           {"pattern", {{"Regex", "(?<=" + any_of(specials) + ")" + dropped}}},
-          {"content", " "}};
+          {"content", behind}};
 }
 
 Json decoder(const Family& family, const SentencePieceFile& file, const Json& added) {
@@ -205,22 +129,13 @@ Json decoder(const Family& family, const SentencePieceFile& file, const Json& ad
       Json::array({{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}}});
   if (file.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
   steps.push_back({{"type", "Fuse"}});
-  if (family.spaces == Spaces::set) steps.push_back(set_spaces(file, added));
+  if (family.spaces != Spaces::kept)
+    steps.push_back(set_spaces(file, added, family.spaces == Spaces::set ? " " : ""));
   if (family.spaces != Spaces::kept)
     steps.push_back(strip(INT32_MAX, INT32_MAX));
   else if (file.add_dummy_prefix)
     steps.push_back(strip(1, 0));
   return {{"type", "Sequence"}, {"decoders", steps}};
-}
-
-void refuse_what_is_missing(const Fields& config) {
-  if (config.flag({"split_by_punct"}, false))
-    fail("{}: split_by_punct is true, only false is supported", config.source());
-  if (!config.flag({"legacy"}, true))
-    warn(
-        "{}: legacy is false, but text behind a special token is read as the beginning of a word all the "
-        "same",
-        config.source());
 }
 
 }  // namespace
@@ -237,21 +152,37 @@ std::optional<fs::path> find_sentencepiece(const fs::path& directory, TextSide s
 bool has_target_language(const fs::path& directory) {
   const TokenizerConfig config(directory);
   const Family* family = find_sentencepiece_family(config.family());
-  return family != nullptr && family->has_languages && config.fields().has({"tgt_lang"});
+  return family != nullptr && family->has_language() && config.fields().has({"tgt_lang"});
+}
+
+void set_language(TokenizerJson& json, const fs::path& directory, TextSide side) {
+  const TokenizerConfig config(directory);
+  const Family* family = find_sentencepiece_family(config.family());
+  if (family == nullptr || family->languages.empty() || !json.fields.contains("added_tokens")) return;
+  auto tokens = config.tokens(family->roles);
+  tokens["language"] = language_token(*family, config, side);
+  json.fields["post_processor"] =
+      template_processor(config.fill_in(family->single, tokens), config.fill_in(family->pair, tokens),
+                         json.fields.at("added_tokens"), &json.tables.vocabulary, tokens.at("unk_token"));
 }
 
 TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   const std::string source = model.string();
   const TokenizerConfig config(model.parent_path());
   const Family& family = family_of(config, model);
-  refuse_what_is_missing(config.fields());
   const SentencePieceFile file = read_sentencepiece(model);
+  if (can_be_converted(family, file)) return convert_sentencepiece(family, file, config, side, source);
   auto tokens = config.tokens(family.roles);
-  PieceIds ids = ids_of(family, file, config, model, tokens.at("unk_token"));
-  ids.split_digit_comma = family.cleans;
+  PieceIds ids = piece_ids(family, file, config, model, tokens.at("unk_token"));
+  ids.split_digit_comma = family.steps == Family::Steps::cleaned;
 
-  const Json added = config.added_tokens(special_tokens(family, config, side, tokens), ids.vocabulary);
-
+  // Added tokens are numbered behind the source's vocabulary, whichever side is read.
+  const Vocabulary encoder = family.ids == Family::Ids::vocab_json
+                                 ? read_vocab_json(model.parent_path() / file_names::vocab_json).vocabulary
+                                 : ids.vocabulary;
+  const Json added =
+      config.added_tokens(TokenizerConfig::Kind::slow, {}, special_tokens(family, config), encoder);
+  if (family.has_language()) tokens["language"] = language_token(family, config, side);
   const Json steps = clean_up(family, config.fields());
   std::vector<std::unique_ptr<Normalizer>> normalizers;
   for (const Json& step : steps) {
@@ -269,9 +200,17 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                    {"normalizer", normalizer_fields(steps, file)},
                    {"pre_tokenizer", metaspace(file)},
                    {"post_processor", template_processor(config.fill_in(family.single, tokens),
-                                                         config.fill_in(family.pair, tokens), added)},
+                                                         config.fill_in(family.pair, tokens), added,
+                                                         &ids.vocabulary, tokens.at("unk_token"))},
                    {"decoder", decoder(family, file, added)}};
-  if (family.has_language_codes) result.unknown_language_code = ids.unknown;
+  result.slow = true;
+  result.apart = config.tokens_apart(added, family.roles, encoder);
+  if (family.has_language_codes) {
+    result.unknown_language_code = ids.unknown;
+    for (const Json& token : added)
+      if (token.at("special").get<bool>() && token.at("content") != tokens.at("unk_token"))
+        result.marked.insert(token.at("id").get<TokenId>());
+  }
   result.normalizer = make_sequence(std::move(normalizers));
   result.model = make_sentencepiece_model(file, std::move(ids), std::move(fields), source);
   return result;

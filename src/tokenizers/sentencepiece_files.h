@@ -17,6 +17,9 @@ std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::p
 // Whether the directory names a language of the target, which then begins its text (M2M-100).
 bool has_target_language(const std::filesystem::path& directory);
 
+// mBART's templates name the language of a side, whatever the tokenizer.json of the directory says.
+void set_language(TokenizerJson& json, const std::filesystem::path& directory, TextSide side);
+
 // `model` with the files beside it, which say what family it is of and which tokens are special.
 TokenizerJson read_sentencepiece_files(const std::filesystem::path& model, TextSide side);
 

@@ -92,11 +92,15 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   }
   make("post_processor", post_processor, make_post_processor);
   make("decoder", decoder, make_decoder);
+  if (json.decoder) decoder = std::move(json.decoder);
   if (const Json value = field("truncation"); !value.is_null())
     truncation = read_truncation(value, source + ": truncation");
   if (const Json value = field("padding"); !value.is_null())
     padding = read_padding(value, source + ": padding");
-  added.read(field("added_tokens"), *model, normalizer.get(), source);
+  added.read(field("added_tokens"), *model, normalizer.get(), source, json.slow);
+  slow = json.slow;
+  apart = std::move(json.apart);
+  marked = std::move(json.marked);
   if (json.unknown_language_code) added.take_language_codes(model->vocabulary(), *json.unknown_language_code);
   needs_alignment = pre_tokenizer && pre_tokenizer->needs_alignment();
 }

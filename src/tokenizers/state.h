@@ -13,6 +13,7 @@
 #include "tokenizers/scratch.h"
 
 #include <memory>
+#include <set>
 #include <string>
 
 namespace attend {
@@ -37,6 +38,10 @@ struct Tokenizer::State {
   tokenizers::AddedTokens added;
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
+  bool slow = false;
+  std::set<std::string> apart;  // as in TokenizerJson
+  std::set<TokenId> marked;
+  bool cleans_up = false;        // decoded text, as the directory says
   bool needs_alignment = false;  // even where nobody asks for offsets
   Json parts;                    // normalizer, pre_tokenizer, post_processor and decoder, as they were read
   mutable tokenizers::ScratchPool scratch;

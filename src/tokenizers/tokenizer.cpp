@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/utf8.h"
+#include "tokenizers/clean_up.h"
+#include "tokenizers/directory_facts.h"
 #include "tokenizers/encoding.h"
 #include "tokenizers/scratch.h"
 #include "tokenizers/sentencepiece_files.h"
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace attend {
 
@@ -62,8 +65,13 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side)
                                              path.string()));
   }
   const std::filesystem::path file = path / file_names::tokenizer_json;
-  if (std::filesystem::exists(file)) return from_file(file);
-  return Tokenizer(std::make_unique<State>(read_vocabulary_files(path, side), path.string()));
+  const bool is_json = std::filesystem::exists(file);
+  TokenizerJson json =
+      is_json ? read_tokenizer_json(read_file(file), file.string()) : read_vocabulary_files(path, side);
+  if (is_json) set_language(json, path, side);
+  Tokenizer tokenizer(std::make_unique<State>(std::move(json), (is_json ? file : path).string()));
+  tokenizer.state_->cleans_up = cleans_up(path, is_json);
+  return tokenizer;
 }
 
 TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
@@ -137,11 +145,14 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
       fail("truncation: max_length is {}, but the special tokens alone are {}", truncation->max_length,
            added_count);
     truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *truncation,
-             truncation->max_length - added_count);
+             truncation->max_length - added_count, slow);
   }
   if (post_processor) post_processor->apply(sequences, options.special_tokens, details);
   Encoding result = std::move(sequences[0]);
   for (std::size_t i = 1; i < sequences.size(); ++i) append(result, sequences[i]);
+  if (!marked.empty() && options.special_tokens && details)
+    for (std::size_t i = 0; i < result.ids.size(); ++i)
+      if (marked.contains(result.ids[i])) result.special_tokens_mask[i] = 1;
   if (!details) result.overflowing.clear();
   return result;
 }
@@ -205,12 +216,26 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
+  std::string text;
+  bool has_parts = false;
+  const auto add_part = [&](const std::string& part) {
+    if (std::exchange(has_parts, true)) text += ' ';
+    text += part;
+  };
   for (const TokenId id : ids) {
     std::optional<std::string> token = id_to_token(id);
     if (!token || (skip_special_tokens && state_->added.is_special(*token))) continue;
-    tokens.push_back(std::move(*token));
+    if (!state_->apart.contains(*token)) {
+      tokens.push_back(std::move(*token));
+      continue;
+    }
+    const std::string before = join(std::exchange(tokens, {}));
+    if (!before.empty()) add_part(before);
+    add_part(*token);
   }
-  return join(std::move(tokens));
+  if (!tokens.empty()) add_part(join(std::move(tokens)));
+  if (state_->cleans_up) clean_up(text);
+  return text;
 }
 
 std::string Tokenizer::join(std::vector<std::string> tokens) const {

@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <initializer_list>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attend::tokenizers {
@@ -18,8 +21,9 @@ namespace attend::tokenizers {
 // A special token of a family: "eos_token" and so on.
 struct Role {
   const char* name;
-  const char* token;        // where the directory says nothing
+  const char* token;        // where the directory says nothing; empty: there is none
   bool left_strip = false;  // takes the space in front of it along
+  bool normalized = false;  // is looked for in the normalized text
 };
 
 class TokenizerConfig {
@@ -38,26 +42,43 @@ class TokenizerConfig {
   // A template with the tokens of its roles: "$A eos_token" and so on. A role with a '?' is left out where
   // add_bos_token (usually true), add_eos_token (usually false)... say so.
   std::string fill_in(const std::string& text, const std::map<std::string, std::string>& tokens) const;
-  // The "added_tokens" of a tokenizer.json: those of the directory with the flags they have there, then
-  // `specials`. They are looked for in the text as it is, whatever the directory says: slow tokenizers do
-  // not normalize them.
   struct Token {
     std::string text;
-    bool left_strip = false, right_strip = false, special = true;
+    bool left_strip = false, right_strip = false, special = true, single_word = false, normalized = false;
+    bool has_flags = false;  // they count even where the token is there already
   };
-  Json added_tokens(const std::vector<Token>& specials, const Vocabulary& vocabulary) const;
-  // Whether the directory has a list of its own: it takes the place of a family's.
-  bool names_additional_tokens() const;
+  // The tokens of these roles, in their order, with the flags that the directory or the role gives them.
+  std::vector<Token> specials(std::span<const Role> roles) const;
+  // The directory's own additional_special_tokens, which take the place of a family's; nothing: it has none.
+  std::optional<std::vector<Token>> additional_tokens() const;
+
+  // The "added_tokens" of a tokenizer.json: `first`, those of the directory, then `specials`. Of a token that
+  // comes again the last flags count.
+  enum class Kind {
+    fast,  // numbered behind the vocabulary, as transformers' fast tokenizers do
+    slow,  // have the directory's ids, and are looked for in the text as it is, as the slow ones do
+  };
+  Json added_tokens(Kind kind, const std::vector<Token>& first, const std::vector<Token>& specials,
+                    const Vocabulary& vocabulary) const;
+
+  // Of such a list of a slow tokenizer: those that stand apart in decoded text, spaces around them. They have
+  // no role, or no id in the vocabulary and none of `roles`.
+  std::set<std::string> tokens_apart(const Json& added, std::span<const Role> roles,
+                                     const Vocabulary& vocabulary) const;
 
  private:
   Fields fields_;
-  Json map_;    // special_tokens_map.json
-  Json added_;  // added_tokens.json: ids by text
+  Json map_;                                                          // special_tokens_map.json
+  Json added_;                                                        // added_tokens.json: ids by text
+  const Json* value_of(std::string_view role) const;                  // null: the directory does not say it
+  std::vector<std::pair<std::int64_t, Token>> listed_tokens() const;  // by id
   std::string family_;
 };
 
 // Templates as text, "<s> $A </s>" or "[CLS] $A [SEP] $B:1 [SEP]:1", as a TemplateProcessing; what is neither
-// $A nor $B is one of `added_tokens`, the list of tokenizer.json.
-Json template_processor(const std::string& single, const std::string& pair, const Json& added_tokens);
+// $A nor $B is one of `added_tokens`, the list of tokenizer.json, or of the vocabulary, where one is given,
+// or has the id of `otherwise`.
+Json template_processor(const std::string& single, const std::string& pair, const Json& added_tokens,
+                        const Vocabulary* vocabulary = nullptr, const std::string& otherwise = "");
 
 }  // namespace attend::tokenizers

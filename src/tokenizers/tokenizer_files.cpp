@@ -13,6 +13,8 @@ std::vector<std::string> tokenizer_files(const std::filesystem::path& directory)
                                     vocab_txt,
                                     vocab_json,
                                     merges_txt,
+                                    vocab_pkl,
+                                    vocab_bin,
                                     target_spm,
                                     target_vocab_json};
   names.insert(names.end(), sentencepiece.begin(), sentencepiece.end());

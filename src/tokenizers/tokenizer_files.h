@@ -15,6 +15,8 @@ inline constexpr const char *tokenizer_json = "tokenizer.json",
                             *special_tokens_map_json = "special_tokens_map.json",
                             *added_tokens_json = "added_tokens.json";
 inline constexpr const char *vocab_txt = "vocab.txt", *vocab_json = "vocab.json", *merges_txt = "merges.txt";
+// Transformer-XL's words in a pickle.
+inline constexpr const char *vocab_pkl = "vocab.pkl", *vocab_bin = "vocab.bin";
 // Marian's, one a side; the target's ids only with separate_vocabs.
 inline constexpr const char *source_spm = "source.spm", *target_spm = "target.spm",
                             *target_vocab_json = "target_vocab.json";

@@ -22,15 +22,18 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const Token
     vocabulary.add(std::string_view(line).substr(0, end), static_cast<std::int64_t>(vocabulary.size()),
                    path.string());
   }
-  const std::string unknown = config.token("unk_token", "[UNK]"), begin = config.token("cls_token", "[CLS]"),
-                    separator = config.token("sep_token", "[SEP]");
-  for (const std::string& token : {begin, separator})
-    if (vocabulary.find(token) < 0) fail("{}: the special token '{}' is missing", path.string(), token);
-  std::vector<TokenizerConfig::Token> specials;
-  for (const std::string& token :
-       {config.token("pad_token", "[PAD]"), unknown, begin, separator, config.token("mask_token", "[MASK]")})
-    if (vocabulary.find(token) >= 0) specials.push_back({token});
-  const Json added = config.added_tokens(specials, vocabulary);
+  static constexpr Role roles[] = {{"unk_token", "[UNK]"},
+                                   {"sep_token", "[SEP]"},
+                                   {"pad_token", "[PAD]"},
+                                   {"cls_token", "[CLS]"},
+                                   {"mask_token", "[MASK]"}};
+  const auto tokens = config.tokens(roles);
+  const std::string &unknown = tokens.at("unk_token"), &begin = tokens.at("cls_token"),
+                    &separator = tokens.at("sep_token");
+  std::vector<TokenizerConfig::Token> specials = config.specials(roles);
+  if (const auto more = config.additional_tokens())
+    specials.insert(specials.end(), more->begin(), more->end());
+  const Json added = config.added_tokens(TokenizerConfig::Kind::fast, {}, specials, vocabulary);
   const Fields& fields = config.fields();
   const bool strips = fields.has({"strip_accents"});
   result.fields = {
@@ -60,22 +63,18 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
   const auto has = [&](const char* name) { return file_exists(directory / name); };
   if (const auto model = find_sentencepiece(directory, side)) return read_sentencepiece_files(*model, side);
   const TokenizerConfig config(directory);
-  if ((has(file_names::vocab_txt) || has(file_names::vocab_json)) && reads_words(config))
+  if (reads_words(config) && (has(file_names::vocab_txt) || has(file_names::vocab_json) ||
+                              has(file_names::vocab_pkl) || has(file_names::vocab_bin)))
     return read_word_files(directory, config);
   if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
-  for (const char* name : {"vocab.pkl", "vocab.bin"})
-    if (has(name))
-      fail(
-          "{}: a pickle may run any program and is not read; load it in Python, if you trust it, as "
-          "transformers' TransfoXLTokenizer and write its words, idx2sym, to a vocab.txt, one a line",
-          (directory / name).string());
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());
 }
 
 bool has_target_side(const std::filesystem::path& path) {
-  if (!std::filesystem::is_directory(path) || file_exists(path / file_names::tokenizer_json)) return false;
+  if (!std::filesystem::is_directory(path)) return false;
+  if (file_exists(path / file_names::tokenizer_json)) return has_target_language(path);
   const auto source = find_sentencepiece(path, TextSide::source);
   return source && (source != find_sentencepiece(path, TextSide::target) || has_target_language(path));
 }

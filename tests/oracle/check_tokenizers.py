@@ -1,4 +1,4 @@
-"""Compares `attend tokenize` with `tokenizers` and with transformers' slow tokenizers on random text.
+"""Compares `attend tokenize` with `tokenizers` and with AutoTokenizer on random text.
 
     python check_tokenizers.py --attend ../../build/release/attend [--seed N] [--count N] [--texts N] [--slow]
 

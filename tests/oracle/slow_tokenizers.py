@@ -1,9 +1,14 @@
-"""Directories without a tokenizer.json, and transformers' slow tokenizers for them.
+"""Directories without a tokenizer.json, and the tokenizers that transformers makes of them.
 
 Everything is trained on our own corpus. build(name, directory) writes the files of one of NAMES and returns
 the tokenizer that transformers makes of them.
 """
 import json
+import os
+import pickle
+from collections import Counter, OrderedDict
+
+os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers asks it before it reads a pickle, here of our own
 
 import sentencepiece
 import transformers
@@ -66,6 +71,30 @@ def albert(d, **fields):
     write(d / "tokenizer_config.json", {"tokenizer_class": "AlbertTokenizer", "do_lower_case": True})
 
 
+def t5_characters(d, **fields):
+    t5(d, **(dict(model_type="char", user_defined_symbols=["<sep>", "ing"]) | fields))
+
+
+def t5_words(d, **fields):
+    t5(d, **(dict(model_type="word", vocab_size=400) | fields))
+
+
+def t5_newer(d, **fields):
+    t5(d, **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "T5Tokenizer", "extra_ids": 5, "legacy": False,
+                                        "add_prefix_space": False})
+
+
+def camembert(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "CamembertTokenizer"})
+
+
+def mbart(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE", "tgt_lang": "fr_XX"})
+
+
 def xlnet(d, **fields):
     spm(d / "spiece.model", control_symbols=["<cls>", "<sep>", "<pad>", "<mask>", "<eod>"],
         user_defined_symbols=["<eop>", ".", "(", ")"], **fields)
@@ -80,7 +109,8 @@ def big_bird(d, **fields):
 def deberta_v2(d, **fields):
     spm(d / "spm.model", pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]",
         unk_piece="[UNK]", **fields)
-    write(d / "tokenizer_config.json", {"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": False})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": True,
+                                        "split_by_punct": True})
 
 
 def llama(d, **fields):
@@ -92,6 +122,11 @@ def llama(d, **fields):
 def bpe_symbols(d, **fields):
     llama(d, byte_fallback=False, vocab_size=300, user_defined_symbols=["<sep>", "ing", "▁the", "12"], rules=RULES,
           remove_extra_whitespaces=True, **fields)
+
+
+def llama_newer(d, **fields):
+    llama(d, **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_eos_token": True})
 
 
 def llama_unused(d, **fields):
@@ -204,12 +239,21 @@ def transfo_xl_lower(d):
     transfo_xl(d, True)
 
 
-BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
-                                    llama_unused, bpe_symbols, m2m_100, marian, marian_separate, gpt, ctrl, roberta,
-                                    deberta, gpt2, xlm, xlm_cased, transfo_xl, transfo_xl_lower)}
+def transfo_xl_pickle(d):
+    transfo_xl(d)
+    words = list(dict.fromkeys(line.split()[0] for line in (d / "vocab.txt").read_text().splitlines()))
+    value = {"counter": Counter(words), "special": ["<eos>"], "idx2sym": words, "min_freq": 0, "lower_case": False,
+             "sym2idx": OrderedDict((word, i) for i, word in enumerate(words)), "unk_idx": words.index("<unk>")}
+    (d / "vocab.pkl").write_bytes(pickle.dumps(value, protocol=4))
+    (d / "vocab.txt").unlink()
+
+
+BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, t5_characters, t5_words, t5_newer, camembert, mbart, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
+                                    llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, gpt, ctrl, roberta,
+                                    deberta, gpt2, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
 NAMES = list(BUILDERS)
-TWO_SIDED = ["m2m_100", "marian", "marian_separate"]
-MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower"]
+TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate"]
+MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower", "transfo_xl_pickle"]
 SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
 
 
@@ -220,9 +264,9 @@ def build(name, directory, **fields):
 
 
 def load(directory):
-    config = directory / "tokenizer_config.json"
-    known = json.loads(config.read_text()).get("tokenizer_class") if config.exists() else None
-    if known is None:
-        kind = json.loads((directory / "config.json").read_text())["model_type"]
-        known = {"xlm-roberta": "XLMRobertaTokenizer", "big_bird": "BigBirdTokenizer"}[kind]
-    return getattr(transformers, known).from_pretrained(str(directory))
+    """AutoTokenizer; the class that the directory names where transformers cannot convert the model."""
+    try:
+        return transformers.AutoTokenizer.from_pretrained(str(directory))
+    except Exception:
+        name = json.loads((directory / "tokenizer_config.json").read_text())["tokenizer_class"].removesuffix("Fast")
+        return getattr(transformers, name).from_pretrained(str(directory))

@@ -1,4 +1,4 @@
-// Directories without a tokenizer.json against what transformers' slow tokenizers make of them
+// Directories without a tokenizer.json against what transformers' AutoTokenizer makes of them
 // (tests/oracle/make_slow_tokenizer_goldens.py).
 #include <attend/tokenizer.h>
 
@@ -44,6 +44,10 @@ void check(const Tokenizer& tokenizer, const Json& cases) {
       EXPECT_EQ(tokenizer.decode(encoding.ids, true), test.at("decoded_without_specials"))
           << test.at("text").dump();
     }
+    if (test.contains("special_tokens_mask")) {
+      EXPECT_EQ(encoding.special_tokens_mask, test.at("special_tokens_mask").get<std::vector<std::int32_t>>())
+          << test.at("text").dump();
+    }
     for (const TextSpan& span : encoding.offsets) {
       EXPECT_LE(span.begin, span.end) << test.at("text").dump();
       EXPECT_LE(span.end, std::max(text.size(), test.value("pair", std::string()).size()))
@@ -64,7 +68,8 @@ TEST_P(SlowGolden, EncodesAsTransformersDoes) {
 
 TEST_P(SlowGolden, GivesPlainTextBack) {
   const TokenizerPair pair = TokenizerPair::from_file(root / GetParam());
-  const std::string text = "the kitchen was";  // in every corpus and vocabulary
+  // In every corpus and vocabulary; of whole words "kitchen" is none, but "kitchen." is.
+  const std::string text = GetParam() == "t5_words" ? "the waiting dark" : "the kitchen was";
   EXPECT_EQ(pair.source->decode(pair.source->encode(text).ids, true), text);
   EXPECT_EQ(pair.target->decode(pair.target->encode(text).ids, true), text);
 }
@@ -104,11 +109,6 @@ TEST(SlowGoldenData, IsThere) {
   EXPECT_GE(names().size(), 21u);
 }
 
-TEST(SlowGoldenData, GptDropsWhatUnicodeHasNotAssigned) {
-  const Tokenizer tokenizer = Tokenizer::from_file(root / "gpt");
-  EXPECT_EQ(tokenizer.encode("the la\u1316mp").ids, tokenizer.encode("the lamp").ids);
-}
-
 class SlowFiles : public testing::Test {
  protected:
   SlowFiles() { fs::create_directories(directory); }
@@ -126,8 +126,14 @@ class SlowFiles : public testing::Test {
 
 TEST_F(SlowFiles, SayWhatIsWrong) {
   EXPECT_NE(message().find("found no tokenizer.json"), std::string::npos) << message();
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"TransfoXLTokenizer"})");
   write_file_atomically(directory / "vocab.pkl", "x");
   EXPECT_NE(message().find("pickle"), std::string::npos) << message();
+  // os.system is asked for; nothing runs.
+  write_file_atomically(directory / "vocab.pkl", "cos\nsystem\n(U\x04trueR.");
+  EXPECT_NE(message().find("os.system"), std::string::npos) << message();
+  fs::remove(directory / "vocab.pkl");
+  fs::remove(directory / "tokenizer_config.json");
   write_file_atomically(directory / "spiece.model", "x");
   EXPECT_NE(message().find("tokenizer_class"), std::string::npos) << message();
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"T5Tokenizer"})");

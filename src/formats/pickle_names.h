@@ -1,0 +1,27 @@
+// What a pickle may ask for: everything that a file of weights or a vocabulary has in it. Nothing of it is
+// run.
+#pragma once
+
+#include "formats/tensor_file.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace attend::pickle_names {
+
+struct Name {  // module.name: what a pickle may call
+  std::string_view module, name;
+  std::string text() const { return fmt::format("{}.{}", module, name); }
+};
+
+std::optional<DType> storage_type(const Name& name);
+bool is_dictionary(const Name& name);
+bool is_tensor(const Name& name);
+bool is_parameter(const Name& name);
+// What transformers writes into a vocab.pkl beside the words. None of it is looked at.
+bool is_passed_over(const Name& name);
+
+}  // namespace attend::pickle_names
