@@ -23,8 +23,16 @@ int forward(int argc, char** argv) {
   parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  const Model loaded =
-      Model::load(ModelDirectory(model), options.gradients ? Purpose::training : Purpose::inference);
+  const ModelDirectory directory(model);
+  const Model loaded = Model::load(directory, options.gradients ? Purpose::training : Purpose::inference);
+  const auto modules = read_sentence_directory(directory.path());
+  std::optional<SentenceModules> sentence;
+  const Transformer network = loaded.network();
+  if (modules && !network->is_encoder_decoder() && !network->reads_images()) {
+    sentence.emplace(modules->modules,
+                     (network->decoder ? network->decoder : network->encoder)->spec().width());
+    options.sentence = &*sentence;
+  }
   const auto given = read_tensors(inputs);
   write_tensors(outputs, naming_file(inputs, [&] { return run_forward(loaded, given, options); }));
   return 0;

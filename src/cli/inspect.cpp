@@ -18,6 +18,12 @@ const char* name_of(SentencePooling::Mode mode) {
       return "cls";
     case SentencePooling::Mode::max:
       return "max";
+    case SentencePooling::Mode::mean_sqrt_len:
+      return "mean_sqrt_len";
+    case SentencePooling::Mode::weighted_mean:
+      return "weighted_mean";
+    case SentencePooling::Mode::last:
+      return "last";
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/directory_files.h"
 #include "formats/pickled_tensors.h"
 
 #include <utility>
@@ -12,16 +13,6 @@ namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A file of this very directory: a hostile index must not lead out of it.
-fs::path inside(const fs::path& directory, const std::string& name, const std::string& source) {
-  const fs::path path(name);
-  const bool plain =
-      !name.empty() && name != "." && name != ".." && path == path.filename() && name.find('\0') == name.npos;
-  if (!plain)
-    fail("{}: expected the name of something in the directory itself, found {}", source, shown(name));
-  return directory / path;
-}
 
 Json read_config(const fs::path& directory) {
   constexpr const char* needs =
@@ -107,55 +98,6 @@ constexpr const char* generation_fields[] = {"max_length",
                                              "pad_token_id",
                                              "decoder_start_token_id"};
 
-// 1_Pooling/config.json: {"pooling_mode": "mean"}, or in older files a flag for each mode.
-SentencePooling::Mode read_mode(const Fields& config) {
-  std::vector<std::string> modes = config.texts({"pooling_mode"});
-  if (modes.empty()) {
-    constexpr std::string_view prefix = "pooling_mode_", suffix = "_tokens";
-    for (const auto& [key, value] : config.json().items()) {
-      if (!key.starts_with(prefix) || !config.flag({key}, false)) continue;
-      std::string mode = key.substr(prefix.size());
-      if (mode == "cls_token") mode = "cls";
-      if (mode.ends_with(suffix)) mode.resize(mode.size() - suffix.size());
-      modes.push_back(mode);
-    }
-  }
-  if (modes.empty()) modes = {"mean"};
-  if (modes.size() == 1 && modes[0] == "mean") return SentencePooling::Mode::mean;
-  if (modes.size() == 1 && modes[0] == "cls") return SentencePooling::Mode::cls;
-  if (modes.size() == 1 && modes[0] == "max") return SentencePooling::Mode::max;
-  fail("{}: expected one way to pool, mean, cls or max; found {}", config.source(), shown(Json(modes)));
-}
-
-Fields read_fields(const fs::path& path) {
-  return Fields(read_json(path), path.string());
-}
-
-// A file that may be absent: then no field is there.
-Fields read_optional_fields(const fs::path& path) {
-  return file_exists(path) ? read_fields(path) : Fields(Json::object(), path.string());
-}
-
-// Older versions of sentence-transformers keep the limit in a file of its own, newer ones with the tokenizer;
-// transformers writes 1e30 for "no limit".
-std::optional<std::int64_t> read_max_length(const fs::path& directory) {
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  const Fields own = read_optional_fields(directory / "sentence_bert_config.json");
-  if (const auto length = own.maybe_integer({"max_seq_length"}, 1, most)) return length;
-  const auto length =
-      read_optional_fields(directory / "tokenizer_config.json").maybe_number({"model_max_length"});
-  if (!length || *length < 1 || *length > static_cast<double>(most)) return {};
-  return static_cast<std::int64_t>(*length);
-}
-
-std::string read_prompt(const fs::path& directory) {
-  const Fields config = read_optional_fields(directory / "config_sentence_transformers.json");
-  const std::string name = config.text({"default_prompt_name"}, "");
-  if (name.empty()) return "";
-  const Json prompts = config.json().value("prompts", Json::object());
-  return Fields(prompts, config.source() + ": prompts").text({name});
-}
-
 }  // namespace
 
 Checkpoint Checkpoint::open(const fs::path& directory) {
@@ -230,85 +172,6 @@ Json ModelDirectory::generation_config() const {
   for (const char* name : generation_fields)
     if (config_.has({name})) legacy[name] = config_.json()[name];
   return legacy;
-}
-
-std::optional<SentencePooling> ModelDirectory::sentence_pooling() const {
-  const fs::path path = path_ / "modules.json";
-  if (!file_exists(path)) return {};
-  const std::string source = path.string();
-  const Json modules = read_json(path);
-  if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
-
-  SentencePooling pooling = {
-      SentencePooling::Mode::mean, false, read_max_length(path_), read_prompt(path_),
-      read_optional_fields(path_ / "sentence_bert_config.json").flag({"do_lower_case"}, false)};
-  std::vector<std::string> kinds;
-  for (const Json& json : modules) {
-    const Fields module(json, source + ": a module");
-    const std::string type = module.text({"type"}), folder = module.text({"path"}, "");
-    kinds.push_back(type.substr(type.rfind('.') + 1));  // npos + 1 is 0
-    if (kinds.back() == "Transformer" && !folder.empty())
-      fail("{}: expected the transformer in the directory itself, found it in {}", source, shown(folder));
-    if (kinds.back() != "Pooling") continue;
-    const Fields config = read_fields(inside(path_, folder, source + ": path") / "config.json");
-    pooling.mode = read_mode(config);
-    if (!pooling.prompt.empty() && !config.flag({"include_prompt"}, true))
-      fail("{}: include_prompt: pooling without the prompt is not supported", config.source());
-  }
-  pooling.normalize = kinds.size() == 3;
-  const std::vector<std::string> supported = {"Transformer", "Pooling", "Normalize"};
-  if (kinds.size() < 2 || kinds.size() > 3 || !std::equal(kinds.begin(), kinds.end(), supported.begin()))
-    fail("{}: expected the modules Transformer, Pooling and perhaps Normalize, found {}", source,
-         shown(Json(kinds)));
-  return pooling;
-}
-
-void write_sentence_modules(const fs::path& directory, const SentencePooling& pooling, std::int64_t width) {
-  const auto write = [&](const fs::path& name, const Json& content) {
-    fs::create_directories((directory / name).parent_path());
-    write_file_atomically(directory / name, content.dump(2) + "\n");
-  };
-  Json modules = Json::array();
-  const auto add = [&](const char* kind, const std::string& folder) {
-    const std::size_t number = modules.size();
-    modules.push_back({{"idx", number},
-                       {"name", std::to_string(number)},
-                       {"path", folder},
-                       {"type", std::string("sentence_transformers.models.") + kind}});
-  };
-  add("Transformer", "");
-  add("Pooling", "1_Pooling");
-  if (pooling.normalize) add("Normalize", "2_Normalize");
-  using Mode = SentencePooling::Mode;
-  write("1_Pooling/config.json", {{"word_embedding_dimension", width},
-                                  {"pooling_mode_cls_token", pooling.mode == Mode::cls},
-                                  {"pooling_mode_mean_tokens", pooling.mode == Mode::mean},
-                                  {"pooling_mode_max_tokens", pooling.mode == Mode::max},
-                                  {"pooling_mode_mean_sqrt_len_tokens", false}});
-  Json settings = {{"max_seq_length", nullptr}, {"do_lower_case", pooling.lowercase}};
-  if (pooling.max_length) settings["max_seq_length"] = *pooling.max_length;
-  write("sentence_bert_config.json", settings);
-  if (!pooling.prompt.empty())
-    write("config_sentence_transformers.json",
-          {{"prompts", {{"text", pooling.prompt}}}, {"default_prompt_name", "text"}});
-  if (pooling.normalize) fs::create_directories(directory / "2_Normalize");
-  write("modules.json", modules);  // last: with it the directory is one of sentence-transformers
-}
-
-std::vector<std::string> sentence_module_folders(const fs::path& directory) {
-  const fs::path path = directory / "modules.json";
-  if (!file_exists(path)) return {};
-  const std::string source = path.string();
-  const Json modules = read_json(path);
-  if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
-  std::vector<std::string> folders;
-  for (const Json& json : modules) {
-    const std::string folder = Fields(json, source + ": a module").text({"path"}, "");
-    if (folder.empty()) continue;
-    inside(directory, folder, source + ": path");
-    folders.push_back(folder);
-  }
-  return folders;
 }
 
 }  // namespace attend

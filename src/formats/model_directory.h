@@ -47,7 +47,7 @@ class Checkpoint {
 
 // How a sentence-transformers directory turns token states into one vector.
 struct SentencePooling {
-  enum class Mode { mean, cls, max } mode = Mode::mean;
+  enum class Mode { mean, cls, max, mean_sqrt_len, weighted_mean, last } mode = Mode::mean;
   bool normalize = true;
   std::optional<std::int64_t> max_length;  // in tokens, special ones too
   std::string prompt = {};                 // put before every text (config_sentence_transformers.json)

@@ -84,7 +84,7 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     set_source(sequences.back(), sources.back());
     set_adapter(sequences.back(), prompts[i]->adapter);
   }
-  network_->decoder->remember(encoded, batch.offsets, cache_, sources, pass);
+  network_->decoder->remember(network_->bridged(encoded, pass), batch.offsets, cache_, sources, pass);
   return sequences;
 }
 

@@ -1,5 +1,7 @@
 #include "generation/rereading_decoder.h"
 
+#include "nn/two_streams.h"
+
 #include <map>
 
 namespace attend {
@@ -14,8 +16,15 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
 bool rereads(const Transformer& network) {
   if (network->spec().appended_mask) return true;
   const auto& stack = network->spec().decoder ? network->spec().decoder : network->spec().encoder;
-  return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
-                   stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
+  // Where a token changes what stands before it, nothing can be kept.
+  const bool both_ways = network->spec().decoder && !stack->layers.front().self_attention.causal;
+  // Nor where keys look at distances: what they see of later queries is not in the cache.
+  const auto& distance = stack->layers.front().self_attention.distance;
+  const bool keys_look =
+      network->spec().decoder && !network->spec().encoder && distance && distance->with_key;
+  return stack && (both_ways || keys_look || stack->two_streams ||
+                   stack->layers.front().self_attention.empty_keys > 0 || stack->memory ||
+                   std::holds_alternative<SinusoidalDistances>(stack->distances));
 }
 
 RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}
@@ -129,7 +138,9 @@ Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pa
     auto visible = std::make_shared<VisibleRows>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
-    visible->own.assign(B, {at::zeros({rows, M + n}), at::arange(M, M + rows), {}});
+    // The place of the next token is a row that looks as one of the text would, and no key.
+    const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
+    visible->own.assign(B, {hidden.to(at::kFloat) * -1e30, at::arange(M, M + rows), {}});
     batch.visible = std::move(visible);
   }
   Capture capture{true, false, {}, {}};

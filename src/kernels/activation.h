@@ -39,6 +39,19 @@ inline Vector erf(Vector x) {
   return x != x ? x : c * top / bottom;
 }
 
+inline Vector sigmoid(Vector x) {
+  return 1 / (1 + exp(-x));
+}
+
+// tanh(log(1 + e^x)) without the logarithm; it is 1 long before x is 20.
+inline Vector tanh_of_softplus(Vector x) {
+  const Vector e = exp(min(x, splat(20))), n = e * (e + 2);
+  return x != x ? x : n / (n + 2);
+}
+
+// The original's roundings of 1 / sqrt(2) and 1 / sqrt(4 pi).
+constexpr float kLaplaceMean = 0.707107f, kLaplaceScale = 0.70710678118654752f / 0.282095f;
+
 inline Vector activate(Activation activation, Vector x) {
   switch (activation) {
     case Activation::none:
@@ -53,6 +66,26 @@ inline Vector activate(Activation activation, Vector x) {
       return x / (1 + exp(-x));
     case Activation::tanh:
       return tanh(x);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::mish:
+      return x * tanh_of_softplus(x);
+    case Activation::quick_gelu:
+      return x * sigmoid(x * 1.702f);
+    case Activation::clipped_gelu: {
+      const Vector y = activate(Activation::gelu, x);
+      return y != y ? y : min(max(y, splat(-10)), splat(10));
+    }
+    case Activation::leaky_relu:
+      return x < 0 ? x * 0.01f : x;
+    case Activation::relu6:
+      return x != x ? x : min(max(x, Vector{}), splat(6));
+    case Activation::squared_relu: {
+      const Vector y = activate(Activation::relu, x);
+      return y * y;
+    }
+    case Activation::laplace:
+      return 0.5f * (1 + erf((x - kLaplaceMean) * kLaplaceScale));
   }
   return x;
 }
@@ -77,6 +110,34 @@ inline Vector slope(Activation activation, Vector x) {
     case Activation::tanh: {
       const Vector t = tanh(x);
       return 1 - t * t;
+    }
+    case Activation::sigmoid: {
+      const Vector s = sigmoid(x);
+      return s * (1 - s);
+    }
+    case Activation::mish: {
+      const Vector t = tanh_of_softplus(x);
+      return t + x * (1 - t * t) * sigmoid(x);
+    }
+    case Activation::quick_gelu: {
+      const Vector s = sigmoid(x * 1.702f);
+      return s * (1 + 1.702f * x * (1 - s));
+    }
+    case Activation::clipped_gelu: {
+      const Vector y = activate(Activation::gelu, x), in = slope(Activation::gelu, x);
+      return y > 10 ? Vector{} : in;
+    }
+    case Activation::leaky_relu:
+      return x > 0 ? splat(1) : splat(0.01f);
+    case Activation::relu6: {
+      const Vector in = x < 6 ? splat(1) : Vector{};
+      return x > 0 ? in : Vector{};
+    }
+    case Activation::squared_relu:
+      return x > 0 ? 2 * x : Vector{};
+    case Activation::laplace: {
+      const Vector z = (x - kLaplaceMean) * kLaplaceScale;
+      return exp(-z * z) * (0.5641895835477563f * kLaplaceScale);
     }
   }
   return splat(1);

@@ -81,7 +81,22 @@ struct Adam {
   float gradient_scale;                             // from clipping
 };
 
-enum class Activation { none, relu, gelu, gelu_tanh, silu, tanh };
+enum class Activation {
+  none,
+  relu,
+  gelu,
+  gelu_tanh,
+  silu,
+  tanh,
+  sigmoid,
+  mish,
+  quick_gelu,    // x times the sigmoid of 1.702 x
+  clipped_gelu,  // gelu of -10 to 10
+  leaky_relu,
+  relu6,
+  squared_relu,
+  laplace  // the normal distribution's share below x, of mean 1/sqrt(2) and variance 1/(4 pi)
+};
 
 // C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual.
 // A(i, k) = a[i * a_row + k * a_column], so A may be a transpose. B is what pack_panels made, or, with

@@ -13,7 +13,8 @@ constexpr BertRelative relative = {.vocabulary = 30000,
                                    .inner = 16384,
                                    .dropout = 0,
                                    .activation = "gelu_new",
-                                   .embedding_size = true};
+                                   .embedding_size = true,
+                                   .distances = true};
 
 // Layer i belongs to group i / (layers / groups); a group is `inner` layers one behind the other.
 void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
@@ -29,7 +30,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.encoder = bert_encoder(config, relative);
   // Its embeddings always go through a matrix, even to the same width.
   model.encoder->embeddings.projected_width = model.encoder->width();
-  for (LayerSpec& each : model.encoder->layers) each.feed_forward_result_dropout = 0;
+  for (LayerSpec& each : model.encoder->layers) {
+    each.feed_forward_result_dropout = 0;
+    if (each.self_attention.distance) each.self_attention.distance->scaled = false;
+  }
   const auto layers = static_cast<std::int64_t>(model.encoder->layers.size());
   share_layers(*model.encoder, config.integer({"num_hidden_groups"}, 1, 1, layers),
                config.integer({"inner_group_num"}, 1, 1, 1000));
@@ -66,6 +70,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
     const std::string ours = fmt::format("encoder.layers.{}.", i);
     table.push_back({layer + "attention.{query|key|value}.{weight|bias}",
                      ours + "self_attention.query_key_value.{weight|bias}"});
+    table.push_back(
+        {layer + "attention.distance_embedding.weight", ours + "self_attention.distance_vectors"});
     table.push_back({layer + "attention.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"});
     table.push_back(
         {layer + "attention.LayerNorm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"});

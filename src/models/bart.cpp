@@ -12,9 +12,16 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   // Its position table begins with two rows for ids that are never looked up.
   const LearnedPositions positions{.count = config.integer({"max_position_embeddings"}, relative.positions),
                                    .offset = 2};
+  model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
+  StackSpec decoder = read_stack(config, relative, /*decoder=*/true);
+  decoder.embeddings.positions = positions;
+  if (architecture == "BartForCausalLM") {
+    put_decoder_alone(model, config, decoder);
+    return model;
+  }
   model.encoder = read_stack(config, relative, /*decoder=*/false);
-  model.decoder = read_stack(config, relative, /*decoder=*/true);
-  model.encoder->embeddings.positions = model.decoder->embeddings.positions = positions;
+  model.encoder->embeddings.positions = positions;
+  model.decoder = decoder;
   if (architecture == "BartForConditionalGeneration")
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
@@ -27,12 +34,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                   .problem = {},
                                   .dense_dropout = dropout,
                                   .dropout = dropout});
-  model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   return model;
 }
 
 std::vector<WeightName> weights(const ModelSpec& model) {
-  std::vector<WeightName> table = sequence_to_sequence_weights(/*share_embeddings=*/true);
+  std::vector<WeightName> table = sequence_to_sequence_weights(model);
   table.push_back(
       {"model.{encoder|decoder}.embed_positions.weight", "{encoder|decoder}.embeddings.positions"});
   table.push_back({"classification_head.dense.{weight|bias}", "scores.dense.{weight|bias}"});
@@ -74,7 +80,7 @@ const Family bart = {
     .model_type = "bart",
     .prefix = "model",
     .architectures = {"BartForConditionalGeneration", "BartModel", "BartForSequenceClassification",
-                      "BartForQuestionAnswering"},
+                      "BartForQuestionAnswering", "BartForCausalLM"},
     .spec = spec,
     .weights = weights,
     .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout",

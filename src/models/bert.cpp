@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.decodes = true};
+constexpr BertRelative relative = {.decodes = true, .distances = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;

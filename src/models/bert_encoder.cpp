@@ -6,8 +6,6 @@ namespace attend {
 namespace {
 
 PositionSpec read_positions(const Fields& config, const BertRelative& relative) {
-  if (config.text({"position_embedding_type"}, "absolute") != "absolute")
-    fail("{}: position_embedding_type: only \"absolute\" is supported", config.source());
   const std::int64_t rows = config.integer({"max_position_embeddings"}, 512);
   if (!relative.positions_after_padding) return LearnedPositions{.count = rows};
   const std::int64_t padding = config.integer({"pad_token_id"}, relative.padding_id, 0);
@@ -16,12 +14,37 @@ PositionSpec read_positions(const Fields& config, const BertRelative& relative) 
   return LearnedPositions{.count = rows - padding - 1, .offset = padding + 1, .skipped_id = padding};
 }
 
+// position_embedding_type: vectors of distances instead of those of positions, which queries look at, or keys
+// as well.
+void read_distances(const Fields& config, StackSpec& stack) {
+  const std::string kind = config.text({"position_embedding_type"}, "absolute");
+  if (kind == "absolute") return;
+  if (kind != "relative_key" && kind != "relative_key_query")
+    fail("{}: position_embedding_type: expected absolute, relative_key or relative_key_query, found {}",
+         config.source(), shown(Json(kind)));
+  const std::int64_t count = config.integer({"max_position_embeddings"}, 512);
+  stack.embeddings.positions = DistantPositions{count};
+  stack.distances = HeadDistances{count};
+  for (LayerSpec& layer : stack.layers)
+    layer.self_attention.distance =
+        DistanceTerms{.with_key = kind == "relative_key_query", .own_vectors = 2 * count - 1};
+}
+
+std::optional<AttentionSpec> read_cross_attention(const Fields& config, AttentionSpec attention) {
+  if (!config.flag({"add_cross_attention"}, false)) return {};
+  if (!attention.causal)
+    fail("{}: add_cross_attention: only a decoder reads an encoder, and is_decoder is false",
+         config.source());
+  attention.causal = false;
+  return attention;
+}
+
 }  // namespace
 
 StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
   const bool decoder = config.flag({"is_decoder"}, false);
   if (decoder && !relative.decodes) fail("{}: is_decoder: only false is supported", config.source());
-  if (config.flag({"add_cross_attention"}, false))
+  if (config.flag({"add_cross_attention"}, false) && !relative.decodes)
     fail("{}: add_cross_attention: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
   AttentionSpec attention = read_attention(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
@@ -34,7 +57,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .order = NormOrder::post,
       .norm = norm,
       .self_attention = attention,
-      .cross_attention = {},
+      .cross_attention = read_cross_attention(config, attention),
       .feed_forward = {.width = config.integer({"intermediate_size", "hidden_dim"}, relative.inner),
                        .activation =
                            read_activation(config, {"hidden_act", "activation"}, relative.activation)},
@@ -43,7 +66,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
   };
   const std::int64_t vocabulary = config.integer({"vocab_size"}, relative.vocabulary);
   const std::int64_t narrow = relative.embedding_size ? config.integer({"embedding_size"}, 128) : width;
-  return {
+  StackSpec stack = {
       .embeddings = {.vocabulary = vocabulary,
                      .width = narrow,
                      .positions = read_positions(config, relative),
@@ -57,6 +80,8 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
       .final_norm = {},
       .weights_of = {},
   };
+  if (relative.distances) read_distances(config, stack);
+  return stack;
 }
 
 bool is_causal_language_model(std::string_view architecture) {
@@ -66,10 +91,7 @@ bool is_causal_language_model(std::string_view architecture) {
 StackSpec& put_bert_stack(ModelSpec& model, const Fields& config, std::string_view architecture,
                           const BertRelative& relative) {
   std::optional<StackSpec>& stack = is_causal_language_model(architecture) ? model.decoder : model.encoder;
-  stack = bert_encoder(config, relative);
-  if (model.decoder && !stack->layers.front().self_attention.causal)
-    fail("{}: is_decoder: expected true for a {}", config.source(), architecture);
-  return *stack;
+  return stack.emplace(bert_encoder(config, relative));
 }
 
 LanguageModelHeadSpec masked_language_model(const Fields& config, Activation activation,
@@ -91,7 +113,13 @@ std::vector<WeightName> bert_embedding_weights(const std::string& prefix) {
 
 std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
   const std::string layer = prefix + ".encoder.layer.{i}.", ours = "{encoder|decoder}.layers.{i}.";
+  const std::string cross = layer + "crossattention.";
   return {
+      {layer + "attention.self.distance_embedding.weight", ours + "self_attention.distance_vectors"},
+      {cross + "self.query.{weight|bias}", ours + "cross_attention.query.{weight|bias}"},
+      {cross + "self.{key|value}.{weight|bias}", ours + "cross_attention.key_value.{weight|bias}"},
+      {cross + "output.dense.{weight|bias}", ours + "cross_attention.output.{weight|bias}"},
+      {cross + "output.LayerNorm.{weight|bias}", ours + "cross_attention_norm.{weight|bias}"},
       {layer + "attention.self.{query|key|value}.{weight|bias}",
        ours + "self_attention.query_key_value.{weight|bias}"},
       {layer + "attention.output.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
@@ -154,8 +182,8 @@ Json fresh_bert_config(std::string_view model_type, std::string_view architectur
 }
 
 std::vector<std::string_view> bert_optional_fields() {
-  return {"is_decoder",   "num_labels",         "id2label",           "label2id",
-          "problem_type", "classifier_dropout", "tie_word_embeddings"};
+  return {"is_decoder", "add_cross_attention", "position_embedding_type", "num_labels",         "id2label",
+          "label2id",   "problem_type",        "classifier_dropout",      "tie_word_embeddings"};
 }
 
 }  // namespace attend

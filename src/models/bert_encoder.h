@@ -15,7 +15,8 @@ struct BertRelative {
   std::string_view activation = "gelu";
   bool positions_after_padding = false;
   bool embedding_size = false;  // the config may give the embeddings a width of their own
-  bool decodes = false;         // is_decoder makes it causal
+  bool decodes = false;         // is_decoder makes it causal, and add_cross_attention lets it read an encoder
+  bool distances = false;       // the config may ask for vectors of distances (position_embedding_type)
 };
 
 // Post-norm layers over token, position and type embeddings. Fields go by BERT's names or by DistilBERT's.

@@ -20,8 +20,12 @@ bool looks(const Fields& config, const std::string& way) {
 }  // namespace
 
 void disentangle(const Fields& config, StackSpec& encoder) {
-  if (config.integer({"embedding_size"}, encoder.width()) != encoder.width())
-    fail("{}: embedding_size: only hidden_size is supported", config.source());
+  if (const std::int64_t width = config.integer({"embedding_size"}, encoder.width());
+      width != encoder.width()) {
+    encoder.embeddings.projected_width = encoder.width();
+    encoder.embeddings.projected_before_norm = true;
+    encoder.embeddings.width = width;
+  }
   encoder.padding_begins_as_zero = true;
   encoder.embeddings.types = config.integer({"type_vocab_size"}, 0, 0);
   if (!config.flag({"position_biased_input"}, true)) encoder.embeddings.positions = {};
@@ -52,8 +56,14 @@ void add_deberta_head(const Fields& config, std::string_view architecture, Model
   model.other_names = !config.flag({"legacy"}, true);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const LayerSpec& layer = model.encoder->layers.front();
-  if (architecture.ends_with("ForMaskedLM"))
+  if (architecture.ends_with("ForMaskedLM")) {
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+    // The newer head knows no other matrix than the embeddings, whatever tie_word_embeddings says.
+    if (model.other_names) model.language_model->untied = false;
+    if (model.other_names && model.encoder->embeddings.projected_width > 0)
+      fail("{}: embedding_size: the head of \"legacy\": false needs one that is hidden_size",
+           config.source());
+  }
   model.scores =
       read_score_head(config, architecture,
                       {.input = HeadInput::first_token,
@@ -77,6 +87,7 @@ std::vector<WeightName> deberta_weights(const ModelSpec& model) {
   table.insert(
       table.end(),
       {
+          {"deberta.embeddings.embed_proj.weight", "encoder.embeddings.projection.weight"},
           {"deberta.encoder.rel_embeddings.weight", "encoder.distances.table"},
           {"deberta.encoder.LayerNorm.{weight|bias}", "encoder.distances.norm.{weight|bias}"},
           {layer + "attention.output.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"},

@@ -13,6 +13,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   for (LayerSpec& each : model.encoder->layers) each.attention_result_dropout = 0;
   const LayerSpec& layer = model.encoder->layers.front();
+  std::get<LearnedPositions>(model.encoder->embeddings.positions).trained =
+      !config.flag({"sinusoidal_pos_embds"}, false);
   if (architecture == "DistilBertForMaskedLM")
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   model.scores = read_score_head(config, architecture,
@@ -29,6 +31,9 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
 
 std::vector<WeightName> weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("distilbert");
+  const auto& positions = std::get<LearnedPositions>(model.encoder->embeddings.positions);
+  for (WeightName& row : table)
+    if (row.ours.ends_with(".positions")) row.frozen = !positions.trained;
   const std::string layer = "distilbert.transformer.layer.{i}.", ours = "encoder.layers.{i}.";
   table.insert(table.end(),
                {

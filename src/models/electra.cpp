@@ -1,12 +1,13 @@
 // ELECTRA: Clark et al. 2020, arXiv:2003.10555: BERT's encoder trained to tell which tokens a small generator
 // has replaced. Checkpoints: google/electra-*-{discriminator,generator}.
 #include "models/bert_encoder.h"
+#include "models/summary.h"
 
 namespace attend {
 namespace {
 
 constexpr BertRelative relative = {
-    .width = 256, .heads = 4, .inner = 1024, .embedding_size = true, .decodes = true};
+    .width = 256, .heads = 4, .inner = 1024, .embedding_size = true, .decodes = true, .distances = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
@@ -28,11 +29,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                               .problem = {},
                               .dense_dropout = dropout,
                               .dropout = dropout};
-    if (architecture == "ElectraForMultipleChoice") {
-      sentence.dense = read_activation(config, {"summary_activation"}, "gelu");
-      sentence.dense_dropout = 0;
-      sentence.dropout = read_dropout(config, {"summary_last_dropout"}, 0.1);
-    }
+    if (architecture == "ElectraForMultipleChoice")
+      sentence = read_summary_before_scores(
+          config, {.type = "first", .activation = "gelu", .last_dropout = 0.1}, read_label_count(config),
+          model.encoder->width(), model.encoder->width());
     model.scores = read_score_head(config, architecture, sentence);
   }
   return model;

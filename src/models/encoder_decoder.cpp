@@ -49,7 +49,13 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
   };
 }
 
-std::vector<WeightName> sequence_to_sequence_weights(bool share_embeddings) {
+void put_decoder_alone(ModelSpec& model, const Fields& config, const StackSpec& decoder) {
+  model.decoder = decoder;
+  model.language_model = LanguageModelHeadSpec{
+      .transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true), .labels_in_place = true};
+}
+
+std::vector<WeightName> sequence_to_sequence_weights(const ModelSpec& model) {
   const std::string theirs = "model.{encoder|decoder}.layers.{i}.", ours = "{encoder|decoder}.layers.{i}.";
   const std::string their_cross = "model.decoder.layers.{i}.encoder_attn",
                     our_cross = "decoder.layers.{i}.cross_attention";
@@ -72,7 +78,11 @@ std::vector<WeightName> sequence_to_sequence_weights(bool share_embeddings) {
       {"lm_head.weight", "head.weight"},
       {"final_logits_bias", "head.bias", WeightLayout::row, /*frozen=*/true},
   };
-  if (share_embeddings)
+  if (!model.encoder)
+    table.push_back({.checkpoint = "model.decoder.embed_tokens.weight",
+                     .ours = "decoder.embeddings.tokens",
+                     .aliases = {"model.shared.weight", "lm_head.weight"}});
+  else if (model.share_embeddings)
     table.push_back({.checkpoint = "model.shared.weight",
                      .ours = "encoder.embeddings.tokens",
                      .aliases = {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",

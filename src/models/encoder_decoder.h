@@ -19,6 +19,9 @@ struct SequenceToSequenceRelative {
 // One of the two stacks; the positions are the family's.
 StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder);
 
-std::vector<WeightName> sequence_to_sequence_weights(bool share_embeddings);
+// A decoder alone ("...ForCausalLM"), which reads encoder_hidden_states where it is given some.
+void put_decoder_alone(ModelSpec& model, const Fields& config, const StackSpec& decoder);
+
+std::vector<WeightName> sequence_to_sequence_weights(const ModelSpec& model);
 
 }  // namespace attend

@@ -29,11 +29,23 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
   static const std::map<std::string, Activation, std::less<>> known = {
       {"relu", Activation::relu},
       {"gelu", Activation::gelu},
+      {"gelu_python", Activation::gelu},
       {"gelu_new", Activation::gelu_tanh},
-      {"silu", Activation::silu},
+      {"gelu_fast", Activation::gelu_tanh},
+      {"gelu_accurate", Activation::gelu_tanh},
       {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_python_tanh", Activation::gelu_tanh},
+      {"gelu_10", Activation::clipped_gelu},
+      {"quick_gelu", Activation::quick_gelu},
+      {"silu", Activation::silu},
       {"swish", Activation::silu},
       {"tanh", Activation::tanh},
+      {"sigmoid", Activation::sigmoid},
+      {"mish", Activation::mish},
+      {"leaky_relu", Activation::leaky_relu},
+      {"relu6", Activation::relu6},
+      {"relu2", Activation::squared_relu},
+      {"laplace", Activation::laplace},
       {"linear", Activation::none},
   };
   for (const std::string_view each : names)
@@ -42,11 +54,12 @@ Activation read_activation(const Fields& config, Fields::Names names, std::strin
       fail("{}: {}: expected the name of an activation, found null", config.source(), each);
   const std::string name = config.text(names, std::string(otherwise));
   const auto found = known.find(name);
-  if (found == known.end())
-    fail(
-        "{}: {}: expected one of gelu, gelu_new, gelu_pytorch_tanh, linear, relu, silu, swish, tanh, found "
-        "\"{}\"",
-        config.source(), *names.begin(), name);
+  if (found == known.end()) {
+    std::vector<std::string> all;
+    for (const auto& [each, activation] : known) all.push_back(each);
+    fail("{}: {}: expected one of {}, found \"{}\"", config.source(), *names.begin(), fmt::join(all, ", "),
+         name);
+  }
   return found->second;
 }
 

@@ -15,6 +15,13 @@ namespace {
        fmt::join(names, " and "));
 }
 
+// hidden [B, L, d] -> [B, size]
+Tensor embed_texts(SentenceModules& modules, const Tensors& inputs, const Tensor& hidden) {
+  const Padded texts(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  const TokenBatch batch = texts.batch({}, {});
+  return modules.embed(texts.unpad(hidden), batch.offsets, batch.positions);
+}
+
 }  // namespace
 
 bool takes_types(const ModelSpec& model) {
@@ -68,13 +75,16 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
   at::AutoGradMode grad(options.gradients);
   if (const Tensor adapters = find(inputs, "adapters"); adapters.defined() && !model.adapters().empty())
     return run_by_adapter(model, inputs, adapters, options);
-  Result r = net->reads_images()         ? forward_images(model, inputs, options)
-             : net->is_encoder_decoder() ? forward_pair(model, inputs, options)
-                                         : forward_text(model, inputs, options);
+  Result r = net->is_encoder_decoder() ? forward_pair(model, inputs, options)
+             : net->reads_images()     ? forward_images(model, inputs, options)
+                                       : forward_text(model, inputs, options);
   if (r.loss.defined()) r.out["loss"] = r.loss;
+  if (const Tensor hidden = find(r.out, "last_hidden_state"); options.sentence && hidden.defined())
+    r.out["sentence_embedding"] = embed_texts(*options.sentence, inputs, hidden);
   if (options.gradients) {
-    if (!r.loss.defined()) fail_without_labels(model);
-    r.loss.backward();
+    const Tensor loss = r.whole_loss();
+    if (!loss.defined()) fail_without_labels(model);
+    loss.backward();
     const auto gradients =
         model.adapters().empty()
             ? model.by_checkpoint_name([](auto&, const Tensor& weight) { return weight.grad(); }, false)

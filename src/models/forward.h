@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/model.h"
+#include "models/sentence_modules.h"
 
 namespace attend {
 
@@ -13,6 +14,8 @@ struct ForwardOptions {
   // Of the loss, by checkpoint name: grad.<name>. With an adapter, of what the adapter trains alone, by the
   // names of its file.
   bool gradients = false;
+  // Of a sentence-transformers directory: sentence_embedding [B, size], where the model has no head.
+  SentenceModules* sentence = nullptr;
 };
 
 // Does the model take token_type_ids?
@@ -24,10 +27,10 @@ inline bool takes_types(const Model& model) {
 // Inputs are named as the arguments of the model's forward: input_ids [B, L], attention_mask [B, L] (without
 // it every position is real), token_type_ids, position_ids, labels; decoder_input_ids and
 // decoder_attention_mask where there are two stacks. Outputs are named as the fields of its ModelOutput,
-// numbered where there is one for each layer (attentions.0); positions that are not real are zero. XLNet's
-// second stream has its weights in query_attentions.0 [B, heads, targets, keys] and so on. With adapters
-// beside the model, `adapters` [B] says which of them each row is computed with (-1: none). Error for an
-// input that is missing, unknown or misshapen.
+// numbered where there is one for each layer (attentions.0); positions that are not real are zero. The
+// weights of XLNet's two streams are attentions.0.0 and attentions.0.1 (there of every column, in the
+// targets' places those of the targets). With adapters beside the model, `adapters` [B] says which of them
+// each row is computed with (-1: none). Error for an input that is missing, unknown or misshapen.
 std::map<std::string, Tensor> run_forward(const Model& model, const std::map<std::string, Tensor>& inputs,
                                           const ForwardOptions& options);
 

@@ -5,6 +5,27 @@
 namespace attend {
 namespace {
 
+// interpolate_pos_encoding: other sizes than the model's own are read only if it is not denied.
+void check_interpolation(const Tensors& inputs, const ImageBatch& images, const PatchSpec& spec) {
+  const Tensor flag = find(inputs, "interpolate_pos_encoding");
+  if (!flag.defined()) return;
+  if (flag.numel() != 1) fail("interpolate_pos_encoding: expected one number, 0 or 1");
+  const bool own = images.pixels.size(2) == spec.height && images.pixels.size(3) == spec.width;
+  if (!own && !flag.ne(0).item<bool>())
+    fail("pixel_values: expected images of {} x {} without interpolate_pos_encoding, found {} x {}",
+         spec.height, spec.width, images.pixels.size(2), images.pixels.size(3));
+}
+
+// The mean over hidden pixels, as the original has it.
+Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
+  const PatchSpec& spec = patches->spec();
+  const Tensor distance = reconstruction_distance(images, made, patches);
+  const Tensor hidden = images.hidden.sum().to(made.scalar_type()) * (spec.patch_height * spec.patch_width);
+  return distance / (hidden + 1e-5) / spec.channels;
+}
+
+}  // namespace
+
 ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   ImageBatch images{find(inputs, "pixel_values"), find(inputs, "bool_masked_pos")};
@@ -28,26 +49,17 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   return images;
 }
 
-// The mean over hidden pixels, as the original has it.
-Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
-  const PatchSpec& spec = patches->spec();
-  const Tensor distance = reconstruction_distance(images, made, patches);
-  const Tensor hidden = images.hidden.sum().to(made.scalar_type()) * (spec.patch_height * spec.patch_width);
-  return distance / (hidden + 1e-5) / spec.channels;
-}
-
-}  // namespace
-
 Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
   Capture capture{options.hidden_states, options.attentions, {}, {}};
   Pass pass = capturing(capture, options);
   Transformer net = model.network();
   PatchEmbeddings& patches = net->encoder->patches;
-  std::set<std::string> known = {"pixel_values"};
+  std::set<std::string> known = {"pixel_values", "interpolate_pos_encoding"};
   known.merge(label_inputs(net));
   check_names(inputs, known);
   const ImageBatch images = read_images(inputs, patches);
+  check_interpolation(inputs, images, patches->spec());
   const auto [rows, columns] = patches->grid(images.pixels);
   const Tensor hidden = net->encode(images, pass);  // [T, d]
   const std::int64_t batch = images.pixels.size(0), length = 1 + rows * columns;

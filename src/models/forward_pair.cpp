@@ -14,6 +14,39 @@ Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t voca
   return ids.masked_fill(ids == kIgnoredLabel, pad);
 }
 
+// What the encoder reads: a text, or the patches of images, of which none is padding.
+struct Source {
+  Padded layout;
+  Tensor encoded;  // [Ts, d]
+  TokenBatch batch;
+};
+
+Source read_source(Transformer& net, const Tensors& inputs, Pass& pass) {
+  if (net->reads_images()) {
+    const ImageBatch images = read_images(inputs, net->encoder->patches);
+    const auto [rows, columns] = net->encoder->patches->grid(images.pixels);
+    const Padded layout(at::zeros({images.pixels.size(0), 1 + rows * columns}, at::kLong), {},
+                        "pixel_values");
+    return {layout, net->encode(images, pass), layout.batch({}, {})};
+  }
+  const Padded layout(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  const TokenBatch batch = layout.batch({}, find(inputs, "token_type_ids"));
+  check_ids(layout, net->encoder->spec(), "input_ids");
+  check_distances(net->encoder->spec(), layout);
+  return {layout, net->encode(batch, pass), batch};
+}
+
+std::set<std::string> pair_inputs(Transformer& net) {
+  std::set<std::string> known = {"decoder_input_ids", "decoder_attention_mask"};
+  if (net->reads_images())
+    known.insert("pixel_values");
+  else
+    known.insert({"input_ids", "attention_mask"});
+  if (net->encoder->spec().embeddings.types > 0) known.insert("token_type_ids");
+  known.merge(label_inputs(net));
+  return known;
+}
+
 }  // namespace
 
 Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
@@ -21,12 +54,9 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   Capture capture{options.hidden_states, options.attentions, {}, {}};
   Pass pass = capturing(capture, options);
   Transformer net = model.network();
-  std::set<std::string> known = {"input_ids", "attention_mask", "decoder_input_ids",
-                                 "decoder_attention_mask"};
-  known.merge(label_inputs(net));
-  check_names(inputs, known);
+  check_names(inputs, pair_inputs(net));
   const std::int64_t vocabulary = net->decoder->spec().embeddings.vocabulary;
-  const Padded source(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
+  const auto [source, encoded, source_batch] = read_source(net, inputs, pass);
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
   if (!decoder_ids.defined()) {
@@ -39,17 +69,13 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   const Padded given(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
   const bool whole = counts_padding(inputs);
   const Padded target = whole ? given.whole() : given;
-  const TokenBatch source_batch = source.batch({}, {});
   TokenBatch target_batch = target.batch({}, {});
   if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
   if (source_batch.offsets.count() != target_batch.offsets.count())
     fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_batch.offsets.count(),
          target_batch.offsets.count());
-  check_ids(source, net->encoder->spec(), "input_ids");
   check_ids(given, net->decoder->spec(), "decoder_input_ids");
-  check_distances(net->encoder->spec(), source);
   check_distances(net->decoder->spec(), target);
-  const Tensor encoded = net->encode(source_batch, pass);
   const Memory memory = net->remember(encoded, source_batch.offsets, pass);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
   if (net->language_model_head)
@@ -67,9 +93,7 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
     put_captured(r.out, "encoder_", pass.capture->encoder, source);
     if (whole) keep_real_rows(pass.capture->decoder, target, given);
     put_captured(r.out, "decoder_", pass.capture->decoder, given);
-    const auto& cross = pass.capture->decoder.cross_attentions;
-    for (std::size_t i = 0; i < cross.size(); ++i)
-      r.out[fmt::format("cross_attentions.{}", i)] = pad_weights(cross[i], given, source);
+    put_cross_attentions(r.out, pass.capture->decoder, given, source);
   }
   return r;
 }

@@ -94,6 +94,30 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
   if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, {}, pass).mean();
 }
 
+std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::int64_t sequences,
+                                    Pass& pass) {
+  const Tensor states = find(inputs, "encoder_hidden_states"), mask = find(inputs, "encoder_attention_mask");
+  if (!states.defined()) {
+    if (mask.defined()) fail("encoder_attention_mask: there are no encoder_hidden_states that it is for");
+    return {};
+  }
+  const std::int64_t width = reader->spec().width();
+  if (states.dim() != 3 || !at::isFloatingType(states.scalar_type()) || states.size(0) != sequences ||
+      states.size(1) == 0 || states.size(2) != width)
+    fail("encoder_hidden_states: expected numbers of shape [{}, length, {}], found {} of shape [{}]",
+         sequences, width, toString(states.scalar_type()), fmt::join(states.sizes(), ", "));
+  Padded layout(at::zeros({sequences, states.size(1)}, at::kLong), mask, "encoder_hidden_states");
+  const TokenBatch batch = layout.batch({}, {});
+  Memory memory = reader->remember(layout.unpad(states.to(at::kFloat)), batch.offsets, pass);
+  return Encoded{layout, std::move(memory)};
+}
+
+void put_cross_attentions(Tensors& out, const Capture::Stack& capture, const Padded& queries,
+                          const Padded& keys) {
+  for (std::size_t i = 0; i < capture.cross_attentions.size(); ++i)
+    out[fmt::format("cross_attentions.{}", i)] = pad_weights(capture.cross_attentions[i], queries, keys);
+}
+
 bool counts_padding(const Tensors& inputs) {
   return inputs.count("start_positions") > 0;
 }

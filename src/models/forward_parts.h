@@ -13,6 +13,12 @@ using Tensors = std::map<std::string, Tensor>;
 struct Result {
   Tensors out;
   Tensor loss;
+  Tensor second_loss =
+      {};  // of another head, reported under a name of its own; what is trained on is the sum
+
+  Tensor whole_loss() const {
+    return loss.defined() && second_loss.defined() ? loss + second_loss : loss.defined() ? loss : second_loss;
+  }
 };
 
 // Undefined where there is none of this name.
@@ -41,8 +47,22 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
 void check_distances(const StackSpec& stack, const Padded& layout);
 // The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
 bool counts_padding(const Tensors& inputs);
+// What a cross-attention reads of inputs that hold no source text: encoder_hidden_states [B, Ls, d], of which
+// encoder_attention_mask [B, Ls] says which rows are real. Nothing where neither is given.
+struct Encoded {
+  Padded layout;
+  Memory memory;
+};
+std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::int64_t sequences, Pass& pass);
+// The weights of cross-attentions that `capture` holds.
+void put_cross_attentions(Tensors& out, const Capture::Stack& capture, const Padded& queries,
+                          const Padded& keys);
+
 // Zeroes what belongs to padding in start_logits and end_logits, if they are there.
 void keep_real_scores(Tensors& out, const Padded& given);
+
+// pixel_values and bool_masked_pos as an encoder of images reads them; Error where they do not fit it.
+ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches);
 
 // For a model with one stack, with two, and for one that reads images: pixel_values [B, channels, H, W], and
 // bool_masked_pos [B, patches] where it fills in hidden patches.

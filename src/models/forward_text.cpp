@@ -39,18 +39,26 @@ Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
   return inputs;
 }
 
+// DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
+bool passes_over_types(const StackSpec& stack) {
+  return stack.padding_begins_as_zero;
+}
+
 // Inputs beside the labels.
 std::set<std::string> text_inputs(const Model& model, const StackSpec& stack) {
   Transformer net = model.network();
   std::set<std::string> known = {"input_ids", "attention_mask"};
-  if (!std::holds_alternative<std::monostate>(stack.embeddings.positions)) known.insert("position_ids");
-  if (takes_types(model)) known.insert("token_type_ids");
+  // Passed over where there is nothing to look up for them.
+  if (passes_over_types(stack) || !std::holds_alternative<std::monostate>(stack.embeddings.positions))
+    known.insert("position_ids");
+  if (passes_over_types(stack) || takes_types(model)) known.insert("token_type_ids");
+  if (stack.layers.front().cross_attention) known.insert({"encoder_hidden_states", "encoder_attention_mask"});
   // XLM takes both always, and passes over languages where it has no vectors for them.
   if (stack.padding_is_zero) known.insert({"langs", "lengths"});
   if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
   if (stack.two_streams || stack.memory)
     for (std::size_t i = 0; i < stack.layers.size(); ++i) known.insert(fmt::format("mems.{}", i));
-  if (net->scores && net->scores->spec().input == HeadInput::chosen_token) known.insert("mc_token_ids");
+  if (net->scores && net->scores->spec().label_input == "mc_labels") known.insert("mc_token_ids");
   if (net->scores && net->scores->spec().question_end) known.insert("question_lengths");
   return known;
 }
@@ -63,10 +71,16 @@ Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
   return 1 - padding;
 }
 
+// A head that reads a chosen token reads the last column where none is chosen.
+bool chooses_last_column(Transformer& net, const Tensors& inputs) {
+  return net->scores->spec().input == HeadInput::chosen_token && inputs.count("mc_token_ids") == 0;
+}
+
 // Does the head look at every row, padding or not?
 bool reads_padding(Transformer& net, const Tensors& inputs) {
   return counts_padding(inputs) || net->spans ||
-         (net->scores && net->scores->spec().input == HeadInput::last_column);
+         (net->scores && (net->scores->spec().input == HeadInput::last_column ||
+                          net->scores->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
 }
 
 // Does a head look at the first column, padding or not?
@@ -82,8 +96,8 @@ struct Body {
   Tensor first = {};  // [B, d]: of the first column, if a head reads it
 };
 
-Tensor run(Transformer& net, const TokenBatch& batch, Pass& pass) {
-  return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
+Tensor run(Transformer& net, const TokenBatch& batch, const Memory* memory, Pass& pass) {
+  return net->decoder ? net->decode(batch, pass, memory) : net->encode(batch, pass, memory);
 }
 
 void put_hidden(Result& r, const std::vector<Tensor>& states, std::size_t step, std::size_t first,
@@ -94,14 +108,17 @@ void put_hidden(Result& r, const std::vector<Tensor>& states, std::size_t step, 
 
 // XLNet where rows see keys of their own.
 Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, bool whole,
-                  Pass& pass, Capture::Stack& states) {
+                  bool weights, Pass& pass, Capture::Stack& states) {
   const StackSpec& stack = net->encoder->spec();
-  const Streams streams(given, inputs, read_past(inputs, given.sequences(), stack));
-  const Tensor rows = run(net, streams.batch, pass);
+  const Streams streams(given, inputs, stack, read_past(inputs, given.sequences(), stack), weights);
+  const Tensor rows = run(net, streams.batch, nullptr, pass);
   const Padded columns = given.whole();
   if (streams.targets() > 0) {  // a pair of states and weights for each layer
-    for (std::size_t i = 0; i < states.self_attentions.size(); ++i)
-      r.out[fmt::format("query_attentions.{}", i)] = streams.target_weights(states.self_attentions[i], given);
+    for (std::size_t i = 0; i < states.self_attentions.size(); ++i) {
+      const std::vector<Tensor> content = streams.real_weights(states.self_attentions[i], given);
+      r.out[fmt::format("attentions.{}.0", i)] = pad_own_weights(content, given);
+      r.out[fmt::format("attentions.{}.1", i)] = streams.query_weights(states.self_attentions[i], given);
+    }
     put_hidden(r, states.hidden, 2, 1, [&](const Tensor& x) {
       return streams.predicted(x).unflatten(0, {given.sequences(), streams.targets()});
     });
@@ -109,6 +126,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
     for (const Tensor& x : states.hidden) content.push_back(streams.content(x));
     put_hidden(r, content, 2, 0, [&](const Tensor& x) { return given.pad(given.unpad(columns.pad(x))); });
   }
+  if (streams.targets() > 0) states.self_attentions.clear();
   for (std::vector<Tensor>& layer : states.self_attentions) layer = streams.real_weights(layer, given);
   for (Tensor& x : states.hidden) x = given.unpad(columns.pad(streams.content(x)));
   if (streams.targets() > 0) {
@@ -121,7 +139,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
 }
 
 Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool all_read, Pass& pass,
-               Capture::Stack& states) {
+               Capture::Stack& states, const Memory* memory) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
@@ -130,6 +148,7 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   const Padded layout = whole ? given.whole() : given;
   const Padded& computed = zeros ? given : layout;
   Tensor types = find(inputs, "token_type_ids");
+  if (passes_over_types(stack) && stack.embeddings.types == 0) types = Tensor();
   if (net->scores && !types.defined()) types = types_by_question(net->scores->spec(), inputs);
   TokenBatch batch = computed.batch(find(inputs, "position_ids"), types);
   if (const Tensor langs = find(inputs, "langs"); langs.defined()) {
@@ -139,7 +158,7 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   if (whole && !zeros && given.padding().any().item<bool>())
     batch.visible = std::make_shared<const VisibleRows>(given.spans());
   batch.past = read_past(inputs, given.sequences(), stack);
-  Tensor hidden = run(net, batch, pass);
+  Tensor hidden = run(net, batch, memory, pass);
   if (zeros) {
     hidden = given.spread(hidden);
     batch = layout.batch({}, {});
@@ -160,8 +179,12 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
     const std::int64_t vocabulary =
         (net->decoder ? net->decoder : net->encoder)->spec().embeddings.vocabulary;
     Tensor rows = labels.defined() ? ragged_labels(labels, body.layout, vocabulary) : labels;
-    if (rows.defined() && net->decoder) rows = next_labels(rows, body.batch.offsets);
+    if (rows.defined() && net->decoder && !net->spec().language_model->labels_in_place)
+      rows = next_labels(rows, body.batch.offsets);
     put_language_model(r, net, body.hidden, body.layout, rows, pass);
+    if (const auto scores = r.out.find(std::string(net->spec().language_model->output));
+        scores != r.out.end() && reads_padding(net, inputs))
+      scores->second = given.pad(given.unpad(scores->second));
   }
   if (net->spans)
     r.loss = put_spans(r.out, inputs, net->spans,
@@ -179,6 +202,8 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
       r.loss = loss;
     else if (net->scores->spec().loss == "loss")  // two pretraining objectives count only together
       r.loss = loss.defined() && r.loss.defined() ? r.loss + loss : Tensor();
+    else if (loss.defined())
+      r.out[std::string(net->scores->spec().loss)] = r.second_loss = loss;
   }
   keep_real_scores(r.out, given);
   if (!net->language_model_head && !net->scores && !net->spans) {
@@ -209,9 +234,13 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   const bool whole = reads_padding(net, inputs);
   const bool streams =
       stack.two_streams && ((whole && given.padding().any().item<bool>()) || inputs.count("perm_mask") > 0 ||
-                            inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0);
-  const Body body = streams ? read_streams(r, net, inputs, given, whole, pass, states)
-                            : read_rows(net, inputs, given, whole, pass, states);
+                            inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0 ||
+                            stack.looks_back || stack.half_backwards);
+  const auto encoded =
+      read_encoded(inputs, net->decoder ? net->decoder : net->encoder, given.sequences(), pass);
+  const Body body =
+      streams ? read_streams(r, net, inputs, given, whole, options.attentions, pass, states)
+              : read_rows(net, inputs, given, whole, pass, states, encoded ? &encoded->memory : nullptr);
   put_heads(r, net, inputs, given, body, choices, pass);
 
   if (stack.memory) {
@@ -224,6 +253,9 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   }
   if (!options.hidden_states || r.out.count("hidden_states.0") > 0) states.hidden.clear();
   put_captured(r.out, "", states, given);
+  // The original's outputs of other heads have no place for them.
+  if (encoded && !net->scores && (net->decoder || !net->language_model_head))
+    put_cross_attentions(r.out, states, given, encoded->layout);
   if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again
     const std::string last = fmt::format("hidden_states.{}", stack.layers.size());
     for (const std::string& name : {std::string("logits"), last})

@@ -10,8 +10,6 @@ namespace attend {
 namespace {
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  if (config.flag({"add_cross_attention"}, false))
-    fail("{}: add_cross_attention: only false is supported", config.source());
   ModelSpec model = gpt_model(config, architecture, {});
   model.initialization.narrow_results = true;
   const bool scaled = config.flag({"scale_attn_weights"}, true),
@@ -21,6 +19,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     if (!scaled) scale = 1;
     if (by_layer) scale /= static_cast<double>(i + 1);
   }
+  if (config.flag({"add_cross_attention"}, false))
+    for (LayerSpec& layer : model.decoder->layers) {
+      layer.cross_attention = layer.self_attention;
+      layer.cross_attention->causal = false;
+    }
   return model;
 }
 
@@ -35,6 +38,8 @@ ModelSpec banded_spec(const Fields& config, std::string_view architecture) {
 
 std::vector<WeightName> weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
+  const std::string cross = "transformer.h.{i}.crossattention.",
+                    our_cross = "decoder.layers.{i}.cross_attention.";
   std::vector<WeightName> table = {
       // checkpoint, ours
       {"transformer.wte.weight", "decoder.embeddings.tokens"},
@@ -45,6 +50,14 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {"transformer.h.{i}.attn.c_attn.bias", "decoder.layers.{i}.self_attention.query_key_value.bias"},
       {"transformer.h.{i}.attn.c_proj.weight", "decoder.layers.{i}.self_attention.output.weight", conv1d},
       {"transformer.h.{i}.attn.c_proj.bias", "decoder.layers.{i}.self_attention.output.bias"},
+      {cross + "q_attn.weight", our_cross + "query.weight", conv1d},
+      {cross + "q_attn.bias", our_cross + "query.bias"},
+      {cross + "c_attn.weight", our_cross + "key_value.weight", conv1d},
+      {cross + "c_attn.bias", our_cross + "key_value.bias"},
+      {cross + "c_proj.weight", our_cross + "output.weight", conv1d},
+      {cross + "c_proj.bias", our_cross + "output.bias"},
+      {"transformer.h.{i}.ln_cross_attn.{weight|bias}",
+       "decoder.layers.{i}.cross_attention_norm.{weight|bias}"},
       {"transformer.h.{i}.ln_2.{weight|bias}", "decoder.layers.{i}.feed_forward_norm.{weight|bias}"},
       {"transformer.h.{i}.mlp.c_fc.weight", "decoder.layers.{i}.feed_forward.in.weight", conv1d},
       {"transformer.h.{i}.mlp.c_fc.bias", "decoder.layers.{i}.feed_forward.in.bias"},
@@ -107,10 +120,10 @@ const Family gpt2 = {
                       "GPT2ForTokenClassification", "GPT2ForQuestionAnswering"},
     .spec = spec,
     .weights = weights,
-    .ignored = {"transformer.h.{i}.attn.{bias|masked_bias}"},
+    .ignored = {"transformer.h.{i}.{attn|crossattention}.{bias|masked_bias}"},
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
-                        "tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
-                        "problem_type"},
+                        "add_cross_attention", "summary_activation", "tie_word_embeddings", "pad_token_id",
+                        "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"small", "medium", "large", "xl", "character", "tiny"},
     .fresh_config = fresh_config,
 };

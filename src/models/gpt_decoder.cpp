@@ -1,6 +1,7 @@
 #include "models/gpt_decoder.h"
 
 #include "base/error.h"
+#include "models/summary.h"
 
 #include <cmath>
 
@@ -51,22 +52,20 @@ std::optional<LanguageModelHeadSpec> language_model(const Fields& config, std::s
 
 std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view architecture) {
   if (architecture.ends_with("DoubleHeadsModel")) {
-    if (config.text({"summary_type"}, "cls_index") != "cls_index" ||
-        !config.flag({"summary_use_proj"}, true) || !config.flag({"summary_proj_to_labels"}, true) ||
-        !config.text({"summary_activation"}, "").empty())
+    ScoreHeadSpec head =
+        read_summary_scores(config, {.type = "cls_index", .to_labels = true, .first_dropout = 0.1},
+                            /*labels=*/1, /*width=*/0);
+    // Other summaries are no score for each choice: the original takes choices for tokens there.
+    if (head.input != HeadInput::chosen_token || head.labels != 1)
       fail(
-          "{}: two heads are supported with summary_type \"cls_index\" and a projection to one label without "
-          "an activation",
+          "{}: two heads are supported with summary_type \"cls_index\" and a projection to one label "
+          "(summary_use_proj and summary_proj_to_labels)",
           config.source());
-    return ScoreHeadSpec{.kind = ScoreKind::multiple_choice,
-                         .input = HeadInput::chosen_token,
-                         .dense = {},
-                         .labels = 1,
-                         .problem = {},
-                         .dropout = read_dropout(config, {"summary_first_dropout"}, 0.1),
-                         .output = "mc_logits",
-                         .label_input = "mc_labels",
-                         .loss = "mc_loss"};
+    head.kind = ScoreKind::multiple_choice;
+    head.output = "mc_logits";
+    head.label_input = "mc_labels";
+    head.loss = "mc_loss";
+    return head;
   }
   std::optional<ScoreHeadSpec> head = read_score_head(config, architecture,
                                                       {.input = HeadInput::last_token,

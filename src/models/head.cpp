@@ -13,7 +13,7 @@ bool has_head(std::string_view name, Head head) {
   switch (head) {
     case Head::body:
       return name.ends_with("Model") && !name.ends_with("HeadModel") && !name.ends_with("HeadsModel") &&
-             !name.ends_with("MTModel");
+             !name.ends_with("MTModel") && !name.ends_with("EncoderDecoderModel");
     case Head::causal_language_model:  // XLM's is whatever its config.json makes it
       return (name.ends_with("LMHeadModel") && !xlnet) || name.ends_with("ForCausalLM") || xlm;
     case Head::masked_language_model:
@@ -25,7 +25,8 @@ bool has_head(std::string_view name, Head head) {
     case Head::replaced_tokens:
       return name == "ElectraForPreTraining";
     case Head::conditional_generation:
-      return name.ends_with("ForConditionalGeneration") || name.ends_with("MTModel");
+      return name.ends_with("ForConditionalGeneration") || name.ends_with("MTModel") ||
+             name == "EncoderDecoderModel";
     case Head::sequence_classification:
       return name.ends_with("ForSequenceClassification");
     case Head::token_classification:

@@ -20,7 +20,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
       .count = config.integer({"max_position_embeddings"}, relative.positions, 1, 1 << 20),
       .offset = padding + 1,
       .skipped_id = padding,
-      .ends_included = true};
+      .ends_included = true,
+      .grows = true};
   model.encoder = read_stack(config, relative, /*decoder=*/false);
   model.decoder = read_stack(config, relative, /*decoder=*/true);
   if (model.encoder->embeddings.width < 4)
@@ -37,8 +38,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
-  return sequence_to_sequence_weights(/*share_embeddings=*/true);
+std::vector<WeightName> weights(const ModelSpec& model) {
+  return sequence_to_sequence_weights(model);
 }
 
 Json fresh_config(std::string_view) {

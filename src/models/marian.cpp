@@ -9,9 +9,17 @@ namespace {
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const SinusoidalPositions positions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)};
+  // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
+  model.initialization.kind = InitializationSpec::Kind::xavier;
+  StackSpec decoder = read_stack(config, {}, /*decoder=*/true);
+  decoder.embeddings.positions = positions;
+  if (architecture == "MarianForCausalLM") {
+    put_decoder_alone(model, config, decoder);
+    return model;
+  }
   model.encoder = read_stack(config, {}, /*decoder=*/false);
-  model.decoder = read_stack(config, {}, /*decoder=*/true);
-  model.encoder->embeddings.positions = model.decoder->embeddings.positions = positions;
+  model.encoder->embeddings.positions = positions;
+  model.decoder = decoder;
   model.share_embeddings = config.flag({"share_encoder_decoder_embeddings"}, true);
   if (model.share_embeddings && model.encoder->embeddings.vocabulary != model.decoder->embeddings.vocabulary)
     fail("{}: decoder_vocab_size differs from vocab_size, but share_encoder_decoder_embeddings is true",
@@ -19,13 +27,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "MarianMTModel")
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
-  // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
-  model.initialization.kind = InitializationSpec::Kind::xavier;
   return model;
 }
 
 std::vector<WeightName> weights(const ModelSpec& model) {
-  return sequence_to_sequence_weights(model.share_embeddings);
+  return sequence_to_sequence_weights(model);
 }
 
 Json fresh_config(std::string_view preset) {
@@ -77,7 +83,7 @@ extern const Family marian;
 const Family marian = {
     .model_type = "marian",
     .prefix = "model",
-    .architectures = {"MarianMTModel", "MarianModel"},
+    .architectures = {"MarianMTModel", "MarianModel", "MarianForCausalLM"},
     .spec = spec,
     .weights = weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weight"},

@@ -18,7 +18,9 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
     mask_ = at::ones(ids.sizes(), at::kBool);
     return;
   }
-  const char* mask_name = name.starts_with("decoder_") ? "decoder_attention_mask" : "attention_mask";
+  const char* mask_name = name.starts_with("decoder_")   ? "decoder_attention_mask"
+                          : name.starts_with("encoder_") ? "encoder_attention_mask"
+                                                         : "attention_mask";
   if (mask.sizes() != ids.sizes())
     fail("{}: expected the shape [{}] of {}, found [{}]", mask_name, fmt::join(ids.sizes(), ", "), name,
          fmt::join(mask.sizes(), ", "));

@@ -4,29 +4,31 @@
 
 namespace attend {
 
-#define ATTEND_FAMILIES(FAMILY) \
-  FAMILY(albert)                \
-  FAMILY(attend_gpt3)           \
-  FAMILY(bart)                  \
-  FAMILY(bert)                  \
-  FAMILY(big_bird)              \
-  FAMILY(ctrl)                  \
-  FAMILY(deberta)               \
-  FAMILY(deberta_v2)            \
-  FAMILY(distilbert)            \
-  FAMILY(electra)               \
-  FAMILY(gpt2)                  \
-  FAMILY(gpt_neo)               \
-  FAMILY(gptj)                  \
-  FAMILY(m2m_100)               \
-  FAMILY(marian)                \
-  FAMILY(openai_gpt)            \
-  FAMILY(roberta)               \
-  FAMILY(t5)                    \
-  FAMILY(transfo_xl)            \
-  FAMILY(vit)                   \
-  FAMILY(xlm)                   \
-  FAMILY(xlm_roberta)           \
+#define ATTEND_FAMILIES(FAMILY)  \
+  FAMILY(albert)                 \
+  FAMILY(attend_gpt3)            \
+  FAMILY(bart)                   \
+  FAMILY(bert)                   \
+  FAMILY(big_bird)               \
+  FAMILY(ctrl)                   \
+  FAMILY(deberta)                \
+  FAMILY(deberta_v2)             \
+  FAMILY(distilbert)             \
+  FAMILY(electra)                \
+  FAMILY(encoder_decoder)        \
+  FAMILY(gpt2)                   \
+  FAMILY(gpt_neo)                \
+  FAMILY(gptj)                   \
+  FAMILY(m2m_100)                \
+  FAMILY(marian)                 \
+  FAMILY(openai_gpt)             \
+  FAMILY(roberta)                \
+  FAMILY(t5)                     \
+  FAMILY(transfo_xl)             \
+  FAMILY(vision_encoder_decoder) \
+  FAMILY(vit)                    \
+  FAMILY(xlm)                    \
+  FAMILY(xlm_roberta)            \
   FAMILY(xlnet)
 
 #define DECLARE(name) extern const Family name;

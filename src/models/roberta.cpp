@@ -9,7 +9,8 @@ constexpr BertRelative relative = {.vocabulary = 50265,
                                    .padding_id = 1,
                                    .norm_epsilon = 1e-12,
                                    .positions_after_padding = true,
-                                   .decodes = true};
+                                   .decodes = true,
+                                   .distances = true};
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;

@@ -17,6 +17,19 @@ Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view n
   return cross_entropy(scores, flat, {}).mean();
 }
 
+// DeBERTa, where its config names no problem: a sentence's single score is a number without a dimension of
+// its own once there is a label for it, and several numbers as labels are the shares of the classes.
+bool goes_debertas_way(Transformer& network, const ScoreHeadSpec& spec) {
+  return !spec.problem && network->encoder && network->encoder->spec().padding_begins_as_zero;
+}
+
+Tensor shared_label_loss(const Tensor& scores, const Tensor& labels) {
+  if (labels.sizes() != scores.sizes())
+    fail("labels: expected the shape [{}], found [{}]", fmt::join(scores.sizes(), ", "),
+         fmt::join(labels.sizes(), ", "));
+  return at::log_softmax(scores, 1).mul(labels.to(scores.scalar_type())).sum(1).neg().mean();
+}
+
 // 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
 // the input question_lengths says.
 Tensor question_mask(std::int64_t end, const Tensors& inputs) {
@@ -107,16 +120,18 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
   switch (spec.kind) {
     case ScoreKind::sequence_classification:
       out[name] = scores;
-      return labels.defined() ? classification_loss(scores, labels, spec.problem) : Tensor();
+      if (!labels.defined()) return {};
+      if (goes_debertas_way(network, spec) && scores.size(1) == 1) out[name] = scores.squeeze(1);
+      if (goes_debertas_way(network, spec) && scores.size(1) > 1 && labels.dim() > 1 && labels.size(-1) > 1)
+        return shared_label_loss(scores, labels);
+      return classification_loss(scores, labels, spec.problem);
     case ScoreKind::next_sentence:
       out[name] = scores;
       return labels.defined() ? label_loss(scores, labels, spec.label_input) : Tensor();
     case ScoreKind::multiple_choice:
       out[name] = scores.reshape({-1, rows.choices});  // [questions, choices]
       if (!labels.defined()) return {};
-      if (spec.loss == "loss") return label_loss(out[name], labels, spec.label_input);
-      out[std::string(spec.loss)] = label_loss(out[name], labels, spec.label_input);
-      return {};
+      return label_loss(out[name], labels, spec.label_input);
     case ScoreKind::token_classification:
       out[name] = rows.layout.pad(scores);
       if (!labels.defined()) return {};

@@ -26,8 +26,8 @@ std::vector<std::string> label_inputs(const ScoreHeadSpec& spec);
 // Undefined for other heads.
 Tensor types_by_question(const ScoreHeadSpec& spec, const std::map<std::string, Tensor>& inputs);
 
-// Puts the scores into `out` and returns the loss, or nothing without labels or where the original only
-// reports it. Error for labels of the wrong shape or range.
+// Puts the scores into `out` and returns the loss, or nothing without labels. Error for labels of the wrong
+// shape or range.
 Tensor put_scores(std::map<std::string, Tensor>& out, const std::map<std::string, Tensor>& inputs,
                   Transformer& network, const ScoreRows& rows, Pass& pass);
 

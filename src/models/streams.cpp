@@ -28,48 +28,63 @@ Tensor target_columns(const Tensor& mapping, const Padded& given) {
 
 }  // namespace
 
-Streams::Streams(const Padded& given, const Tensors& inputs, std::vector<Tensor> past)
+Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& stack, std::vector<Tensor> past,
+                 bool weights)
     : sequences_(given.sequences()), columns_(given.length()) {
   const std::int64_t B = sequences_, L = columns_;
+  if (stack.half_backwards && B % 2 != 0)
+    fail(
+        "input_ids: half of the batch is read backwards (bi_data): expected an even number of texts, found "
+        "{}",
+        B);
   Tensor hidden = given.padding().to(at::kFloat).unsqueeze(1).expand({B, L, L});
   if (const Tensor permuted = find(inputs, "perm_mask"); permuted.defined()) {
     check_shape(permuted, "perm_mask", {B, L, L});
     hidden = hidden + permuted.to(at::kFloat);
   }
   hidden = hidden.gt(0);  // [B, L, L]
-  Tensor columns;         // [B, P]
+  target_columns_ = at::zeros({B, 0}, at::kLong);
   if (const Tensor mapping = find(inputs, "target_mapping"); mapping.defined()) {
-    columns = target_columns(mapping, given);
-    targets_ = columns.size(1);
+    target_columns_ = target_columns(mapping, given);
+    targets_ = target_columns_.size(1);
+    blanks_ = weights ? L : 0;
   }
   past_ = past.empty() ? 0 : past.front().size(1);
 
   const TokenBatch whole = given.whole().batch({}, find(inputs, "token_type_ids"));
-  const std::int64_t rows = L + targets_;
-  const auto by_text = [&](const Tensor& of_columns, const Tensor& of_targets) {
-    return (targets_ > 0 ? at::cat({of_columns.view({B, L}), of_targets}, 1) : of_columns).flatten();
+  const Tensor blanks = at::arange(blanks_).expand({B, blanks_});
+  const Tensor asked =
+      at::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column that each row stands for
+  const auto by_text = [&](const Tensor& of_columns, const Tensor& of_asked) {
+    return at::cat({of_columns.view({B, L}), of_asked}, 1).flatten();
   };
-  const Tensor picked = targets_ > 0 ? columns : at::zeros({B, 0}, at::kLong);
-  batch.offsets = Offsets(std::vector<std::int64_t>(B, rows));
-  batch.ids = by_text(whole.ids, at::zeros_like(picked));
-  batch.positions = by_text(whole.positions, picked);
+  batch.offsets = Offsets(std::vector<std::int64_t>(B, rows()));
+  batch.ids = by_text(whole.ids, at::zeros_like(asked));
+  batch.positions = by_text(whole.positions, asked);
   if (targets_ > 0)
-    batch.predicted = by_text(at::zeros({B, L}, at::kBool), at::ones_like(picked).to(at::kBool));
-  if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, picked));
+    batch.predicted = by_text(at::zeros({B, L}, at::kBool), at::ones_like(asked).to(at::kBool));
+  if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, asked));
   batch.past = std::move(past);
 
   auto visible = std::make_shared<VisibleRows>();
+  const Tensor always = always_hidden(stack, L, past_);  // [L, M + L]
   for (std::int64_t b = 0; b < B; ++b) {
     visible->first.push_back(0);
     visible->count.push_back(L);
     const Tensor types = whole.types.defined() ? whole.types.view({B, L})[b] : Tensor();
-    visible->own.push_back(two_stream_keys(hidden[b], picked[b], past_, types));
+    const Tensor unseen = at::cat({at::zeros({L, past_}, at::kBool), hidden[b]}, 1).logical_or(always);
+    visible->own.push_back(two_stream_keys(unseen, asked[b], past_, types));
+    visible->own.back().backwards = stack.half_backwards && b >= B / 2;
   }
+  if (blanks_ > 0)
+    visible->no_query =
+        by_text(at::zeros({B, L}, at::kBool),
+                at::cat({at::zeros({B, targets_}, at::kBool), at::ones({B, blanks_}, at::kBool)}, 1));
   batch.visible = std::move(visible);
 }
 
-Tensor Streams::part(const Tensor& rows, std::int64_t first, std::int64_t count) const {
-  return rows.unflatten(0, {sequences_, columns_ + targets_}).narrow(1, first, count).flatten(0, 1);
+Tensor Streams::part(const Tensor& all, std::int64_t first, std::int64_t count) const {
+  return all.unflatten(0, {sequences_, rows()}).narrow(1, first, count).flatten(0, 1);
 }
 
 std::vector<Tensor> Streams::real_weights(const std::vector<Tensor>& weights, const Padded& given) const {
@@ -82,10 +97,15 @@ std::vector<Tensor> Streams::real_weights(const std::vector<Tensor>& weights, co
   return real;
 }
 
-Tensor Streams::target_weights(const std::vector<Tensor>& weights, const Padded& given) const {
-  const Tensor past = at::ones({sequences_, past_}, at::kBool);
-  const Tensor keys = at::cat({past, given.padding().logical_not()}, 1);  // [B, M + L]
-  return at::stack(weights).narrow(2, columns_, targets_) * keys.unsqueeze(1).unsqueeze(1);
+Tensor Streams::query_weights(const std::vector<Tensor>& weights, const Padded& given) const {
+  const Tensor all = at::stack(weights);  // [B, heads, rows, M + L]
+  Tensor of_columns = all.narrow(2, columns_ + targets_, columns_).clone();
+  const Tensor places = target_columns_.view({sequences_, 1, targets_, 1})
+                            .expand({sequences_, all.size(1), targets_, all.size(3)});
+  of_columns.scatter_(2, places, all.narrow(2, columns_, targets_));
+  const Tensor real = given.padding().logical_not();  // [B, L]
+  const Tensor keys = at::cat({at::ones({sequences_, past_}, at::kBool), real}, 1);
+  return of_columns * real.view({sequences_, 1, columns_, 1}) * keys.unsqueeze(1).unsqueeze(1);
 }
 
 std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, const StackSpec& stack) {
@@ -107,7 +127,10 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
 void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
                   const StackSpec& stack) {
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
-    const Tensor memory = next_memory(past.empty() ? Tensor() : past[i], layer_inputs[i], *stack.memory);
+    const Tensor& all = layer_inputs[i];  // [B, L, d]
+    const std::int64_t first = stack.remembered > 0 ? std::min(stack.remembered, all.size(1)) : all.size(1);
+    const Tensor memory =
+        next_memory(past.empty() ? Tensor() : past[i], all.narrow(1, 0, first), *stack.memory);
     out[fmt::format("mems.{}", i)] = memory.transpose(0, 1).contiguous();
   }
 }

@@ -7,28 +7,34 @@
 
 namespace attend {
 
-// Rows of every text: its L columns, padding too, then one for each of its P targets.
+// Rows of every text: its L columns, padding too, then one for each of its P targets; and, where the weights
+// of the second stream are wanted, one more for each column, as the original computes them for those that are
+// no target: with a query of zero.
 class Streams {
  public:
   // `given`: ids and padding. Reads perm_mask [B, L, L], target_mapping [B, P, L], token_type_ids and, of
   // `past`, how far back it reaches. Error where they do not fit.
-  Streams(const Padded& given, const Tensors& inputs, std::vector<Tensor> past);
+  Streams(const Padded& given, const Tensors& inputs, const StackSpec& stack, std::vector<Tensor> past,
+          bool weights);
 
   TokenBatch batch;
 
   std::int64_t targets() const { return targets_; }
-  // Of rows [B * (L + P), ...]: the columns' [B * L, ...], and the targets' [B * P, ...].
+  // Of all rows [B * rows, ...]: the columns' [B * L, ...], and the targets' [B * P, ...].
   Tensor content(const Tensor& rows) const { return part(rows, 0, columns_); }
   Tensor predicted(const Tensor& rows) const { return part(rows, columns_, targets_); }
-  // The weights of a layer [heads, L + P, M + L] without targets and padding.
+  // The weights of a layer [heads, rows, M + L], of the content alone and without padding.
   std::vector<Tensor> real_weights(const std::vector<Tensor>& weights, const Padded& given) const;
-  // Those of the targets, [B, heads, P, M + L], zero where a key is padding.
-  Tensor target_weights(const std::vector<Tensor>& weights, const Padded& given) const;
+  // Those of the second stream, [B, heads, L, M + L], zero where a column is padding.
+  Tensor query_weights(const std::vector<Tensor>& weights, const Padded& given) const;
 
  private:
   Tensor part(const Tensor& rows, std::int64_t first, std::int64_t count) const;
 
-  std::int64_t sequences_, columns_, targets_ = 0, past_ = 0;
+  std::int64_t rows() const { return columns_ + targets_ + blanks_; }
+
+  std::int64_t sequences_, columns_, targets_ = 0, blanks_ = 0, past_ = 0;
+  Tensor target_columns_;  // [B, P]
 };
 
 // The inputs mems.0, mems.1, ... [M, B, width], one for each layer, as [B, M, width]; empty if there are

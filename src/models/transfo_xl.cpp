@@ -2,10 +2,27 @@
 #include "base/error.h"
 #include "models/family.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attend {
 namespace {
+
+// tie_projs: which clusters' scores use the embeddings' matrix. What it says nothing of has one of its own.
+std::vector<bool> read_own_projections(const Fields& config, std::size_t clusters) {
+  std::vector<bool> own(clusters, true);
+  const auto field = config.json().find("tie_projs");
+  if (field == config.json().end() || field->is_null()) {  // as older files say it
+    const bool shared = config.flag({"proj_share_all_but_first"}, true);
+    for (std::size_t i = 1; i < clusters; ++i) own[i] = !shared;
+    return own;
+  }
+  const auto is_flag = [](const Json& value) { return value.is_boolean(); };
+  if (!field->is_array() || !std::ranges::all_of(*field, is_flag))
+    fail("{}: tie_projs: expected a list of true and false, found {}", config.source(), shown(*field));
+  for (std::size_t i = 0; i < std::min(clusters, field->size()); ++i) own[i] = !(*field)[i].get<bool>();
+  return own;
+}
 
 ClusterSpec read_clusters(const Fields& config, std::int64_t vocabulary) {
   ClusterSpec clusters{.ends = {}, .divisor = config.integer({"div_val"}, 4, 1, 1 << 10)};
@@ -18,19 +35,8 @@ ClusterSpec read_clusters(const Fields& config, std::int64_t vocabulary) {
     clusters.ends.push_back(end);
   }
   clusters.ends.push_back(vocabulary);
+  clusters.own_projections = read_own_projections(config, clusters.ends.size());
   return clusters;
-}
-
-void refuse_what_is_missing(const Fields& config) {
-  const auto only = [&](const char* field, bool usual) {
-    if (config.flag({field}, usual) != usual)
-      fail("{}: {}: only {} is supported", config.source(), field, usual);
-  };
-  only("pre_lnorm", false);
-  only("untie_r", true);
-  only("proj_share_all_but_first", true);
-  if (config.integer({"attn_type"}, 0, 0, 10) != 0)
-    fail("{}: attn_type: only 0 is supported", config.source());
 }
 
 StackSpec read_stack(const Fields& config) {
@@ -43,15 +49,16 @@ StackSpec read_stack(const Fields& config) {
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const std::int64_t head_size = config.integer({"d_head"}, 64);
+  const bool shared_biases = !config.flag({"untie_r"}, true);
   const LayerSpec layer = {
-      .order = NormOrder::post,
+      .order = config.flag({"pre_lnorm"}, false) ? NormOrder::pre : NormOrder::post,
       .norm = norm,
       .self_attention = {.heads = config.integer({"n_head", "num_attention_heads"}, 16),
                          .head_size = head_size,
                          .scale = 1 / std::sqrt(static_cast<double>(head_size)),
                          .causal = true,
                          .window = same_length ? memory : 0,
-                         .distance = DistanceTerms{.biases = true, .dropout = dropout},
+                         .distance = DistanceTerms{.biases = !shared_biases, .dropout = dropout},
                          .blocks = {},
                          .empty_keys = memory,
                          .input_bias = false,
@@ -77,7 +84,8 @@ StackSpec read_stack(const Fields& config) {
       .final_norm = {},
       .final_dropout = dropout,
       .distances = SinusoidalDistances{.clamp = std::max<std::int64_t>(
-                                           0, config.integer({"clamp_len"}, 1000, -1, 1 << 30))},
+                                           0, config.integer({"clamp_len"}, 1000, -1, 1 << 30)),
+                                       .biases = shared_biases},
       .convolution = {},
       .weights_of = {},
       .memory = memory > 0 ? std::optional(memory) : std::nullopt,
@@ -85,12 +93,11 @@ StackSpec read_stack(const Fields& config) {
 }
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  refuse_what_is_missing(config);
+  if (config.integer({"attn_type"}, 0, 0, 10) != 0)
+    fail("{}: attn_type: the original knows only 0", config.source());
   ModelSpec model;
   model.decoder = read_stack(config);
   const EmbeddingSpec& embeddings = model.decoder->embeddings;
-  if (embeddings.clusters->divisor == 1 && embeddings.width != embeddings.projected_width)
-    fail("{}: d_embed: with a div_val of 1 only d_model is supported", config.source());
   if (architecture == "TransfoXLForSequenceClassification") {
     if (embeddings.width != embeddings.projected_width)
       fail("{}: d_embed: sentences are scored with a d_embed equal to d_model only", config.source());
@@ -102,10 +109,10 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
                                     .problem = {}});
   }
   if (architecture == "TransfoXLLMHeadModel") {
-    if (!config.flag({"tie_word_embeddings"}, true))
-      fail("{}: tie_word_embeddings: only true is supported", config.source());
-    model.language_model = LanguageModelHeadSpec{
-        .transform = {}, .clusters = embeddings.clusters, .output = "prediction_scores"};
+    model.language_model = LanguageModelHeadSpec{.transform = {},
+                                                 .untied = !config.flag({"tie_word_embeddings"}, true),
+                                                 .clusters = embeddings.clusters,
+                                                 .output = "prediction_scores"};
   }
   model.initialization = {.range = config.number({"init_std"}, 0.02, 0, 10),
                           .projections = config.number({"proj_init_std"}, 0.01, 0, 10),
@@ -128,6 +135,14 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {theirs + "qkv_net.weight", self + "query_key_value.weight"},
       {theirs + "r_net.weight", self + "distance_key.weight"},
       {theirs + "o_net.weight", self + "output.weight"},
+      {.checkpoint = "transformer.r_w_bias",
+       .ours = "decoder.distances.content_bias",
+       .aliases = {"transformer.layers.0.dec_attn.r_w_bias"},
+       .shape = heads},
+      {.checkpoint = "transformer.r_r_bias",
+       .ours = "decoder.distances.distance_bias",
+       .aliases = {"transformer.layers.0.dec_attn.r_r_bias"},
+       .shape = heads},
       {.checkpoint = theirs + "r_w_bias", .ours = self + "content_bias", .shape = heads},
       {.checkpoint = theirs + "r_r_bias", .ours = self + "distance_bias", .shape = heads},
       {theirs + "layer_norm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
@@ -135,6 +150,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
       {layer + "pos_ff.CoreNet.3.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "pos_ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {.checkpoint = "transformer.pos_emb.inv_freq", .ours = "decoder.distances.frequencies", .frozen = true},
+      {"crit.out_layers.{i}.weight", "head.clusters.table-{i}"},
       {"crit.out_layers.{i}.bias", "head.clusters.bias-{i}"},
       {"crit.out_projs.{i}", "head.clusters.projection-{i}"},
       {"crit.cluster_weight", "head.clusters.cluster_weight"},

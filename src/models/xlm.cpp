@@ -1,7 +1,7 @@
 // XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, each token knowing its own.
 // Checkpoints: FacebookAI/xlm-*.
 #include "base/error.h"
-#include "models/family.h"
+#include "models/summary.h"
 
 #include <cmath>
 
@@ -9,7 +9,8 @@ namespace attend {
 namespace {
 
 StackSpec read_stack(const Fields& config) {
-  if (!config.flag({"is_encoder"}, true)) fail("{}: is_encoder: only true is supported", config.source());
+  if (!config.flag({"is_encoder"}, true))
+    fail("{}: is_encoder: the original knows only true", config.source());
   const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
   AttentionSpec attention = read_attention(config, {"n_heads", "num_attention_heads"}, 16, width);
   attention.causal = config.flag({"causal"}, false);
@@ -54,26 +55,21 @@ std::optional<std::int64_t> read_language(const Fields& config, std::int64_t lan
   return config.integer({"lang_id"}, 0, 0, languages - 1);
 }
 
-// A sentence is scored by the projection of its first token ("summary"), of which a choice has a second one.
-std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture) {
-  const bool sentence = architecture.ends_with("ForSequenceClassification"),
-             choice = architecture.ends_with("ForMultipleChoice");
-  if ((sentence || choice) &&
-      (config.text({"summary_type"}, "first") != "first" || !config.flag({"summary_use_proj"}, true) ||
-       !config.flag({"summary_proj_to_labels"}, true) || !config.text({"summary_activation"}, "").empty()))
-    fail(
-        "{}: sentences are scored with summary_type \"first\" and a projection to the labels without an "
-        "activation",
-        config.source());
-  const double dropout = read_dropout(config, {"summary_first_dropout"}, 0.1);
-  ScoreHeadSpec summary = {.input = HeadInput::first_token, .dense = {}, .problem = {}, .dropout = dropout};
-  if (choice) {
-    summary.dense = Activation::none;
-    summary.dense_width = read_label_count(config);
-    summary.dense_dropout = dropout;
-    summary.dropout = 0;
+// A sentence is scored by its summary, a choice by a matrix behind it.
+std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture,
+                                         std::int64_t width) {
+  constexpr UsualSummary usual = {.type = "first", .to_labels = true, .first_dropout = 0.1};
+  const std::int64_t labels = read_label_count(config);
+  if (architecture.ends_with("ForMultipleChoice"))
+    return read_score_head(config, architecture,
+                           read_summary_before_scores(config, usual, labels, width, labels));
+  if (architecture.ends_with("ForSequenceClassification")) {
+    const ScoreHeadSpec summary = read_summary_scores(config, usual, labels, width);
+    std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
+    head->labels = summary.labels;
+    return head;
   }
-  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
+  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, {.dense = {}, .problem = {}});
   if (head && head->kind == ScoreKind::token_classification)
     head->dropout = read_dropout(config, {"dropout"}, 0.1);
   return head;
@@ -95,7 +91,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "XLMForQuestionAnswering")
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_scores(config, architecture);
+    model.scores = read_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   model.initialization.embeddings = config.number({"embed_init_std"}, std::pow(2048, -0.5), 0, 10);
   return model;
@@ -170,8 +166,10 @@ const Family xlm = {
     .spec = spec,
     .weights = weights,
     .ignored = {"transformer.position_ids", "pred_layer.proj.{weight|bias}"},
-    .optional_fields = {"start_n_top", "end_n_top", "num_labels", "id2label", "label2id", "problem_type",
-                        "tie_word_embeddings", "mask_token_id", "lang_id", "lang2id", "id2lang"},
+    .optional_fields = {"sinusoidal_embeddings", "summary_type", "summary_use_proj", "summary_activation",
+                        "summary_proj_to_labels", "summary_first_dropout", "start_n_top", "end_n_top",
+                        "num_labels", "id2label", "label2id", "problem_type", "tie_word_embeddings",
+                        "mask_token_id", "lang_id", "lang2id", "id2lang"},
     .presets = {"base", "tiny"},
     .fresh_config = fresh_config,
 };

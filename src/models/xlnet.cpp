@@ -1,7 +1,7 @@
 // XLNet: Yang et al. 2019, arXiv:1906.08237: Transformer-XL's relative positions in both directions.
 // Checkpoints: xlnet/xlnet-base-cased, xlnet/xlnet-large-cased.
 #include "base/error.h"
-#include "models/family.h"
+#include "models/summary.h"
 
 #include <algorithm>
 
@@ -10,8 +10,6 @@ namespace {
 
 // How many states of each layer are kept for the next segment.
 std::optional<std::int64_t> read_memory(const Fields& config) {
-  if (config.maybe_integer({"reuse_len"}, 0).value_or(0) > 0)
-    fail("{}: reuse_len: only null is supported", config.source());
   if (!config.flag({"use_mems_eval"}, true)) return {};
   return config.maybe_integer({"mem_len"}, 0).value_or(0);
 }
@@ -20,6 +18,9 @@ StackSpec read_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
+  const std::string direction = config.text({"attn_type"}, "bi");
+  if (direction != "bi" && direction != "uni")
+    fail("{}: attn_type: expected bi or uni, found {}", config.source(), shown(Json(direction)));
   AttentionSpec attention = read_attention(config, {"n_head", "num_attention_heads"}, 16, width);
   attention.distance = DistanceTerms{.biases = true, .segments = true, .dropout = dropout};
   attention.input_bias = attention.output_bias = false;
@@ -50,37 +51,25 @@ StackSpec read_stack(const Fields& config) {
       .convolution = {},
       .weights_of = {},
       .two_streams = true,
+      .looks_back = direction == "uni",
+      .same_length = direction == "uni" && config.flag({"same_length"}, false),
+      .half_backwards = config.flag({"bi_data"}, false),
       .memory = read_memory(config),
+      .remembered = config.maybe_integer({"reuse_len"}, 0).value_or(0),
   };
 }
 
-// A sentence is scored at the last token, where XLNet has its [CLS].
-std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture) {
-  ScoreHeadSpec summary = {.input = HeadInput::last_column,
-                           .dense = Activation::tanh,
-                           .problem = {},
-                           .dropout = read_dropout(config, {"summary_last_dropout"}, 0.1)};
-  std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
-  if (!head || head->input == HeadInput::every_token) {
-    if (head) head->dropout = 0;
-    return head;
-  }
-  const std::string type = config.text({"summary_type"}, "last"),
-                    activation = config.text({"summary_activation"}, "tanh");
-  if ((type != "last" && type != "first") || !config.flag({"summary_use_proj"}, true) ||
-      config.flag({"summary_proj_to_labels"}, false) || activation != "tanh")
-    fail(
-        "{}: sentences are scored with summary_type \"last\" or \"first\" and a projection with tanh that is "
-        "not to the labels",
-        config.source());
-  if (type == "first") head->input = HeadInput::first_token;
-  return head;
+// A sentence is scored by its summary, usually of the last token, where XLNet has its [CLS].
+std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture,
+                                         std::int64_t width) {
+  ScoreHeadSpec summary = {.dense = {}, .problem = {}};
+  if (architecture.ends_with("ForSequenceClassification") || architecture.ends_with("ForMultipleChoice"))
+    summary = read_summary_before_scores(config, {.type = "last", .activation = "tanh", .last_dropout = 0.1},
+                                         read_label_count(config), width, width);
+  return read_score_head(config, architecture, summary);
 }
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  if (config.text({"attn_type"}, "bi") != "bi")
-    fail("{}: attn_type: only \"bi\" is supported", config.source());
-  if (config.flag({"bi_data"}, false)) fail("{}: bi_data: only false is supported", config.source());
   ModelSpec model;
   model.encoder = read_stack(config);
   if (architecture == "XLNetLMHeadModel")
@@ -89,7 +78,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "XLNetForQuestionAnswering")
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_scores(config, architecture);
+    model.scores = read_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
@@ -167,7 +156,9 @@ const Family xlnet = {
     .weights = weights,
     .ignored = {"lm_loss.{weight|bias}", "{sequence_summary.summary|logits_proj}.{weight|bias}"},
     .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "mem_len", "use_mems_eval",
-                        "start_n_top", "end_n_top", "summary_type", "tie_word_embeddings"},
+                        "reuse_len", "same_length", "bi_data", "start_n_top", "end_n_top", "summary_type",
+                        "summary_use_proj", "summary_activation", "summary_last_dropout",
+                        "tie_word_embeddings"},
     .presets = {"base", "large", "tiny"},
     .fresh_config = fresh_config,
 };

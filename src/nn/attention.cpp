@@ -62,9 +62,13 @@ SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& sp
   output_ = register_module("output", Linear(inner, width, spec.output_bias));
   if (!spec.distance) return;
   const DistanceTerms& terms = *spec.distance;
-  if (terms.own_matrices && terms.with_query)
+  if (terms.own_vectors > 0)
+    distance_vectors_ =
+        register_parameter("distance_vectors", at::empty({terms.own_vectors, spec.head_size}));
+  const bool matrices = terms.own_matrices && terms.own_vectors == 0;
+  if (matrices && terms.with_query)
     distance_key_ = register_module("distance_key", Linear(width, inner, terms.key_bias));
-  if (terms.own_matrices && terms.with_key)
+  if (matrices && terms.with_key)
     distance_query_ = register_module("distance_query", Linear(width, inner, terms.query_bias));
   if (terms.biases) {
     content_bias_ = register_parameter("content_bias", at::zeros({inner}));
@@ -97,10 +101,21 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
   DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}};
   if (!spec_.distance) return d;
   const std::int64_t w = spec_.heads * spec_.head_size;
+  if (distance_vectors_.defined()) {
+    const Tensor shared =
+        distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
+    const double scale = spec_.distance->scaled ? spec_.scale : 1;
+    if (spec_.distance->with_query)
+      d.of_query = head_products(packed.narrow(1, 0, w) * scale, shared, spec_.heads);
+    if (spec_.distance->with_key)
+      d.of_key = head_products(packed.narrow(1, w, w) * scale, shared, spec_.heads);
+    return d;
+  }
   const Tensor vectors = dropout(table.vectors, spec_.distance->dropout, pass);  // [R, d]
   if (spec_.distance->with_query) {
     Tensor query = packed.narrow(1, 0, w);
-    if (distance_bias_.defined()) query = query + distance_bias_;
+    const Tensor& bias = table.distance_bias.defined() ? table.distance_bias : distance_bias_;
+    if (bias.defined()) query = query + bias;
     d.of_query = head_products(query * spec_.scale,
                                distance_key_ ? distance_key_(vectors, pass) : project(vectors, 1, 1, pass),
                                spec_.heads);
@@ -127,12 +142,16 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
   else
     packed = query_key_value_(x, pass);
   if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
+  const std::int64_t w = spec_.heads * spec_.head_size;
+  if (rows.visible && rows.visible->no_query.defined())
+    packed = at::cat({packed.narrow(1, 0, w).masked_fill(rows.visible->no_query.unsqueeze(1), 0),
+                      packed.narrow(1, w, 2 * w)},
+                     1);
   AttentionCall call = make_call(spec_, pass, weights);
   if (rows.distances) call.distance = distances(packed, rows, pass);
-  if (content_bias_.defined()) {
-    const std::int64_t w = content_bias_.size(0);
-    packed = at::cat({packed.narrow(1, 0, w) + content_bias_, packed.narrow(1, w, 2 * w)}, 1);
-  }
+  const bool shared = rows.distances && rows.distances->content_bias.defined();
+  if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())
+    packed = at::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * w)}, 1);
   Tensor mixed;  // [T, w]
   if (const Tensor earlier = earlier_keys(rows, packed, pass); earlier.defined()) {
     mixed = attend_behind(earlier, packed, rows, call);
@@ -142,7 +161,6 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
   } else if (cache == nullptr) {
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {
-    const std::int64_t w = spec_.heads * spec_.head_size;
     cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * w));
     mixed =
         cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer, call);

@@ -47,6 +47,7 @@ class SelfAttentionImpl : public torch::nn::Module {
   Linear query_key_value_{nullptr}, output_{nullptr};
   Tensor query_bias_, value_bias_;  // [w], where keys have none
   Linear distance_key_{nullptr}, distance_query_{nullptr};
+  Tensor distance_vectors_;              // [distances, head_size]: HeadDistances
   Tensor content_bias_, distance_bias_;  // [w], Transformer-XL's u and v
   Tensor segment_bias_, segments_;       // [w], [2, w]: XLNet's s and e
 };

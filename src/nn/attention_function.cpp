@@ -218,7 +218,9 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
 
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call) {
-  if (visible && (call.spec.causal || call.spec.padding_sees_all)) {
+  // The kernel takes the last key it is given to stand beside the last query.
+  const bool by_distance = call.distance.rows.defined();
+  if (visible && (call.spec.causal || call.spec.padding_sees_all || by_distance)) {
     const Views views(packed, {}, call.spec.heads * call.spec.head_size);
     std::vector<Tensor> parts;
     if (call.weights) call.weights->clear();

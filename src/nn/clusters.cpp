@@ -28,7 +28,7 @@ ClusterEmbeddingsImpl::ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64
   for (std::size_t i = 0; i < count; ++i, width /= spec.divisor) {
     const std::int64_t tokens = count == 1 ? spec.ends.back() : size_of(spec, i);
     tables.push_back(register_parameter(fmt::format("table-{}", i), at::empty({tokens, width})));
-    const bool needed = count > 1 || width != model_width;
+    const bool needed = spec.divisor != 1 || width != model_width;
     projections.push_back(
         needed ? register_parameter(fmt::format("projection-{}", i), at::empty({model_width, width}))
                : Tensor());
@@ -48,16 +48,20 @@ Tensor ClusterEmbeddingsImpl::forward(const Tensor& ids) {
   return all;
 }
 
-ClusterHeadImpl::ClusterHeadImpl(const ClusterEmbeddings& embeddings)
-    : spec_(embeddings->spec()),
-      tables_(embeddings->tables),
-      projections_(embeddings->projections),
-      packed_(embeddings->spec().ends.size()) {
+ClusterHeadImpl::ClusterHeadImpl(const ClusterEmbeddings& embeddings, bool untied)
+    : spec_(embeddings->spec()), tables_(embeddings->tables), packed_(embeddings->spec().ends.size()) {
   const auto others = static_cast<std::int64_t>(spec_.ends.size()) - 1;
-  for (std::size_t i = 0; i < tables_.size(); ++i)
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (untied) tables_[i] = register_parameter(fmt::format("table-{}", i), at::empty(tables_[i].sizes()));
     biases_.push_back(register_parameter(fmt::format("bias-{}", i), at::zeros({tables_[i].size(0)})));
-  if (projections_[0].defined())
-    projections_[0] = register_parameter("projection-0", at::empty(projections_[0].sizes()));
+  }
+  for (std::size_t i = 0; i < spec_.ends.size(); ++i) {
+    const Tensor& theirs = embeddings->projections[tables_.size() > 1 ? i : 0];
+    projections_.push_back(
+        theirs.defined() && spec_.has_own_projection(i)
+            ? register_parameter(fmt::format("projection-{}", i), at::empty(theirs.sizes()))
+            : theirs);
+  }
   if (others > 0) {
     cluster_weight_ = register_parameter("cluster_weight", at::empty({others, tables_[0].size(1)}));
     cluster_bias_ = register_parameter("cluster_bias", at::zeros({others}));
@@ -69,7 +73,7 @@ ClusterHeadImpl::Part ClusterHeadImpl::part(std::size_t cluster) const {
   const auto rows = [&](const Tensor& all) {
     return all.narrow(0, begin_of(spec_, cluster), size_of(spec_, cluster));
   };
-  return {rows(tables_[0]), rows(biases_[0]), projections_[0]};
+  return {rows(tables_[0]), rows(biases_[0]), projections_[cluster]};
 }
 
 Tensor ClusterHeadImpl::scores(const Tensor& hidden, std::size_t cluster) {

@@ -26,11 +26,11 @@ class ClusterEmbeddingsImpl : public torch::nn::Module {
 TORCH_MODULE(ClusterEmbeddings);
 
 // Log-probabilities in two steps: a token of the first cluster or another cluster, then the token within it
-// (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, and so are the matrices
-// behind the first.
+// (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, unless `untied`, and so are
+// the matrices but for those that ClusterSpec::own_projections names.
 class ClusterHeadImpl : public torch::nn::Module {
  public:
-  ClusterHeadImpl(const ClusterEmbeddings& embeddings);
+  explicit ClusterHeadImpl(const ClusterEmbeddings& embeddings, bool untied = false);
   Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V], log-probabilities
   // Cross-entropy against labels [T], of which all count: the tokens of a cluster behind the first are scored
   // only for the rows whose label is one of them.

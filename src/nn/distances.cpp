@@ -46,13 +46,22 @@ Tensor rows_of(const LearnedDistances& spec, const Tensor& key_minus_query) {
   return (distance + spec.span).clamp(0, 2 * spec.span - 1);
 }
 
-DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, std::int64_t heads, bool causal)
-    : spec_(spec), width_(width), causal_(causal) {
+Tensor rows_of(const HeadDistances& spec, const Tensor& key_minus_query) {
+  return key_minus_query.neg() + (spec.count - 1);
+}
+
+DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention)
+    : spec_(spec), width_(width), causal_(attention.causal) {
   if (const auto* bias = std::get_if<BucketedBias>(&spec))
-    table_ = register_parameter("table", at::empty({bias->buckets, heads}));
+    table_ = register_parameter("table", at::empty({bias->buckets, attention.heads}));
+  const auto* fixed = std::get_if<SinusoidalDistances>(&spec);
   // What looks only back (Transformer-XL) stores them, as a buffer.
-  if (std::holds_alternative<SinusoidalDistances>(spec) && causal)
-    register_parameter(kFrequencies, usual_frequencies(width), /*requires_grad=*/false);
+  if (fixed && causal_) register_parameter(kFrequencies, usual_frequencies(width), /*requires_grad=*/false);
+  if (fixed && fixed->biases) {
+    const std::int64_t w = attention.heads * attention.head_size;
+    content_bias_ = register_parameter("content_bias", at::zeros({w}));
+    distance_bias_ = register_parameter("distance_bias", at::zeros({w}));
+  }
   if (const auto* learned = std::get_if<LearnedDistances>(&spec)) {
     table_ = register_parameter("table", at::empty({2 * learned->span, width}));
     if (learned->norm) norm_ = register_module("norm", LayerNorm(width, *learned->norm));
@@ -84,6 +93,16 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like) {
     rows = rows - first;
     table.vectors = (norm_ ? norm_(table_) : table_).narrow(0, first, last - first + 1);
   }
+  if (const auto* of_heads = std::get_if<HeadDistances>(&spec_)) {
+    if (longest > of_heads->count)
+      fail("a text of {} tokens is longer than the model can read, {}", longest, of_heads->count);
+    rows = rows_of(*of_heads, key_minus_query);
+    table.first = rows.min().item<std::int64_t>();
+    table.count = rows.max().item<std::int64_t>() - table.first + 1;
+    rows = rows - table.first;
+  }
+  table.content_bias = content_bias_;
+  table.distance_bias = distance_bias_;
   table.rows = rows.to(at::kInt).to(like.device());
   return table;
 }

@@ -13,20 +13,25 @@ struct DistanceTable {
   Tensor vectors;         // [R, d], which each attention multiplies with its queries and keys; or
   Tensor of_head;         // [heads, R], a number to be added as it is
   std::int64_t zero = 0;  // where in `rows` key = query stands
+  // Where each attention has vectors of its own: the rows of its table that can occur.
+  std::int64_t first = 0, count = 0;
+  Tensor content_bias, distance_bias;  // [w]: u and v of all layers; undefined: each has its own
 };
 
 class DistancesImpl : public torch::nn::Module {
  public:
-  // `causal`: keys lie only behind queries.
-  DistancesImpl(const DistanceSpec& spec, std::int64_t width, std::int64_t heads, bool causal);
-  // For sequences of up to `longest` keys. `like`: a tensor of the pass's type and device.
+  // `attention`: of every layer. If it is causal, keys lie only behind queries.
+  DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention);
+  // For sequences of up to `longest` keys. `like`: a tensor of the pass's type and device. Error where they
+  // are longer than there are vectors for.
   DistanceTable forward(std::int64_t longest, const Tensor& like);
 
  private:
   DistanceSpec spec_;
   std::int64_t width_;
   bool causal_;
-  Tensor table_;  // [buckets, heads] or [2 span, d]
+  Tensor table_;                         // [buckets, heads] or [2 span, d]
+  Tensor content_bias_, distance_bias_;  // [w], u and v of all layers
   LayerNorm norm_{nullptr};
 };
 TORCH_MODULE(Distances);
@@ -34,5 +39,6 @@ TORCH_MODULE(Distances);
 // The row of the table for each of `key_minus_query` (int64), with the papers' authors' own rounding.
 Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool causal);
 Tensor rows_of(const LearnedDistances& spec, const Tensor& key_minus_query);
+Tensor rows_of(const HeadDistances& spec, const Tensor& key_minus_query);
 
 }  // namespace attend

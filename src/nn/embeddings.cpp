@@ -20,6 +20,10 @@ void check_range(const Tensor& values, std::int64_t count, const char* what, con
               hint);
 }
 
+constexpr const char* kTooLong = "; the text is longer than the model can read";
+// Of a table that grows: an id may be anything, memory may not.
+constexpr std::int64_t kMostRows = 1 << 20;
+
 // How the rows of a position table are counted out.
 struct Numbering {
   std::int64_t offset = 0, skipped_id = -1;
@@ -71,14 +75,18 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   if (spec.mask_vector) mask = register_parameter("mask", at::zeros({1, 1, spec.width}));
   if (spec.languages > 0)
     languages = register_parameter("languages", at::empty({spec.languages, spec.width}));
-  if (spec.norm) norm_ = register_module("norm", LayerNorm(spec.width, *spec.norm));
-  if (spec.projected_width > 0 && !spec.clusters)
-    projection_ = register_module("projection", Linear(spec.width, spec.projected_width));
+  const bool narrow = spec.projected_width > 0 && !spec.clusters,
+             before = narrow && spec.projected_before_norm;
+  if (spec.norm)
+    norm_ = register_module("norm", LayerNorm(before ? spec.projected_width : spec.width, *spec.norm));
+  if (narrow) projection_ = register_module("projection", Linear(spec.width, spec.projected_width, !before));
 }
 
 std::int64_t max_positions(const EmbeddingSpec& spec) {
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions)) return learned->count;
-  if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions)) return fixed->count;
+  const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions);
+  if (fixed && !fixed->grows) return fixed->count;
+  if (const auto* distant = std::get_if<DistantPositions>(&spec.positions)) return distant->count;
   if (const auto* rotary = std::get_if<RotaryPositions>(&spec.positions)) return rotary->count;
   return std::numeric_limits<std::int64_t>::max();
 }
@@ -88,16 +96,25 @@ std::int64_t EmbeddingsImpl::first_position() const {
   return skipped < 0 ? 0 : offset;  // RoBERTa takes positions for rows of its table
 }
 
-Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
-  constexpr const char* hint = "; the text is longer than the model can read";
+void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
+  auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions);
+  const std::int64_t last = rows.max().item<std::int64_t>();
+  if (fixed && fixed->grows && last >= positions.size(0) && last < kMostRows) {
+    fixed->count = std::min(kMostRows, 2 * last) - fixed->offset;
+    positions = sinusoidal_positions(*fixed, spec_.width).to(positions.options());
+  }
+  check_range(rows, positions.size(0), what, kTooLong);
+}
+
+Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
   const auto [offset, skipped] = numbering(spec_.positions);
   if (skipped < 0) {
     check_range(batch.positions, max_positions(),
-                batch.positions_given ? "position_ids: position" : "position", hint);
+                batch.positions_given ? "position_ids: position" : "position", kTooLong);
     return offset == 0 ? batch.positions : batch.positions + offset;
   }
   if (batch.positions_given) {  // as rows of the table
-    check_range(batch.positions, positions.size(0), "position_ids: position", hint);
+    reach(batch.positions, "position_ids: position");
     return batch.positions;
   }
   const Tensor ids = batch.ids.cpu(), rows = at::empty_like(ids);
@@ -110,7 +127,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) const {
     for (std::int64_t t = batch.offsets.begin(b); t < batch.offsets.begin(b) + batch.offsets.length(b); ++t)
       row[t] = id[t] == skipped ? offset - 1 : next++;
   }
-  check_range(rows, positions.size(0), "position", hint);
+  reach(rows, "position");
   return rows.to(batch.ids.device());
 }
 
@@ -157,9 +174,11 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
     const auto [offset, skipped] = numbering(spec_.positions);
     x = x + rows("positions", positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1, pass);
   }
+  const bool before = spec_.projected_before_norm;
+  if (projection_ && before) x = projection_(x, pass);
   if (norm_) x = norm_(x);
   x = dropout(x, spec_.dropout, pass);
-  return projection_ ? projection_(x, pass) : x;
+  return projection_ && !before ? projection_(x, pass) : x;
 }
 
 }  // namespace attend

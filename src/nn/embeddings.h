@@ -48,7 +48,9 @@ class EmbeddingsImpl : public torch::nn::Module {
   // Rows `ids` [T] of the table of this name, with its adapters: [T, width].
   Tensor rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
               const Pass& pass) const;
-  Tensor rows_of(const TokenBatch& batch) const;  // which row of `positions` each token gets: [T]
+  Tensor rows_of(const TokenBatch& batch);  // which row of `positions` each token gets: [T]
+  // Makes the table of sines so long that it has these rows, if it may grow. Error if it lacks some then.
+  void reach(const Tensor& rows, const char* what);
 
   EmbeddingSpec spec_;
   LayerNorm norm_{nullptr};

@@ -1,5 +1,7 @@
 #include "nn/head_rows.h"
 
+#include "nn/pooling.h"
+
 namespace attend {
 namespace {
 
@@ -75,6 +77,7 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
   const std::optional<std::int64_t>& id = spec.token_id;
   switch (spec.input) {
     case HeadInput::every_token:
+    case HeadInput::mean:  // of all of them
       return {};
     case HeadInput::pooled:
     case HeadInput::first_token:
@@ -97,6 +100,7 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
 
 Tensor head_rows(const ScoreHeadSpec& spec, const TokenBatch& batch, const Tensor& hidden,
                  const TokenBatch* source) {
+  if (spec.input == HeadInput::mean) return pool(hidden, batch.offsets, SentencePooling::Mode::mean);
   const Tensor rows = head_row_numbers(spec, batch, source);
   return rows.defined() ? hidden.index_select(0, rows.to(hidden.device())) : hidden;
 }

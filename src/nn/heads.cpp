@@ -8,7 +8,7 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, 
                                              const Embeddings& embeddings)
     : spec_(spec) {
   if (spec.clusters) {
-    clusters_ = register_module("clusters", ClusterHead(embeddings->clusters));
+    clusters_ = register_module("clusters", ClusterHead(embeddings->clusters, spec.untied));
     return;
   }
   const Tensor& tokens = embeddings->tokens;
@@ -61,23 +61,28 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets, Pass& p
 }
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
-  const std::int64_t inner = spec.dense && spec.dense_width > 0 ? spec.dense_width : width;
-  if (spec.dense) dense_ = register_module("dense", Linear(width, inner));
+  const std::int64_t inner =
+      spec.dense && spec.dense_matrix && spec.dense_width > 0 ? spec.dense_width : width;
+  if (spec.dense && spec.dense_matrix) dense_ = register_module("dense", Linear(width, inner));
   if (spec.block) {
     block_ = register_module("block", FeedForward(width, spec.block->feed_forward));
     block_norm_ = register_module("block_norm", LayerNorm(width, spec.block->norm));
   }
-  out_ = register_module("out", Linear(inner, spec.labels, spec.bias));
+  if (spec.last_matrix) out_ = register_module("out", Linear(inner, spec.labels, spec.bias));
 }
 
 Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
   const PassScope scope(pass);
   Tensor x = rows;
-  if (spec_.dense) x = dense_(dropout(x, spec_.dense_dropout, pass), pass, *spec_.dense);
+  if (spec_.dense) {
+    x = dropout(x, spec_.dense_dropout, pass);
+    x = dense_ ? dense_(x, pass, *spec_.dense) : activate(x, *spec_.dense);
+  }
   if (spec_.block)
     return out_(block_norm_(block_->forward(dropout(x, spec_.dropout, pass), x, spec_.block->dropout, pass)),
                 pass);
-  return out_(dropout(x, spec_.dropout, pass), pass);
+  x = dropout(x, spec_.dropout, pass);
+  return out_ ? out_(x, pass, spec_.last_activation) : activate(x, spec_.last_activation);
 }
 
 PixelHeadImpl::PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width) : spec_(spec) {

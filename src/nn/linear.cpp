@@ -100,6 +100,22 @@ Tensor torch_activation(const Tensor& x, Activation activation) {
       return at::silu(x);
     case Activation::tanh:
       return at::tanh(x);
+    case Activation::sigmoid:
+      return at::sigmoid(x);
+    case Activation::mish:
+      return at::mish(x);
+    case Activation::quick_gelu:
+      return x * at::sigmoid(1.702 * x);
+    case Activation::clipped_gelu:
+      return at::clamp(at::gelu(x), -10, 10);
+    case Activation::leaky_relu:
+      return at::leaky_relu(x);
+    case Activation::relu6:
+      return at::clamp(x, 0, 6);
+    case Activation::squared_relu:
+      return at::square(at::relu(x));
+    case Activation::laplace:  // the original's roundings of 1 / sqrt(2) and 1 / sqrt(4 pi)
+      return 0.5 * (1 + at::erf((x - 0.707107) / (0.282095 * std::sqrt(2.0))));
   }
   fail("unknown activation {}", static_cast<int>(activation));
 }

@@ -29,6 +29,17 @@ struct MeanFunction : public Function<MeanFunction> {
   }
 };
 
+// The mean of rows, each counting as often as its place says, from 1.
+Tensor weighted_mean(const Tensor& hidden, const Offsets& offsets, const Tensor& places) {
+  std::vector<Tensor> means;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    const Tensor weights = places.defined() ? offsets.part(places, b).to(hidden.options()) + 1
+                                            : at::arange(1, offsets.length(b) + 1, hidden.options());
+    means.push_back((offsets.part(hidden, b) * weights.unsqueeze(1)).sum(0) / weights.sum());
+  }
+  return at::stack(means);
+}
+
 // The gradient goes to the token that had the largest number.
 struct MaxFunction : public Function<MaxFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& hidden, const Offsets& offsets) {
@@ -53,7 +64,7 @@ struct MaxFunction : public Function<MaxFunction> {
 
 }  // namespace
 
-Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode) {
+Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode, const Tensor& places) {
   check_lengths(offsets);
   switch (mode) {
     case SentencePooling::Mode::cls:
@@ -62,6 +73,14 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
       return MeanFunction::apply(hidden, offsets);
     case SentencePooling::Mode::max:
       return MaxFunction::apply(hidden, offsets);
+    case SentencePooling::Mode::mean_sqrt_len: {
+      const Tensor lengths = torch::tensor(offsets.lengths(), hidden.options().requires_grad(false));
+      return MeanFunction::apply(hidden, offsets) * lengths.sqrt().unsqueeze(1);
+    }
+    case SentencePooling::Mode::weighted_mean:
+      return weighted_mean(hidden, offsets, places);
+    case SentencePooling::Mode::last:
+      return hidden.index_select(0, offsets.last_rows().to(hidden.device()));
   }
   fail("unknown way to pool");
 }

@@ -35,9 +35,10 @@ class Offsets {
 
 // What each row of one sequence sees of its Lk keys.
 struct OwnKeys {
-  Tensor penalty;   // [Lq, Lk], added to the scores
-  Tensor places;    // [Lq] int64: of each row among the keys
-  Tensor segments;  // [Lk] int64, or undefined: no token types are given
+  Tensor penalty;          // [Lq, Lk], added to the scores
+  Tensor places;           // [Lq] int64: of each row among the keys
+  Tensor segments;         // [Lk] int64, or undefined: no token types are given
+  bool backwards = false;  // distances count the other way
 };
 
 // Which rows of each sequence others may attend to, where these are not all of them: positions of a padded
@@ -45,6 +46,7 @@ struct OwnKeys {
 struct VisibleRows {
   std::vector<std::int64_t> first, count;  // [B], within the sequence
   std::vector<OwnKeys> own = {};           // [B]; empty: every row sees all of them
+  Tensor no_query = {};                    // [T] bool: rows whose query is zero; undefined: none
 
   // 1 for them and 0 for the others: [T, 1].
   Tensor rows(const Offsets& offsets, const at::TensorOptions& options) const;

@@ -34,6 +34,7 @@ struct SinusoidalPositions {
   // and get zeros, and frequency i of n is 10000^(-i / (n - 1)) instead of 10000^(-i / n).
   std::int64_t offset = 0, skipped_id = -1;
   bool ends_included = false;
+  bool grows = false;  // with the longest text (M2M-100): `count` is no limit
 };
 
 // No vectors: the attention turns by position (AttentionSpec::rotary). How long a text may be.
@@ -41,13 +42,26 @@ struct RotaryPositions {
   std::int64_t count = 2048;
 };
 
-using PositionSpec = std::variant<std::monostate, LearnedPositions, SinusoidalPositions, RotaryPositions>;
+// No vectors: each attention has its own for distances (HeadDistances). How long a text may be.
+struct DistantPositions {
+  std::int64_t count = 512;
+};
+
+using PositionSpec =
+    std::variant<std::monostate, LearnedPositions, SinusoidalPositions, RotaryPositions, DistantPositions>;
 
 // Rare tokens have narrower vectors (Baevski & Auli 2018, arXiv:1809.10853) and are predicted in two steps,
 // first their cluster and then themselves (Grave et al. 2016, arXiv:1609.04309).
 struct ClusterSpec {
   std::vector<std::int64_t> ends;  // of the clusters of token ids; the last is the vocabulary
   std::int64_t divisor = 1;        // of the width, from each cluster to the next
+  // Which clusters the head reaches through matrices of its own and not the embeddings'; where it says
+  // nothing, the first.
+  std::vector<bool> own_projections = {};
+
+  bool has_own_projection(std::size_t cluster) const {
+    return cluster < own_projections.size() ? own_projections[cluster] : cluster == 0;
+  }
 };
 
 // Images instead of tokens: each is cut into patches, and a patch is the vector that a matrix makes of its
@@ -81,6 +95,8 @@ struct EmbeddingSpec {
   // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
   // arXiv:1909.11942, section 3.1). 0: `width`.
   std::int64_t projected_width = 0;
+  // DeBERTa v2: the matrix has no bias and comes before the norm, which is as wide as the layers.
+  bool projected_before_norm = false;
 };
 
 // Relative positions: the layers of a stack know how far a key is from a query (distance = the query's place
@@ -96,6 +112,8 @@ struct BucketedBias {
 // is taken to be at most `clamp` either way (0: any).
 struct SinusoidalDistances {
   std::int64_t clamp = 0;
+  // u and v of all layers together, instead of each layer's own (DistanceTerms::biases).
+  bool biases = false;
 };
 // DeBERTa (He et al. 2020, arXiv:2006.03654, section 3.1): a trained vector for each of 2 * span distances.
 // With max_distance, the outer half of them are buckets that grow with the distance (He et al. 2021,
@@ -104,16 +122,25 @@ struct LearnedDistances {
   std::int64_t span = 512, max_distance = 0;
   std::optional<NormSpec> norm = {};
 };
-using DistanceSpec = std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances>;
+// Shaw et al. 2018, arXiv:1803.02155, section 3.2: every layer has a trained vector for each distance between
+// `count` positions, as wide as a head, which its heads share (DistanceTerms::own_vectors).
+struct HeadDistances {
+  std::int64_t count = 512;
+};
+using DistanceSpec =
+    std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances, HeadDistances>;
 
 // What an attention makes of the stack's vectors for distances. The scores gain (query + bias) . K r and
-// key . Q r, with matrices K and Q of its own or those of keys and queries.
+// key . Q r, with matrices K and Q of its own or those of keys and queries; or query . r and key . r, with so
+// many vectors of its own.
 struct DistanceTerms {
   bool with_query = true, with_key = false;
   bool own_matrices = true;
+  std::int64_t own_vectors = 0;
   bool key_bias = false, query_bias = true;  // of K and of Q
   bool biases = false;                       // Transformer-XL's u and v, added to the query before the scores
   bool segments = false;  // XLNet: (query + s) . e as well, where e tells the query's token type from others
+  bool scaled = true;     // own_vectors: with the scores' scale (ALBERT: without)
   double dropout = 0;     // of the vectors
 };
 
@@ -199,9 +226,16 @@ struct StackSpec {
   // XLNet: every token sees itself, whatever is hidden from it, and a second stream of rows stands for tokens
   // that are to be predicted (models/streams.h).
   bool two_streams = false;
+  // Of two streams: rows see those before them and themselves alone, and of the first so many keys as there
+  // are rows only those behind their own (`same_length`).
+  bool looks_back = false, same_length = false;
+  // Of two streams: the second half of a batch is read backwards, so distances count the other way.
+  bool half_backwards = false;
   // How many hidden states of each layer the next segment of a text may look back at (Transformer-XL, section
   // 3.2); 0: all. Absent: none are kept.
   std::optional<std::int64_t> memory = {};
+  // Of each segment only its first so many; 0: all (XLNet's reuse_len).
+  std::int64_t remembered = 0;
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
@@ -217,6 +251,8 @@ struct LanguageModelHeadSpec {
   std::optional<Transform> transform = {};
   bool bias = false, untied = false;
   double scale = 1;  // of the hidden states (T5's tied head)
+  // A decoder's labels are what it should say where they stand, and not one place before (BART's alone).
+  bool labels_in_place = false;
   std::optional<ClusterSpec> clusters = {};
   std::string_view output = "logits";  // what transformers calls the result
 };
@@ -231,8 +267,9 @@ enum class HeadInput {
   last_token,    // the last that is not ScoreHeadSpec::token_id (GPT)
   last_column,   // of a padded batch, padding or not (XLNet)
   before_token,  // the last before the first ScoreHeadSpec::token_id (Transformer-XL)
+  mean,          // of all columns of a padded batch, padding or not
   end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
-  chosen_token,  // where the input mc_token_ids says
+  chosen_token,  // where the input mc_token_ids says, or the last column
   every_token
 };
 
@@ -246,14 +283,17 @@ enum class ScoreKind {
   multiple_choice,     // one score per text; a question has several texts
 };
 
-// Scores over labels: out(activation(dense(x))), or out(x).
+// Scores over labels: out(activation(dense(x))), or out(x), with another activation behind it.
 struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense = {};
   std::int64_t dense_width = 0;  // of its result; 0: that of its input
+  bool dense_matrix = true;      // false: the activation alone
   std::int64_t labels = 2;
-  bool bias = true;                           // of the last matrix
+  bool bias = true;         // of the last matrix
+  bool last_matrix = true;  // false: what it would read is the scores
+  Activation last_activation = Activation::none;
   std::optional<std::int64_t> token_id = {};  // for HeadInput
   std::optional<ProblemType> problem = {};    // absent: from the labels, as the original infers it
   double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
@@ -318,6 +358,10 @@ struct ModelSpec {
   std::optional<PixelHeadSpec> pixels = {};
   InitializationSpec initialization = {};
   bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
+  // Encoder and decoder are each the body of a family of their own, and a matrix leads from the one's width
+  // to the other's where `bridge` says so.
+  std::string_view encoder_family = {}, decoder_family = {};
+  bool bridge = false;
 };
 
 }  // namespace attend

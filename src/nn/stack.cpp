@@ -2,6 +2,7 @@
 
 #include "nn/dropout.h"
 #include "nn/recompute.h"
+#include "nn/two_streams.h"
 
 namespace attend {
 namespace {
@@ -15,11 +16,20 @@ std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
   return longest;
 }
 
+// Where the norm is before the attention: earlier states are normed like those of now. Before anything has
+// been read they are `empty` zeros, which a norm makes something else of.
+Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
+  Tensor past = c.past;
+  if (!past.defined() && empty > 0) past = at::zeros({c.offsets.count(), empty, x.size(1)}, x.options());
+  return past.defined() ? norm(past.flatten(0, 1)).view(past.sizes()) : past;
+}
+
 }  // namespace
 
 std::vector<Tensor*> LayerContext::differentiable() {
   std::vector<Tensor*> all;
-  for (Tensor* tensor : {&memory, &past, &distances.vectors, &distances.of_head})
+  for (Tensor* tensor : {&memory, &past, &distances.vectors, &distances.of_head, &distances.content_bias,
+                         &distances.distance_bias})
     if (tensor->defined()) all.push_back(tensor);
   return all;
 }
@@ -49,13 +59,16 @@ Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass&
   return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, pass);
 }
 
-Tensor LayerImpl::forward(const Tensor& input, const LayerContext& c, Pass& pass) {
-  if (spec_.order == NormOrder::parallel) return forward_parallel(input, c, pass);
+Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass& pass) {
+  if (spec_.order == NormOrder::parallel) return forward_parallel(input, context, pass);
+  LayerContext c = context;
+  if (spec_.order == NormOrder::pre)
+    c.past = normed_past(self_attention_norm_, context, input, spec_.self_attention.empty_keys);
   Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
     return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, pass, c.cache,
                                     c.layer, c.self_weights);
   });
-  if (cross_attention_)
+  if (cross_attention_ && (c.memory.defined() || (c.cache && !c.cache->sources.empty())))
     x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
       if (!c.memory.defined())
         return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
@@ -74,9 +87,8 @@ StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) 
   else
     embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
   if (!std::holds_alternative<std::monostate>(spec.distances)) {
-    const AttentionSpec& attention = spec.layers.front().self_attention;
     distances_ = register_module("distances",
-                                 Distances(spec.distances, spec.width(), attention.heads, attention.causal));
+                                 Distances(spec.distances, spec.width(), spec.layers.front().self_attention));
   }
   if (spec.convolution)
     convolution_ = register_module("convolution", Convolution(spec.width(), *spec.convolution));
@@ -102,8 +114,10 @@ Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
   const Tensor x = without_padding(embeddings(batch, pass), batch.offsets, batch.visible.get());  // [T, d]
+  const bool sees_less =
+      (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
   LayerContext context{.offsets = batch.offsets,
-                       .visible = batch.visible,
+                       .visible = sees_less ? usual_sight(spec_, batch) : batch.visible,
                        .positions = batch.positions,
                        .types = batch.types,
                        .cache = cache};

@@ -24,7 +24,9 @@ struct LayerContext {
   Tensor positions = {}, types = {};
   DistanceTable distances = {};
   Tensor past = {};
-  Tensor memory = {};  // keys and values that a cross-attention reads; undefined: they are in the cache
+  // Keys and values that a cross-attention reads; undefined: they are in the cache, or, where it has no
+  // sources, there is nothing to read and the sublayer is left out.
+  Tensor memory = {};
   Offsets memory_offsets = {};
   const CacheUse* cache = nullptr;
   std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;

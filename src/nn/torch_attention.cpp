@@ -7,12 +7,13 @@
 namespace attend {
 namespace {
 
-// What distances add to the scores of one sequence: [heads, Lq, Lk]. Its queries begin at row `query` of the
-// tables, its keys at row `key`.
+// What distances add to the scores of one sequence: [heads, Lq, Lk]; undefined: nothing. Its queries begin at
+// row `query` of the tables, its keys at row `key`.
 Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   const Tensor distance = at::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
-  const Tensor rows = d.rows.index({distance + d.zero}).to(at::kLong);  // [Lq, Lk]
+  const Tensor signed_distance = own.backwards ? distance.neg() : distance;
+  const Tensor rows = d.rows.index({signed_distance + d.zero}).to(at::kLong);  // [Lq, Lk]
   Tensor sum;
   const auto add = [&](const Tensor& scores) { sum = sum.defined() ? sum + scores : scores; };
   const auto expand = [](const Tensor& index, const Tensor& table) {
@@ -49,7 +50,9 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
   };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
-  if (call.distance.rows.defined()) scores = scores + torch_distances(call.distance, query, key, own);
+  if (call.distance.rows.defined())
+    if (const Tensor added = torch_distances(call.distance, query, key, own); added.defined())
+      scores = scores + added;
   // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();

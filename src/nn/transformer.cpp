@@ -5,9 +5,10 @@ namespace attend {
 TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.encoder) encoder = register_module("encoder", Stack(*spec.encoder));
   if (spec.decoder)
-    decoder = register_module(
-        "decoder",
-        Stack(*spec.decoder, encoder && spec.share_embeddings ? encoder->embeddings->tokens : Tensor()));
+    decoder = register_module("decoder",
+                              Stack(*spec.decoder, encoder && encoder->embeddings && spec.share_embeddings
+                                                       ? encoder->embeddings->tokens
+                                                       : Tensor()));
   Stack& top = decoder ? decoder : encoder;
   const std::int64_t width = top->spec().width();
   if (spec.pooler)
@@ -17,12 +18,14 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
         register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings));
   if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
   if (spec.spans) spans = register_module("spans", SpanSearch(*spec.spans, width));
+  if (spec.bridge)
+    bridge = register_module("bridge", Linear(encoder->spec().width(), decoder->spec().width()));
   if (spec.pixels) pixels = register_module("pixels", PixelHead(*spec.pixels, width));
 }
 
-Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass) {
+Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const Memory* memory) {
   const PassScope scope(pass);
-  return encoder->forward(batch, pass, nullptr, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
+  return encoder->forward(batch, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {

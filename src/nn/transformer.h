@@ -20,13 +20,15 @@ class TransformerImpl : public torch::nn::Module {
 
   bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }
 
-  // [T] ids -> [T, d].
-  Tensor encode(const TokenBatch& batch, Pass& pass);
+  // [T] ids -> [T, d]. `memory`: what an encoder with a cross-attention reads.
+  Tensor encode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
   // What decode() reads of an encoded batch.
   Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-    return decoder->remember(encoded, offsets, pass);
+    return decoder->remember(bridged(encoded, pass), offsets, pass);
   }
+  // An encoder's result as wide as the decoder's keys and values want it.
+  Tensor bridged(const Tensor& encoded, Pass& pass) { return bridge ? bridge(encoded, pass) : encoded; }
   Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
@@ -41,6 +43,7 @@ class TransformerImpl : public torch::nn::Module {
   ScoreHead scores{nullptr};
   SpanSearch spans{nullptr};
   PixelHead pixels{nullptr};
+  Linear bridge{nullptr};
 
  private:
   ModelSpec spec_;

@@ -32,13 +32,39 @@ Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
 
 OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types) {
   const std::int64_t L = hidden.size(0);
-  const Tensor from_content = hidden.logical_and(at::eye(L, at::kBool).logical_not());
-  const Tensor unseen = at::cat({from_content, hidden.index_select(0, targets)});  // [L + P, L]
+  const Tensor all = at::constant_pad_nd(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
+  const Tensor itself = at::constant_pad_nd(at::eye(L, at::kBool), {past, 0});
+  const Tensor unseen = at::cat({all.logical_and(itself.logical_not()), all.index_select(0, targets)});
   OwnKeys keys;
-  keys.penalty = at::constant_pad_nd(unseen.to(at::kFloat) * kHidden, {past, 0});  // [L + P, past + L]
+  keys.penalty = unseen.to(at::kFloat) * kHidden;  // [L + P, past + L]
   keys.places = at::cat({at::arange(L), targets}) + past;
   if (types.defined()) keys.segments = at::constant_pad_nd(types, {past, 0});
   return keys;
+}
+
+Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past) {
+  Tensor hidden = at::zeros({L, past + L}, at::kBool);
+  if (!stack.looks_back) return hidden;
+  const Tensor row = at::arange(L).unsqueeze(1), key = at::arange(past + L).unsqueeze(0);
+  hidden = key.gt(row + past);
+  return stack.same_length ? hidden.logical_or(key.lt(row)) : hidden;
+}
+
+std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch) {
+  if (stack.half_backwards)
+    fail("bi_data: the model reads the second half of a batch backwards, which only `attend forward` does");
+  if (!stack.looks_back) return batch.visible;
+  const std::int64_t past = batch.past.empty() ? 0 : batch.past.front().size(1);
+  auto visible = std::make_shared<VisibleRows>();
+  for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
+    const std::int64_t L = batch.offsets.length(b);
+    visible->first.push_back(0);
+    visible->count.push_back(L);
+    const Tensor types = batch.types.defined() ? batch.offsets.part(batch.types, b) : Tensor();
+    visible->own.push_back(
+        two_stream_keys(always_hidden(stack, L, past), at::zeros({0}, at::kLong), past, types));
+  }
+  return visible;
 }
 
 TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past) {

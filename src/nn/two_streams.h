@@ -5,6 +5,7 @@
 #pragma once
 
 #include "nn/ragged.h"
+#include "nn/spec.h"
 
 namespace attend {
 
@@ -31,8 +32,15 @@ TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tenso
 
 // What the rows of one text see, its content and then its queries. hidden [L, L] bool: token j from row i
 // (but from itself content is never hidden). targets [P] int64: the tokens that the queries stand for.
-// `past`: how many keys stand before the text's own, which all rows see. types [L] int64, or undefined: none
-// are given.
+// `past`: how many keys stand before the text's own; all rows see them, unless `hidden` is [L, past + L] and
+// says more. types [L] int64, or undefined: none are given.
 OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types);
+
+// What the stack hides from each of L rows whatever is asked: [L, past + L] bool (StackSpec::looks_back).
+Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past);
+// What the rows of texts without a second stream see where the stack hides something; null: everything. Error
+// for a stack that reads half of its batch backwards, in which a text's result would depend on its
+// neighbours.
+std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch);
 
 }  // namespace attend

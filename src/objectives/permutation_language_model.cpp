@@ -74,6 +74,9 @@ PermutationLanguageModel::PermutationLanguageModel(const Setting& setting)
       blocks_(pack_rows(rows_, longest_text(setting) - frame_.specials())) {
   std::erase_if(blocks_,
                 [&](const auto& block) { return block.second - block.first + frame_.specials() < 2; });
+  if (setting.spec.encoder->looks_back || setting.spec.encoder->half_backwards)
+    fail("{}: a permutation is learned with attn_type \"bi\" and without bi_data",
+         setting.directory.path().string());
   if (blocks_.empty())
     fail("{}: expected texts of two tokens at least: one to predict and one to predict it from",
          fmt::join(setting.files, ", "));

@@ -3,8 +3,8 @@
 
 #include "models/head.h"
 #include "models/model.h"
+#include "models/sentence_modules.h"
 #include "models/sentence_texts.h"
-#include "nn/pooling.h"
 #include "tasks/text_batches.h"
 
 namespace attend {
@@ -20,26 +20,38 @@ std::string body_of(const ModelDirectory& directory) {
 struct Embedder::State {
   Model model;
   Tokenizer tokenizer;
-  SentencePooling pooling;
+  SentencePooling texts;  // how they are read
+  std::unique_ptr<SentenceModules> modules;
 
   explicit State(const ModelDirectory& directory)
       : model(Model::load(directory, {.architecture = body_of(directory)})),
         tokenizer(Tokenizer::from_file(directory.path())) {
-    if (!model.network()->encoder || model.network()->decoder || model.network()->reads_images())
-      fail("{}: expected an encoder of text such as BERT, found {}", directory.path().string(),
+    if (model.network()->is_encoder_decoder() || model.network()->reads_images())
+      fail("{}: expected one stack that reads text such as BERT, found {}", directory.path().string(),
            directory.model_type());
-    pooling = directory.sentence_pooling().value_or(SentencePooling{});
-    const std::int64_t most = model.network()->encoder->embeddings->max_positions();
-    const auto length = static_cast<std::size_t>(std::min(most, pooling.max_length.value_or(most)));
+    // What is no directory of sentence-transformers is taken to mean the mean, of length 1.
+    const SentenceDirectory all =
+        read_sentence_directory(directory.path())
+            .value_or(SentenceDirectory{
+                {}, {{.modes = {SentencePooling::Mode::mean}}, {.kind = SentenceModule::Kind::unit_length}}});
+    texts = all.texts;
+    modules = std::make_unique<SentenceModules>(all.modules, stack()->spec().width());
+    const std::int64_t most = stack()->embeddings->max_positions();
+    const auto length = static_cast<std::size_t>(std::min(most, texts.max_length.value_or(most)));
     // What the tokenizer file itself says of truncation is overruled, as in sentence-transformers.
     tokenizer.truncation() = Truncation{.max_length = length};
     tokenizer.padding().reset();
   }
 
-  std::vector<std::vector<std::int64_t>> encode(const std::vector<std::string>& texts) const {
-    if (pooling.prompt.empty() && !pooling.lowercase) return encode_texts(tokenizer, texts);
+  Stack stack() const {
+    Transformer network = model.network();
+    return network->decoder ? network->decoder : network->encoder;
+  }
+
+  std::vector<std::vector<std::int64_t>> encode(const std::vector<std::string>& given) const {
+    if (texts.prompt.empty() && !texts.lowercase) return encode_texts(tokenizer, given);
     std::vector<std::string> prepared;
-    for (const std::string& text : texts) prepared.push_back(prepare_text(text, pooling));
+    for (const std::string& text : given) prepared.push_back(prepare_text(text, texts));
     return encode_texts(tokenizer, prepared);
   }
 };
@@ -49,7 +61,7 @@ Embedder::Embedder(Embedder&&) noexcept = default;
 Embedder::~Embedder() = default;
 
 std::int64_t Embedder::size() const {
-  return state_->model.network()->spec().encoder->embeddings.width;
+  return state_->modules->size();
 }
 
 std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
@@ -64,8 +76,8 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     for (std::size_t i : batch) ids.push_back(encoded[i]);
     const TokenBatch tokens = TokenBatch::from(ids);
     Pass pass = Pass::inference();
-    Tensor pooled = pool(network->encode(tokens, pass), tokens.offsets, state_->pooling.mode);  // [B, d]
-    if (state_->pooling.normalize) pooled = to_unit_length(pooled);
+    const Tensor hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
+    Tensor pooled = state_->modules->embed(hidden, tokens.offsets);  // [B, size]
     if (!pooled.isfinite().all().item<bool>())
       fail("the model gives numbers that are not finite: are its weights whole?");
     pooled = pooled.contiguous();

@@ -203,27 +203,28 @@ TEST_F(ModelDirectoryTest, RefusesOtherSentenceModels) {
   write("modules.json", cls_modules);
   EXPECT_TRUE(contains(pooling_error(), "1_Pooling/config.json: cannot open"));
   write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "max"]})");
-  EXPECT_TRUE(
-      contains(pooling_error(), "expected one way to pool, mean, cls or max; found [\"mean\",\"max\"]"));
+  EXPECT_TRUE(contains(pooling_error(), "Pooling of one kind and perhaps Normalize"));
   write("1_Pooling/config.json", R"({"pooling_mode_weightedmean_tokens": true})");
-  EXPECT_TRUE(contains(pooling_error(), "found [\"weightedmean\"]"));
+  EXPECT_EQ(ModelDirectory(path()).sentence_pooling()->mode, SentencePooling::Mode::weighted_mean);
   write("1_Pooling/config.json", "{}");
 
   const auto error = [&](const char* modules) {
     write("modules.json", modules);
     return pooling_error();
   };
-  const std::string expected = "expected the modules Transformer, Pooling and perhaps Normalize, found ";
   EXPECT_TRUE(contains(error(R"([{"type": "Transformer"}, {"type": "Pooling", "path": "1_Pooling"},
                                  {"type": "x.Dense", "path": "2_Dense"}])"),
-                       expected + "[\"Transformer\",\"Pooling\",\"Dense\"]"));
+                       "2_Dense/config.json: cannot open"));
+  const std::string expected = "expected the modules Transformer and Pooling before all others";
   EXPECT_TRUE(contains(error(R"([{"type": "Transformer"}])"), expected));
   EXPECT_TRUE(contains(error("[]"), expected));
   EXPECT_TRUE(contains(error("{}"), "expected a list of modules, found {}"));
   EXPECT_TRUE(contains(error("[7]"), "a module: expected a JSON object, found 7"));
   EXPECT_TRUE(contains(error(R"([{"path": ""}])"), "type: expected a text, found nothing"));
-  EXPECT_TRUE(contains(error(R"([{"type": "Transformer", "path": "0_Transformer"}])"),
-                       "expected the transformer in the directory itself"));
+  EXPECT_TRUE(contains(
+      error(
+          R"([{"type": "Transformer", "path": "0_Transformer"}, {"type": "Pooling", "path": "1_Pooling"}])"),
+      "expected the transformer in the directory itself"));
   EXPECT_TRUE(contains(error(R"([{"type": "Transformer"}, {"type": "Pooling", "path": "../1_Pooling"}])"),
                        "expected the name of something in the directory itself"));
 }

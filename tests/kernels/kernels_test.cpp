@@ -1,5 +1,6 @@
 #include "kernels/kernels_test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -20,12 +21,31 @@ double activated(Activation activation, double x) {
       return x / (1 + std::exp(-x));
     case Activation::tanh:
       return std::tanh(x);
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::mish:
+      return x * std::tanh(std::log1p(std::exp(x)));
+    case Activation::quick_gelu:
+      return x / (1 + std::exp(-1.702 * x));
+    case Activation::clipped_gelu:
+      return std::clamp(x * 0.5 * (1 + std::erf(x / std::sqrt(2.0))), -10.0, 10.0);
+    case Activation::leaky_relu:
+      return x > 0 ? x : 0.01 * x;
+    case Activation::relu6:
+      return std::clamp(x, 0.0, 6.0);
+    case Activation::squared_relu:
+      return x > 0 ? x * x : 0;
+    case Activation::laplace:
+      return 0.5 * (1 + std::erf((x - std::sqrt(0.5)) / (std::sqrt(0.25 / M_PI) * std::sqrt(2.0))));
   }
   return x;
 }
 
-constexpr Activation kActivations[] = {Activation::none,      Activation::relu, Activation::gelu,
-                                       Activation::gelu_tanh, Activation::silu, Activation::tanh};
+constexpr Activation kActivations[] = {
+    Activation::none,         Activation::relu,         Activation::gelu,       Activation::gelu_tanh,
+    Activation::silu,         Activation::tanh,         Activation::sigmoid,    Activation::mish,
+    Activation::quick_gelu,   Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6,
+    Activation::squared_relu, Activation::laplace};
 
 TEST_P(KernelsTest, IsTheSetItsNameSays) {
   EXPECT_EQ(std::string(kernels_->name), GetParam());
@@ -156,7 +176,9 @@ TEST_P(KernelsTest, ActivationsAndTheirSlopes) {
                                   static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_NEAR(y[i], activated(activation, x[i]), 2e-6 * std::max(1.0, std::abs(double{x[i]})));
-      if (activation == Activation::relu && x[i] == 0) continue;  // no slope there
+      const bool bends = activation == Activation::relu || activation == Activation::leaky_relu ||
+                         activation == Activation::relu6;
+      if (bends && x[i] == 0) continue;  // no slope there
       constexpr double h = 1e-5;
       const double expected = (activated(activation, x[i] + h) - activated(activation, x[i] - h)) / (2 * h);
       EXPECT_NEAR(slope[i], expected, 5e-6) << static_cast<int>(activation) << " at " << x[i];

@@ -275,6 +275,8 @@ class Original:
         for path in directory.glob("*.safetensors"):
             with safe_open(path, "pt") as file:
                 names += file.keys()
+        for path in directory.glob("*.bin"):
+            names += torch.load(path, weights_only=True).keys()
         model: Any = load_model(directory, dtype)
         model.config.use_cache = False
         if dtype == torch.float64 and model.config.model_type == "gpt2":
@@ -308,15 +310,19 @@ class Original:
         for name, value in made.items():
             if isinstance(value, (tuple, list)):
                 for i, item in enumerate(value):
-                    if isinstance(item, tuple):  # of two streams; the rows of no target mean nothing
-                        item, second = item
-                        outputs[f"query_{name}.{i}"] = given["target_mapping"].unsqueeze(1) @ second
-                    outputs[f"{name}.{i}"] = item
+                    if isinstance(item, tuple):  # of two streams
+                        outputs |= {f"{name}.{i}.{j}": stream for j, stream in enumerate(item)}
+                    else:
+                        outputs[f"{name}.{i}"] = item
             elif isinstance(value, torch.Tensor):
                 outputs[name] = value
-        outputs = {name: zero_padding(name, value.detach(), inputs, paired) for name, value in outputs.items()}
+        remembered = getattr(self.model.config, "reuse_len", None)
+        outputs = {name: zero_padding(name, value.detach(), inputs, paired, remembered) for name, value in outputs.items()}
         if gradients:
-            made.loss.backward()
+            loss = made.loss
+            if "mc_loss" in made and made.mc_loss is not None:  # of two heads: what one trains on
+                loss = made.mc_loss if loss is None else loss + made.mc_loss
+            loss.backward()
             parameters = dict(self.model.named_parameters(remove_duplicate=False))
             for name in self.names:
                 if name in parameters and parameters[name].grad is not None:
@@ -328,8 +334,11 @@ def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torc
     return functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
 
 
-def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decoder: bool) -> torch.Tensor:
-    """Zeroes what belongs to a padded position: rows, and for attentions columns too."""
+def zero_padding(
+    name: str, value: torch.Tensor, inputs: Tensors, encoder_decoder: bool, remembered: int | None = None
+) -> torch.Tensor:
+    """Zeroes what belongs to a padded position: rows, and for attentions columns too. `remembered`: how many of the
+    input's first positions its memories are of; None or 0: all."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
     if "lengths" in inputs:
@@ -339,13 +348,16 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source
     rows = source if field.startswith("encoder_") else target
     columns = source if field == "cross_attentions" else rows
+    if field == "cross_attentions" and not encoder_decoder:
+        columns = inputs.get("encoder_attention_mask")
     if field == "mems":  # [positions, batch, width], the last positions those of the input
-        last = min(len(value), inputs["input_ids"].shape[-1])
-        if source is not None and last > 0:
+        kept = source.T[: remembered or None] if source is not None else torch.empty(0)
+        last = min(len(value), len(kept))
+        if last > 0:
             value = value.clone()
-            value[-last:] *= source.T[-last:, :, None]
+            value[-last:] *= kept[-last:, :, None]
     elif field.endswith("attentions"):  # [batch, heads, queries, keys]
-        if rows is not None and not field.startswith("query_"):  # of targets, of which none is padding
+        if rows is not None:
             value = value * rows[:, None, :, None]
         if columns is not None:
             value = value * columns[:, None, None, :]
@@ -357,7 +369,7 @@ def zero_padding(name: str, value: torch.Tensor, inputs: Tensors, encoder_decode
 
 
 def has_loss(inputs: Tensors) -> bool:
-    return any(name.endswith(("labels", "start_positions", "bool_masked_pos")) for name in inputs)
+    return any(name.endswith(("labels", "label", "start_positions", "bool_masked_pos")) for name in inputs)
 
 
 def expect(directory: Path, inputs: Tensors) -> Tensors:

@@ -1,0 +1,230 @@
+#include "formats/sentence_modules.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/directory_files.h"
+
+#include <map>
+
+#include <fmt/ranges.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Mode = SentencePooling::Mode;
+
+// In the order in which the original puts them side by side.
+constexpr std::pair<std::string_view, Mode> kModes[] = {
+    {"cls", Mode::cls},
+    {"max", Mode::max},
+    {"mean", Mode::mean},
+    {"mean_sqrt_len_tokens", Mode::mean_sqrt_len},
+    {"weightedmean", Mode::weighted_mean},
+    {"lasttoken", Mode::last},
+};
+
+Mode read_mode(const Fields& config, std::string_view name) {
+  for (const auto& [known, mode] : kModes)
+    if (name == known) return mode;
+  fail("{}: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found {}",
+       config.source(), shown(Json(name)));
+}
+
+// 1_Pooling/config.json: {"pooling_mode": "mean"}, or several in a list, or in older files a flag for each.
+std::vector<Mode> read_modes(const Fields& config) {
+  std::vector<Mode> modes;
+  const auto field = config.json().find("pooling_mode");
+  if (field != config.json().end() && field->is_string())
+    return {read_mode(config, field->get<std::string>())};
+  for (const std::string& name : config.texts({"pooling_mode"})) modes.push_back(read_mode(config, name));
+  if (!modes.empty()) return modes;
+  for (const auto& [name, mode] : kModes) {
+    const std::string flag = "pooling_mode_" + std::string(name);
+    for (const std::string& spelling : {flag, flag + "_token", flag + "_tokens"})
+      if (config.flag({spelling}, false)) {
+        modes.push_back(mode);
+        break;
+      }
+  }
+  return modes.empty() ? std::vector<Mode>{Mode::mean} : modes;
+}
+
+// "torch.nn.modules.activation.Tanh" as transformers calls it. The original runs whatever class is named;
+// here are those of torch that need no numbers of their own.
+std::string read_activation_class(const Fields& config) {
+  static const std::map<std::string, std::string, std::less<>> known = {
+      {"Tanh", "tanh"}, {"Identity", "linear"}, {"ReLU", "relu"},   {"GELU", "gelu"},
+      {"SiLU", "silu"}, {"Sigmoid", "sigmoid"}, {"ReLU6", "relu6"}, {"LeakyReLU", "leaky_relu"},
+      {"Mish", "mish"},
+  };
+  const std::string name = config.text({"activation_function"}, "torch.nn.modules.activation.Tanh");
+  const auto found = known.find(name.substr(name.rfind('.') + 1));  // npos + 1 is 0
+  if (!name.starts_with("torch.nn.") || found == known.end()) {
+    std::vector<std::string> all;
+    for (const auto& [each, ours] : known) all.push_back(each);
+    fail("{}: activation_function: expected one of torch.nn's {}, found {}", config.source(),
+         fmt::join(all, ", "), shown(Json(name)));
+  }
+  return found->second;
+}
+
+SentenceModule read_dense(const Fields& config) {
+  for (const char* field : {"module_input_name", "module_output_name"})
+    if (config.text({field}, "sentence_embedding") != "sentence_embedding")
+      fail("{}: {}: expected sentence_embedding, found {}", config.source(), field,
+           shown(config.json().at(field)));
+  constexpr std::int64_t most = 1 << 20;
+  return {.kind = SentenceModule::Kind::dense,
+          .in = config.integer({"in_features"}, {}, 1, most),
+          .out = config.integer({"out_features"}, {}, 1, most),
+          .bias = config.flag({"bias"}, true),
+          .activation = read_activation_class(config)};
+}
+
+// Older versions of sentence-transformers keep the limit in a file of its own, newer ones with the tokenizer;
+// transformers writes 1e30 for "no limit".
+std::optional<std::int64_t> read_max_length(const fs::path& directory) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  const Fields own = read_optional_fields(directory / "sentence_bert_config.json");
+  if (const auto length = own.maybe_integer({"max_seq_length"}, 1, most)) return length;
+  const auto length =
+      read_optional_fields(directory / "tokenizer_config.json").maybe_number({"model_max_length"});
+  if (!length || *length < 1 || *length > static_cast<double>(most)) return {};
+  return static_cast<std::int64_t>(*length);
+}
+
+std::string read_prompt(const fs::path& directory) {
+  const Fields config = read_optional_fields(directory / "config_sentence_transformers.json");
+  const std::string name = config.text({"default_prompt_name"}, "");
+  if (name.empty()) return "";
+  const Json prompts = config.json().value("prompts", Json::object());
+  return Fields(prompts, config.source() + ": prompts").text({name});
+}
+
+std::vector<std::pair<std::string, std::string>> read_kinds(const fs::path& directory) {
+  const std::string source = (directory / "modules.json").string();
+  const Json modules = read_json(directory / "modules.json");
+  if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
+  std::vector<std::pair<std::string, std::string>> kinds;
+  for (const Json& json : modules) {
+    const Fields module(json, source + ": a module");
+    const std::string type = module.text({"type"}), folder = module.text({"path"}, "");
+    if (!folder.empty()) inside(directory, folder, source + ": path");
+    kinds.emplace_back(type.substr(type.rfind('.') + 1), folder);  // npos + 1 is 0
+  }
+  return kinds;
+}
+
+SentenceModule read_module(const fs::path& directory, const std::string& kind, const std::string& folder,
+                           const SentencePooling& texts) {
+  const std::string source = (directory / "modules.json").string();
+  if (kind == "Normalize") return {.kind = SentenceModule::Kind::unit_length};
+  if (kind != "Pooling" && kind != "Dense" && kind != "LayerNorm")
+    fail("{}: expected the modules Transformer, Pooling, Dense, LayerNorm, Dropout and Normalize, found {}",
+         source, shown(Json(kind)));
+  const Fields config = read_fields(inside(directory, folder, source + ": path") / "config.json");
+  SentenceModule module;
+  if (kind == "Dense") module = read_dense(config);
+  if (kind == "LayerNorm") {
+    module.kind = SentenceModule::Kind::norm;
+    module.in = module.out = config.integer({"dimension"}, {}, 1, 1 << 20);
+  }
+  if (kind == "Pooling") {
+    module.modes = read_modes(config);
+    if (!texts.prompt.empty() && !config.flag({"include_prompt"}, true))
+      fail("{}: include_prompt: pooling without the prompt is not supported", config.source());
+  }
+  module.folder = directory / folder;
+  return module;
+}
+
+}  // namespace
+
+std::optional<SentenceDirectory> read_sentence_directory(const fs::path& directory) {
+  const fs::path path = directory / "modules.json";
+  if (!file_exists(path)) return {};
+  SentenceDirectory all;
+  all.texts.max_length = read_max_length(directory);
+  all.texts.prompt = read_prompt(directory);
+  all.texts.lowercase =
+      read_optional_fields(directory / "sentence_bert_config.json").flag({"do_lower_case"}, false);
+  const auto kinds = read_kinds(directory);
+  if (kinds.size() < 2 || kinds[0].first != "Transformer" || kinds[1].first != "Pooling")
+    fail("{}: expected the modules Transformer and Pooling before all others", path.string());
+  if (!kinds[0].second.empty())
+    fail("{}: expected the transformer in the directory itself, found it in {}", path.string(),
+         shown(Json(kinds[0].second)));
+  for (std::size_t i = 1; i < kinds.size(); ++i) {
+    const auto& [kind, folder] = kinds[i];
+    if (kind == "Dropout") continue;  // which does nothing but in training
+    if (kind == "Pooling" && i > 1) fail("{}: expected the module Pooling once", path.string());
+    all.modules.push_back(read_module(directory, kind, folder, all.texts));
+  }
+  return all;
+}
+
+std::optional<SentencePooling> ModelDirectory::sentence_pooling() const {
+  const auto all = read_sentence_directory(path_);
+  if (!all) return {};
+  const std::vector<SentenceModule>& modules = all->modules;
+  SentencePooling pooling = all->texts;
+  pooling.normalize = modules.size() == 2 && modules[1].kind == SentenceModule::Kind::unit_length;
+  if (modules.size() > (pooling.normalize ? 2 : 1) || modules[0].modes.size() != 1)
+    fail("{}: expected the modules Transformer, Pooling of one kind and perhaps Normalize",
+         (path_ / "modules.json").string());
+  pooling.mode = modules[0].modes[0];
+  return pooling;
+}
+
+void write_sentence_modules(const fs::path& directory, const SentencePooling& pooling, std::int64_t width) {
+  const auto write = [&](const fs::path& name, const Json& content) {
+    fs::create_directories((directory / name).parent_path());
+    write_file_atomically(directory / name, content.dump(2) + "\n");
+  };
+  Json modules = Json::array();
+  const auto add = [&](const char* kind, const std::string& folder) {
+    const std::size_t number = modules.size();
+    modules.push_back({{"idx", number},
+                       {"name", std::to_string(number)},
+                       {"path", folder},
+                       {"type", std::string("sentence_transformers.models.") + kind}});
+  };
+  add("Transformer", "");
+  add("Pooling", "1_Pooling");
+  if (pooling.normalize) add("Normalize", "2_Normalize");
+  write("1_Pooling/config.json", {{"word_embedding_dimension", width},
+                                  {"pooling_mode_cls_token", pooling.mode == Mode::cls},
+                                  {"pooling_mode_mean_tokens", pooling.mode == Mode::mean},
+                                  {"pooling_mode_max_tokens", pooling.mode == Mode::max},
+                                  {"pooling_mode_mean_sqrt_len_tokens", pooling.mode == Mode::mean_sqrt_len},
+                                  {"pooling_mode_weightedmean_tokens", pooling.mode == Mode::weighted_mean},
+                                  {"pooling_mode_lasttoken", pooling.mode == Mode::last}});
+  Json settings = {{"max_seq_length", nullptr}, {"do_lower_case", pooling.lowercase}};
+  if (pooling.max_length) settings["max_seq_length"] = *pooling.max_length;
+  write("sentence_bert_config.json", settings);
+  if (!pooling.prompt.empty())
+    write("config_sentence_transformers.json",
+          {{"prompts", {{"text", pooling.prompt}}}, {"default_prompt_name", "text"}});
+  if (pooling.normalize) fs::create_directories(directory / "2_Normalize");
+  write("modules.json", modules);  // last: with it the directory is one of sentence-transformers
+}
+
+std::vector<std::string> sentence_module_folders(const fs::path& directory) {
+  const fs::path path = directory / "modules.json";
+  if (!file_exists(path)) return {};
+  const std::string source = path.string();
+  const Json modules = read_json(path);
+  if (!modules.is_array()) fail("{}: expected a list of modules, found {}", source, shown(modules));
+  std::vector<std::string> folders;
+  for (const Json& json : modules) {
+    const std::string folder = Fields(json, source + ": a module").text({"path"}, "");
+    if (folder.empty()) continue;
+    inside(directory, folder, source + ": path");
+    folders.push_back(folder);
+  }
+  return folders;
+}
+
+}  // namespace attend

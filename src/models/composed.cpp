@@ -1,0 +1,128 @@
+// An encoder of one family and a decoder of another, as transformers' EncoderDecoderModel and
+// VisionEncoderDecoderModel put them together: Rothe et al. 2019, arXiv:1907.12461; Li et al. 2021,
+// arXiv:2109.10282. config.json holds those of the two.
+#include "base/error.h"
+#include "models/head.h"
+
+#include <fmt/format.h>
+
+namespace attend {
+namespace {
+
+Fields part_of(const Fields& config, const char* name) {
+  const auto part = config.json().find(name);
+  if (part == config.json().end() || !part->is_object())
+    fail("{}: {}: expected the config of a model", config.source(), name);
+  return Fields(*part, fmt::format("{}: {}", config.source(), name));
+}
+
+ModelSpec read_encoder(const Fields& config, const Family& family, bool images) {
+  const ModelSpec body = family.spec(config, architecture_for(family, Head::body));
+  if (!body.encoder || body.decoder || body.encoder->patches.has_value() != images)
+    fail("{}: model_type: expected an encoder of {}, found {}", config.source(), images ? "images" : "text",
+         family.model_type);
+  return body;
+}
+
+ModelSpec read_decoder(const Fields& config, const Family& family) {
+  const ModelSpec model = family.spec(config, architecture_for(family, Head::causal_language_model));
+  if (!model.decoder || !model.decoder->layers.front().cross_attention)
+    fail(
+        "{}: expected a decoder that reads an encoder (is_decoder and add_cross_attention), found {} without",
+        config.source(), family.model_type);
+  return model;
+}
+
+ModelSpec spec(const Fields& config, std::string_view architecture) {
+  if (config.flag({"tie_encoder_decoder"}, false))
+    fail("{}: tie_encoder_decoder: only false is supported", config.source());
+  const Fields first = part_of(config, "encoder"), second = part_of(config, "decoder");
+  const Family &reads = find_family(first), &writes = find_family(second);
+  ModelSpec model = read_decoder(second, writes);
+  model.encoder = read_encoder(first, reads, architecture == "VisionEncoderDecoderModel").encoder;
+  model.share_embeddings = false;
+  model.encoder_family = reads.model_type;
+  model.decoder_family = writes.model_type;
+  model.bridge = model.encoder->width() != model.decoder->width();
+  return model;
+}
+
+// The rows of a family for one stack, under the names that begin with its part's.
+void add_rows(std::vector<WeightName>& table, const std::string& part, std::string_view strip,
+              std::vector<WeightName> rows) {
+  constexpr std::string_view either = "{encoder|decoder}";
+  const auto renamed = [&](const std::string& name) {
+    return part + "." + (name.starts_with(strip) ? name.substr(strip.size()) : name);
+  };
+  for (WeightName& row : rows) {
+    if (row.ours.starts_with(either)) row.ours = part + row.ours.substr(either.size());
+    if (part == "encoder" && row.ours.starts_with("decoder.")) continue;
+    row.checkpoint = renamed(row.checkpoint);
+    for (std::string& alias : row.aliases) alias = renamed(alias);
+    table.push_back(std::move(row));
+  }
+}
+
+std::vector<WeightName> weights(const ModelSpec& model) {
+  const Family &reads = find_family(model.encoder_family), &writes = find_family(model.decoder_family);
+  ModelSpec encoder, decoder = model;
+  encoder.encoder = model.encoder;
+  decoder.encoder = {};
+  std::vector<WeightName> table;
+  // A body without a head is stored without its prefix.
+  add_rows(table, "decoder", "", writes.weights(decoder));
+  add_rows(table, "encoder", fmt::format("{}.", reads.prefix), reads.weights(encoder));
+  table.push_back({"enc_to_dec_proj.{weight|bias}", "bridge.{weight|bias}"});
+  return table;
+}
+
+Json composed_config(std::string_view model_type, std::string_view architecture, std::string_view encoder,
+                     std::string_view preset) {
+  const Family& bert = find_family("bert");
+  Json decoder = bert.fresh_config(preset);
+  decoder.update({{"is_decoder", true}, {"add_cross_attention", true}});
+  return {{"model_type", model_type},
+          {"architectures", {architecture}},
+          {"is_encoder_decoder", true},
+          {"encoder", find_family(encoder).fresh_config(preset)},
+          {"decoder", decoder},
+          {"pad_token_id", 0},
+          {"decoder_start_token_id", 101},
+          {"eos_token_id", 102}};
+}
+
+Json fresh_config(std::string_view preset) {
+  return composed_config("encoder-decoder", "EncoderDecoderModel", "bert", preset);
+}
+
+Json fresh_vision_config(std::string_view preset) {
+  return composed_config("vision-encoder-decoder", "VisionEncoderDecoderModel", "vit", preset);
+}
+
+}  // namespace
+
+extern const Family encoder_decoder, vision_encoder_decoder;
+const Family encoder_decoder = {
+    .model_type = "encoder-decoder",
+    .prefix = "model",
+    .architectures = {"EncoderDecoderModel"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"encoder.pooler.dense.{weight|bias}", "encoder.embeddings.position_ids"},
+    .optional_fields = {"tie_encoder_decoder"},
+    .presets = {"base", "tiny"},
+    .fresh_config = fresh_config,
+};
+const Family vision_encoder_decoder = {
+    .model_type = "vision-encoder-decoder",
+    .prefix = "model",
+    .architectures = {"VisionEncoderDecoderModel"},
+    .spec = spec,
+    .weights = weights,
+    .ignored = {"encoder.pooler.dense.{weight|bias}", "encoder.embeddings.mask_token"},
+    .optional_fields = {"tie_encoder_decoder"},
+    .presets = {"base", "tiny"},
+    .fresh_config = fresh_vision_config,
+};
+
+}  // namespace attend

@@ -1,0 +1,77 @@
+#include "models/sentence_modules.h"
+
+#include "models/family.h"
+#include "models/tensors.h"
+#include "nn/pooling.h"
+
+namespace attend {
+namespace {
+
+// A tensor of a module's own file, as float32.
+Tensor read_weight(const Checkpoint& checkpoint, const SentenceModule& spec, const std::string& name,
+                   at::IntArrayRef shape) {
+  const TensorView* view = checkpoint.find(name);
+  if (view == nullptr) fail("{}: the tensor {} is missing", spec.folder.string(), name);
+  if (at::IntArrayRef(view->shape) != shape || !is_floating(view->type))
+    fail("{}: {}: expected numbers of the shape [{}] (from its config.json), found [{}]",
+         spec.folder.string(), name, fmt::join(shape, ", "), fmt::join(view->shape, ", "));
+  return copy_tensor(*view).to(at::kFloat);
+}
+
+}  // namespace
+
+SentenceModules::SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width)
+    : size_(width) {
+  at::NoGradGuard no_grad;
+  for (const SentenceModule& spec : modules) add(spec);
+}
+
+void SentenceModules::add(const SentenceModule& spec) {
+  using Kind = SentenceModule::Kind;
+  Module module{.spec = spec};
+  if (spec.kind == Kind::pooling) size_ *= static_cast<std::int64_t>(spec.modes.size());
+  if (spec.kind == Kind::dense || spec.kind == Kind::norm) {
+    if (spec.in != size_)
+      fail("{}: it reads {} numbers, but what is before it makes {}", spec.folder.string(), spec.in, size_);
+    size_ = spec.out;
+    const Checkpoint checkpoint = Checkpoint::open(spec.folder);
+    const std::vector<std::int64_t> out{spec.out};
+    if (spec.kind == Kind::dense) {
+      const Fields activation({{"activation_function", spec.activation}}, spec.folder.string());
+      module.activation = read_activation(activation, {"activation_function"}, "tanh");
+      module.dense = Linear(spec.in, spec.out, spec.bias);
+      module.dense->weight.set_data(read_weight(checkpoint, spec, "linear.weight", {spec.out, spec.in}));
+      if (spec.bias) module.dense->bias.set_data(read_weight(checkpoint, spec, "linear.bias", out));
+    } else {
+      module.norm = LayerNorm(spec.in, NormSpec{});
+      module.norm->weight.set_data(read_weight(checkpoint, spec, "norm.weight", out));
+      module.norm->bias.set_data(read_weight(checkpoint, spec, "norm.bias", out));
+    }
+  }
+  modules_.push_back(std::move(module));
+}
+
+Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, const Tensor& places) {
+  Tensor x = hidden;
+  Pass pass = Pass::inference();
+  for (Module& module : modules_) switch (module.spec.kind) {
+      case SentenceModule::Kind::pooling: {
+        std::vector<Tensor> parts;
+        for (const SentencePooling::Mode mode : module.spec.modes)
+          parts.push_back(pool(x, offsets, mode, places));
+        x = at::cat(parts, 1);
+        break;
+      }
+      case SentenceModule::Kind::dense:
+        x = module.dense(x, pass, module.activation);
+        break;
+      case SentenceModule::Kind::norm:
+        x = module.norm(x);
+        break;
+      case SentenceModule::Kind::unit_length:
+        x = to_unit_length(x);
+    }
+  return x;
+}
+
+}  // namespace attend

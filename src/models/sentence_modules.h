@@ -1,0 +1,34 @@
+// The vector of a text as a sentence-transformers directory makes it of hidden states (Reimers & Gurevych
+// 2019, arXiv:1908.10084): pooling and whatever modules stand behind it, with their weights.
+#pragma once
+
+#include "formats/sentence_modules.h"
+#include "nn/linear.h"
+#include "nn/norm.h"
+#include "nn/ragged.h"
+
+namespace attend {
+
+class SentenceModules {
+ public:
+  // For hidden states `width` wide. Error for weights that are missing or do not fit.
+  SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width);
+
+  // hidden [T, d] -> [B, size()]. `places` as pool() has it.
+  Tensor embed(const Tensor& hidden, const Offsets& offsets, const Tensor& places = {});
+  std::int64_t size() const { return size_; }
+
+ private:
+  struct Module {
+    SentenceModule spec;
+    Activation activation = Activation::none;
+    Linear dense{nullptr};
+    LayerNorm norm{nullptr};
+  };
+  void add(const SentenceModule& spec);
+
+  std::vector<Module> modules_;
+  std::int64_t size_;
+};
+
+}  // namespace attend

@@ -1,0 +1,298 @@
+"""Random configurations: every field of every config class of our families, and every head class.
+
+    python configurations.py bert --seed 3 DIRECTORY
+
+A field has a rule in RULES, or one of its family's in OWN. One without is an error, so that none is forgotten
+when transformers gets another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.activations import ACT2CLS
+
+from models import head_class, randomize
+
+Draw = random.Random
+Fields = dict[str, Any]
+Rule = Callable[[Draw, Fields], Any]
+
+CLASSES: dict[str, type] = {
+    "albert": transformers.AlbertConfig, "bart": transformers.BartConfig, "bert": transformers.BertConfig,
+    "big_bird": transformers.BigBirdConfig, "ctrl": transformers.CTRLConfig, "deberta": transformers.DebertaConfig,
+    "deberta-v2": transformers.DebertaV2Config, "distilbert": transformers.DistilBertConfig,
+    "electra": transformers.ElectraConfig, "gpt2": transformers.GPT2Config, "gpt_neo": transformers.GPTNeoConfig,
+    "gptj": transformers.GPTJConfig, "m2m_100": transformers.M2M100Config, "marian": transformers.MarianConfig,
+    "openai-gpt": transformers.OpenAIGPTConfig, "roberta": transformers.RobertaConfig, "t5": transformers.T5Config,
+    "transfo-xl": transformers.TransfoXLConfig, "vit": transformers.ViTConfig, "xlm": transformers.XLMConfig,
+    "xlm-roberta": transformers.XLMRobertaConfig, "xlnet": transformers.XLNetConfig,
+}  # fmt: skip
+
+# PReLU and xIELU have weights of their own, which no checkpoint of these families holds.
+ACTIVATIONS = sorted(set(ACT2CLS) - {"prelu", "xielu"})
+
+
+def heads_of(family: str) -> list[str]:
+    """Every model of the family that transformers has, by name."""
+    modeling = importlib.import_module(CLASSES[family].__module__.replace(".configuration_", ".modeling_"))
+    exported = [getattr(modeling, name) for name in modeling.__all__ if name not in NO_MODELS]
+    return [
+        each.__name__ for each in exported
+        if isinstance(each, type) and issubclass(each, transformers.PreTrainedModel) and "pretrained" not in each.__name__.lower()
+    ]  # fmt: skip
+
+
+# Parts of other models.
+NO_MODELS = {"AdaptiveEmbedding"}
+
+
+def pick(*values: Any) -> Rule:
+    return lambda draw, fields: draw.choice(values)
+
+
+def same(name: str) -> Rule:
+    return lambda draw, fields: fields[name]
+
+
+dropout, epsilon, flag = pick(0.0, 0.1, 0.4), pick(1e-12, 1e-6, 1e-3), pick(False, True)
+activation = pick(*ACTIVATIONS)
+mostly = pick(False, True, True)
+layers = pick(1, 2, 3)
+
+
+def width(draw: Draw, fields: Fields) -> int:
+    return fields["heads"] * fields["head_width"]
+
+
+def heads(draw: Draw, fields: Fields) -> int:
+    return fields["heads"]
+
+
+def attention_types(draw: Draw, fields: Fields) -> list[Any]:
+    return [[[draw.choice(["global", "local"]) for _ in range(fields["num_layers"])], 1]]
+
+
+# A rule may read other fields, `heads` and `head_width`.
+RULES: dict[str, Rule] = {
+    "vocab_size": lambda draw, fields: draw.randint(60, 150),
+    **dict.fromkeys(["hidden_size", "d_model", "n_embd", "dim", "emb_dim"], width),
+    **dict.fromkeys(["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"], heads),
+    **dict.fromkeys(["num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers"], layers),
+    **dict.fromkeys(["intermediate_size", "hidden_dim", "d_inner", "encoder_ffn_dim", "decoder_ffn_dim", "dff", "d_ff"],
+                    lambda draw, fields: draw.randint(7, 60)),
+    "n_inner": lambda draw, fields: draw.choice([None, draw.randint(7, 60)]),
+    **dict.fromkeys(["max_position_embeddings", "n_positions"], lambda draw, fields: draw.randint(24, 60)),
+    "type_vocab_size": pick(1, 2, 3),
+    **dict.fromkeys(["hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "qa_dropout",
+                     "activation_dropout", "seq_classif_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropatt",
+                     "resid_dropout", "embed_dropout", "dropout_rate", "classifier_dropout_prob", "pooler_dropout",
+                     "summary_first_dropout", "summary_last_dropout", "encoder_layerdrop", "decoder_layerdrop"], dropout),
+    "classifier_dropout": pick(0.0, 0.3),
+    **dict.fromkeys(["layer_norm_eps", "layer_norm_epsilon"], epsilon),
+    **dict.fromkeys(["hidden_act", "activation", "activation_function", "ff_activation", "pooler_hidden_act", "pooler_act"],
+                    activation),
+    **dict.fromkeys(["initializer_range", "init_std", "embed_init_std", "init_range", "proj_init_std"], pick(0.02, 0.1)),
+    "initializer_factor": pick(1.0, 0.5),
+    "init": pick("normal"),
+    "use_cache": flag,
+    "position_embedding_type": pick("absolute", "absolute", "relative_key", "relative_key_query"),
+    "embedding_size": lambda draw, fields: draw.choice([fields["hidden_size"], draw.randint(3, 30)]),
+    "scale_embedding": flag,
+    "summary_type": pick("last", "first", "mean", "cls_index"),
+    "summary_use_proj": mostly,
+    "summary_activation": lambda draw, fields: draw.choice([None, "tanh", draw.choice(ACTIVATIONS)]),
+    "summary_proj_to_labels": mostly,
+    **dict.fromkeys(["start_n_top", "end_n_top"], pick(1, 3, 5)),
+    "d_kv": pick(3, 5, 8), "d_head": pick(3, 4, 8),
+    "mem_len": pick(0, 3, 7),
+    "clamp_len": pick(-1, 3, 9),
+    "same_length": flag,
+    # of the base class
+    "tie_word_embeddings": mostly, "chunk_size_feed_forward": pick(0, 1), "output_attentions": flag,
+    "output_hidden_states": flag, "add_cross_attention": pick(False), "is_decoder": pick(False),
+    "num_labels": pick(1, 2, 3, 5),
+    "problem_type": pick(None),
+}  # fmt: skip
+
+
+def cutoffs(draw: Draw, fields: Fields) -> list[int]:
+    return sorted(draw.sample(range(10, fields["vocab_size"] - 5), draw.randint(0, 2)))
+
+
+def tie_projs(draw: Draw, fields: Fields) -> list[bool]:
+    return [draw.random() < 0.6 for _ in range(len(fields["cutoffs"]) + 1)]
+
+
+DECODES = {"is_decoder": flag, "add_cross_attention": lambda draw, fields: fields["is_decoder"] and draw.random() < 0.6}
+DEBERTA = {
+    "type_vocab_size": pick(0, 0, 2), "relative_attention": mostly, "max_relative_positions": pick(-1, 5, 11),
+    "position_biased_input": flag, "pos_att_type": pick(None, ["c2p"], ["p2c"], ["c2p", "p2c"], "p2c|c2p"),
+    "pooler_hidden_size": same("hidden_size"), "legacy": mostly,
+    "tie_word_embeddings": lambda draw, fields: fields["legacy"] and draw.random() < 0.7,  # else it does not run
+}  # fmt: skip
+SEQUENCES = {
+    "decoder_attention_heads": lambda draw, fields: draw.choice([1, fields["heads"]]),
+    "num_hidden_layers": same("encoder_layers"), "pad_token_id": pick(1), "eos_token_id": pick(2),
+    "decoder_start_token_id": pick(2, 0), "forced_eos_token_id": pick(None, 2),
+}  # fmt: skip
+OWN: dict[str, dict[str, Rule]] = {
+    "bert": DECODES, "roberta": DECODES | {"pad_token_id": pick(0, 1)}, "xlm-roberta": DECODES | {"pad_token_id": pick(1)},
+    "electra": DECODES,
+    "albert": {
+        "inner_group_num": pick(1, 2), "num_hidden_layers": pick(2, 3, 4),
+        "num_hidden_groups": lambda draw, fields: draw.randint(1, fields["num_hidden_layers"] // fields["inner_group_num"]),
+    },
+    "big_bird": DECODES | {
+        "block_size": pick(1, 2), "num_random_blocks": pick(1), "rescale_embeddings": flag, "use_bias": flag,
+        "attention_type": lambda draw, fields: "original_full" if fields["is_decoder"] else
+        draw.choice(["original_full", "block_sparse"]),
+    },
+    "deberta": DEBERTA,
+    "deberta-v2": DEBERTA | {
+        "embedding_size": lambda draw, fields: draw.choice([fields["hidden_size"], draw.randint(3, 30)])
+        if fields["legacy"] else fields["hidden_size"],
+        "position_buckets": pick(-1, 4, 6), "share_att_key": flag, "norm_rel_ebd": pick("none", "layer_norm"),
+        "conv_kernel_size": pick(0, 0, 3), "conv_act": pick("tanh", "gelu"), "conv_groups": pick(1),
+    },
+    "distilbert": {"sinusoidal_pos_embds": flag},
+    "gpt2": {
+        "add_cross_attention": flag, "scale_attn_weights": flag, "scale_attn_by_inverse_layer_idx": flag,
+        "reorder_and_upcast_attn": flag, "bos_token_id": pick(1), "eos_token_id": pick(1), "pad_token_id": pick(0),
+    },
+    "openai-gpt": {"afn": pick("gelu", "relu", "silu", "swish"), "pad_token_id": pick(0)},
+    "ctrl": {"pad_token_id": pick(0)},
+    "gpt_neo": {
+        "window_size": pick(1, 3, 5), "attention_types": attention_types, "bos_token_id": pick(1),
+        "eos_token_id": pick(1), "pad_token_id": pick(0), "intermediate_size": RULES["n_inner"],
+    },
+    "gptj": {
+        "rotary_dim": lambda draw, fields: draw.choice([2, fields["head_width"] // 2 * 2]),
+        "bos_token_id": pick(1), "eos_token_id": pick(1), "pad_token_id": pick(0),
+    },
+    "bart": SEQUENCES,
+    "m2m_100": SEQUENCES,
+    "marian": SEQUENCES | {
+        "pad_token_id": lambda draw, fields: fields["vocab_size"] - 1, "eos_token_id": pick(0),
+        "decoder_start_token_id": lambda draw, fields: fields["vocab_size"] - 1, "forced_eos_token_id": pick(None, 0),
+        "share_encoder_decoder_embeddings": mostly,
+        "decoder_vocab_size": same("vocab_size"),  # its decoder's table has vocab_size rows all the same
+    },
+    "t5": {
+        "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
+        "relative_attention_max_distance": pick(13, 20), "decoder_start_token_id": pick(0),
+        "feed_forward_proj": lambda draw, fields: draw.choice(["", "gated-"]) + draw.choice(["relu", "gelu", "silu", "gelu_new"]),
+    },
+    "transfo-xl": {
+        "cutoffs": cutoffs, "div_val": pick(1, 2), "tie_projs": tie_projs, "pre_lnorm": flag, "attn_type": pick(0),
+        "untie_r": mostly, "d_embed": lambda draw, fields: draw.choice([fields["d_model"], draw.randint(4, 30)]),
+        "sample_softmax": pick(-1, 0), "adaptive": pick(True), "pad_token_id": pick(5),
+        "same_length": lambda draw, fields: fields["mem_len"] > 0 and draw.random() < 0.5,
+    },
+    "vit": {
+        "image_size": lambda draw, fields: draw.choice([17, 20, [15, 23]]), "patch_size": pick(4, [4, 5]),
+        "num_channels": pick(1, 3), "qkv_bias": flag, "pooler_output_size": pick(None, 6), "encoder_stride": pick(4),
+    },
+    "xlm": {
+        "gelu_activation": flag, "sinusoidal_embeddings": flag, "causal": flag, "asm": pick(False), "n_langs": pick(1, 3),
+        "use_lang_emb": mostly, "bos_index": pick(0), "eos_index": pick(1), "pad_index": pick(2), "unk_index": pick(3),
+        "mask_index": pick(5), "is_encoder": pick(True), "mask_token_id": pick(0, 7), "lang_id": pick(0),
+        "pad_token_id": pick(2),
+    },
+    "xlnet": {
+        "d_head": lambda draw, fields: fields["d_model"] // fields["heads"], "untie_r": flag, "attn_type": pick("bi", "bi", "uni"),
+        "mem_len": pick(None, 0, 3, 7), "reuse_len": pick(None, None, 2, 5), "bi_data": pick(False, False, True),
+        "use_mems_eval": mostly, "use_mems_train": flag,
+    },
+}  # fmt: skip
+
+# Fields that follow from others, or say what no tensor depends on.
+FOLLOWING = {"attention_layers", "dense_act_fn", "is_gated_act"}
+
+
+class Drawn(dict[str, Any]):
+    """Fields that are drawn when they are asked for, by another rule or in turn."""
+
+    def __init__(self, draw: Draw, rules: dict[str, Rule]) -> None:
+        super().__init__()
+        self.draw, self.rules = draw, rules
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self.rules[name](self.draw, self)
+        return self[name]
+
+
+def draw_fields(family: str, head: str, draw: Draw) -> Fields:
+    kind = CLASSES[family]
+    base = set(transformers.PretrainedConfig().to_dict())
+    own = set(kind().to_dict()) - base - FOLLOWING
+    rules = {name: rule for name, rule in RULES.items() if name in own or name in base or name in ("num_labels",)}
+    rules |= OWN.get(family, {})
+    missing = own - set(rules)
+    if missing:
+        raise RuntimeError(f"{family}: no rule for {sorted(missing)}")
+    fields = Drawn(draw, rules)
+    fields |= {"heads": draw.randint(1, 4), "head_width": draw.randint(3, 10)}
+    if family in ("xlnet", "transfo-xl", "m2m_100"):  # the originals' sines and cosines need pairs
+        fields["head_width"] = draw.choice([4, 6, 8])
+    for name in rules:
+        fields[name]  # is drawn
+    if family == "transfo-xl" and head.endswith("ForSequenceClassification"):
+        fields["d_embed"] = fields["d_model"]  # else its original does not run
+    if fields.get("is_decoder") is False and head.endswith(("ForCausalLM", "LMHeadModel")) and draw.random() < 0.7:
+        fields["is_decoder"] = family in ("bert", "roberta", "xlm-roberta", "electra", "big_bird")
+        if fields["is_decoder"] and family == "big_bird":
+            fields["attention_type"] = "original_full"
+    if family == "vit" and head.endswith("MaskedImageModeling"):
+        fields |= {"image_size": 20, "patch_size": 4}
+    if head.endswith("DoubleHeadsModel"):  # else its original takes choices for tokens
+        fields |= {"summary_type": "cls_index", "summary_use_proj": True, "summary_proj_to_labels": True}
+    if head in ("XLMForMultipleChoice", "XLNetForMultipleChoice", "XLNetForSequenceClassification"):
+        fields["summary_proj_to_labels"] = head.startswith("XLM")
+        fields["summary_use_proj"] |= head.startswith("XLM")
+    if "encoder_hidden_states" not in inspect.signature(head_class(head).forward).parameters:
+        fields["add_cross_attention"] = False
+    if "ForQuestionAnswering" in head:  # else it does not run
+        fields["num_labels"] = 2
+    if head.endswith("ForSequenceClassification") and fields["num_labels"] > 1:
+        fields["problem_type"] = draw.choice([None, "regression", "multi_label_classification"])
+    unused = ("heads", "head_width", "output_attentions", "output_hidden_states")
+    return {name: value for name, value in fields.items() if name not in unused}
+
+
+def make_configuration(family: str, head: str, seed: int, directory: Path, **weights: Any) -> Fields:
+    """Writes a model of random fields; returns them. Raises what the original raises where it has none of this kind."""
+    fields = draw_fields(family, head, Draw(f"{family} {head} {seed}"))
+    config = CLASSES[family](**fields)
+    model = head_class(head)(config)
+    randomize(model, torch.Generator().manual_seed(seed), **weights)
+    try:
+        model.save_pretrained(directory, safe_serialization=True)
+    except RuntimeError:  # it shares tensors that its class says nothing of
+        model.save_pretrained(directory, safe_serialization=False)
+    return fields
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", choices=CLASSES)
+    parser.add_argument("directory", nargs="?", type=Path)
+    parser.add_argument("--head", help="its class; else the heads are printed")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if options.head is None or options.directory is None:
+        print(*heads_of(options.family), sep="\n")
+    else:
+        print(make_configuration(options.family, options.head, options.seed, options.directory))
+
+
+if __name__ == "__main__":
+    main()
