@@ -5,6 +5,7 @@
 #include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 namespace attend::tokenizers {
@@ -253,9 +254,10 @@ std::set<std::string> TokenizerConfig::tokens_apart(const Json& added, std::span
 
 namespace {
 
-// The pieces of one template. Its tokens are noted in `specials`.
-template <class FindId>
-Json read_template(const std::string& text, FindId find_id, Json& specials) {
+// The pieces of one template. Its tokens are noted in `specials`. Not a template of C++: clang 14 leaks lists of JSON
+// there.
+Json read_template(const std::string& text, const std::function<TokenId(const std::string&)>& find_id,
+                   Json& specials) {
   Json pieces = Json::array();
   for (std::size_t at = text.find_first_not_of(' '); at != text.npos; at = text.find_first_not_of(' ', at)) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
