@@ -1,6 +1,8 @@
 // Where a model lies, and what is put beside its weights.
 #pragma once
 
+#include <attend/weight_format.h>
+
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@ struct ModelPath {
 
   std::filesystem::path directory;
   std::vector<AdapterPath> adapters = {};
+  WeightFormat weights = WeightFormat::float32;  // of matrices, for inference
 };
 
 }  // namespace attend

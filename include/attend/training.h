@@ -84,6 +84,8 @@ struct Recipe {
   std::string lora_bias = "none";     // which biases of the model learn too: none, all, lora_only
   std::string lora_init = "default";  // or "gaussian", "pissa"
   bool ia3 = false;
+  std::int64_t prefix = 0;  // so many keys and values before each text in every layer (prefix tuning)
+  std::int64_t prompt = 0;  // so many vectors before those of each text's tokens (prompt tuning)
   std::vector<std::string> modules_to_save;  // modules that learn whole beside the adapter; heads always do
 
   // How long.

@@ -100,13 +100,13 @@ void info(const Arguments& a) {
 
 int adapter(int argc, char** argv) {
   Arguments a;
-  Parser parser(
-      "adapter",
-      "Adapters (LoRA, DoRA, IA3) as files, in peft's form. They are trained by attend train --lora and used "
-      "by --adapter wherever a model is named.",
-      "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
-      "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
-      "  attend adapter info gpt2-lora");
+  Parser parser("adapter",
+                "Adapters (LoRA, DoRA, IA3, prefixes, prompts) as files, in peft's form. They are trained by "
+                "attend train --lora and used "
+                "by --adapter wherever a model is named.",
+                "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
+                "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
+                "  attend adapter info gpt2-lora");
   parser.app().require_subcommand(1);
   void (*chosen)(const Arguments&) = nullptr;
   const auto add = [&](const char* name, const char* summary, void (*run)(const Arguments&), bool of_model) {

@@ -30,6 +30,11 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
 void add_model(CLI::App& app, ModelPath& model) {
   app.add_option("model", model.directory, "The model directory, or that of an adapter which names its model")
       ->required();
+  app.add_option_function<std::string>(
+         "--weights", [&model](const std::string& format) { model.weights = weight_format(format); },
+         "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
+         "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
   add_adapters(app, model.adapters);
 }
 

@@ -125,6 +125,12 @@ void add_adapter_options(CLI::App& app, Recipe& r) {
                  "pissa: the factors begin as the largest part of the matrix; gaussian as in peft")
       ->check(CLI::IsMember({"default", "gaussian", "pissa"}));
   app.add_flag("--ia3", r.ia3, "Train factors of keys, values and inner activations alone (IA3)");
+  app.add_option("--prefix", r.prefix,
+                 "Train so many keys and values before each text alone, in every layer (prefix tuning)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--prompt", r.prompt,
+                 "Train so many vectors before those of each text's tokens alone (prompt tuning)")
+      ->check(CLI::Range(1, 4096));
   app.add_option("--modules-to-save", r.modules_to_save, "Modules that learn whole beside the adapter")
       ->delimiter(',');
 }

@@ -154,6 +154,7 @@ const fs::path& Checkpoint::file_of(const std::string& name) const {
 
 ModelDirectory::ModelDirectory(const ModelPath& model)
     : adapters_(model.adapters),
+      weights_(model.weights),
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
 

@@ -79,9 +79,12 @@ class ModelDirectory {
   Checkpoint checkpoint() const { return Checkpoint::open(path_); }
   // What lies beside its weights.
   const std::vector<AdapterPath>& adapters() const { return adapters_; }
+  // How its matrices are to be kept.
+  WeightFormat weights() const { return weights_; }
 
  private:
   std::vector<AdapterPath> adapters_;
+  WeightFormat weights_;
   std::filesystem::path path_;
   Fields config_;
 };

@@ -36,7 +36,9 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 }  // namespace
 
 PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
-    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {}
+    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {
+  longest_prefix_ = network_->decoder->prefix_length({});
+}
 
 std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
   const auto size = static_cast<std::int64_t>(options(network).dtype().itemsize());
@@ -44,8 +46,9 @@ std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
 }
 
 void PagedDecoder::check(const Prompt& prompt) const {
-  const std::int64_t limit =
-      (has_encoder() ? network_->encoder : network_->decoder)->embeddings->max_positions();
+  const std::int64_t limit = has_encoder()
+                                 ? network_->encoder->embeddings->max_positions()
+                                 : network_->decoder->embeddings->max_positions() - prefix_length(prompt);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("it has no tokens");
   if (length > limit) fail("its {} tokens are more than the {} the model can read", length, limit);
@@ -57,6 +60,7 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     for (const Prompt* prompt : prompts) {
       sequences.push_back(cache_.add(kind_of(prompt->adapter)));
       set_adapter(sequences.back(), prompt->adapter);
+      network_->decoder->begin(cache_, sequences.back(), prompt->adapter);
     }
     return sequences;
   }
@@ -83,6 +87,7 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     sequences.push_back(cache_.add());
     set_source(sequences.back(), sources.back());
     set_adapter(sequences.back(), prompts[i]->adapter);
+    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
   }
   network_->decoder->remember(network_->bridged(encoded, pass), batch.offsets, cache_, sources, pass);
   return sequences;
@@ -116,11 +121,14 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
   // One more while a page that texts share is copied for one of them.
-  return source + texts * PagedCache::pages_of(tokens) - (texts - 1) * common + (texts > 1 ? 1 : 0);
+  return source + texts * PagedCache::pages_of(prefix_length(prompt) + tokens) - (texts - 1) * common +
+         (texts > 1 ? 1 : 0);
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  return has_encoder() ? 0 : cache_.pages_shared(prompt.ids, kind_of(prompt.adapter));
+  return has_encoder() || prefix_length(prompt) > 0
+             ? 0
+             : cache_.pages_shared(prompt.ids, kind_of(prompt.adapter));
 }
 
 std::int64_t PagedDecoder::pages_for(const Feed& feed) const {

@@ -21,7 +21,7 @@ class PagedDecoder : public Decoder {
   Tensor step(std::span<const Feed> feeds) override;
 
   std::int64_t room(std::int64_t first) const override {
-    return network_->decoder->embeddings->max_positions() - first + 1;
+    return network_->decoder->embeddings->max_positions() - longest_prefix_ - first + 1;
   }
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
   std::int64_t max_pages() const override { return cache_.max_pages(); }
@@ -33,12 +33,15 @@ class PagedDecoder : public Decoder {
 
  private:
   // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
-  // other ones.
+  // other ones, or that stands behind a prefix.
   bool begins(const Feed& feed) const {
     return !has_encoder() && !feed.hidden && first_position(feed) == 0 && cache_.length(feed.sequence) == 0;
   }
   std::int64_t first_position(const Feed& feed) const {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
+  }
+  std::int64_t prefix_length(const Prompt& prompt) const {
+    return network_->decoder->prefix_length(prompt.adapter);
   }
   Tensor read(std::span<const Feed> feeds);
   // Their numbers, those of one adapter next to each other, so that its rows are one product.
@@ -48,6 +51,7 @@ class PagedDecoder : public Decoder {
 
   Transformer network_;
   PagedCache cache_;
+  std::int64_t longest_prefix_ = 0;                      // of the adapters'
   std::vector<Sequence> source_of_;                      // by sequence; with an encoder
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
 };

@@ -13,6 +13,7 @@
 #include "kernels/linear.h"
 
 #include "kernels/activation.h"
+#include "kernels/half.h"
 #include "kernels/pairs.h"
 
 #include <cmath>
@@ -192,6 +193,144 @@ void pair_block(Pair* to, std::int64_t row, const float* x, std::int64_t x_line,
     }
 }
 
+// A number of 16 bits to and from float32.
+std::uint16_t half_of(HalfFormat format, float x) {
+  if (format == HalfFormat::bfloat16) return static_cast<std::uint16_t>(pair_of(x, 0.0f));
+  const auto half = static_cast<_Float16>(x);
+  std::uint16_t bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+float widened(HalfFormat format, std::uint16_t half) {
+  if (format == HalfFormat::bfloat16) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+  _Float16 x;
+  std::memcpy(&x, &half, sizeof x);
+  return static_cast<float>(x);
+}
+
+// W numbers.
+template <HalfFormat format>
+inline Vector load_halves(const std::uint16_t* from) {
+  if constexpr (format == HalfFormat::bfloat16) {
+    typedef std::uint16_t Halves __attribute__((vector_size(W * 2)));
+    Halves halves;
+    std::memcpy(&halves, from, sizeof halves);
+    return reinterpret_cast<Vector>(__builtin_convertvector(halves, UintVector) << 16);
+  } else {
+#if defined(__AVX512F__)
+    return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+#elif defined(__F16C__)
+    return (Vector)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+    Vector v;
+    for (int i = 0; i < W; ++i) v[i] = widened(format, from[i]);
+    return v;
+#endif
+  }
+}
+
+// R rows from i by a panel, widened in registers: they wait for the weights alone.
+template <HalfFormat format, int R>
+void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t panel) {
+  Vector sum[R][kVectors] = {};
+  const float* a = m.a + i * m.a_row;
+  for (std::int64_t k = 0; k < m.depth; ++k) {
+    Vector right[kVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) right[v] = load_halves<format>(b + k * kPanel + v * W);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const Vector left = splat(a[r * m.a_row + k * m.a_column]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(sum[r][v], left, right[v]);
+    }
+  }
+  const std::int64_t j = panel * kPanel;
+#pragma GCC unroll 3
+  for (int v = 0; v < kVectors; ++v) {
+    const std::int64_t rest = m.columns - j - v * W, lanes = rest < W ? rest : W;
+    if (lanes <= 0) break;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      if (m.bias) sum[r][v] += load_part(m.bias + j + v * W, lanes);
+      store_part(m.c + (i + r) * m.c_row + j + v * W, sum[r][v], lanes);
+    }
+    if (m.residual || m.activation != Activation::none) finish_tile(m, i, R, j + v * W, 1, lanes);
+  }
+}
+
+template <HalfFormat format>
+void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::int64_t row_begin,
+                     std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  constexpr std::int64_t kBlock = 128;
+  alignas(64) float block[kBlock * kPanel];
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::uint16_t* b = packed + panel * m.depth * kPanel;
+    switch (row_end - row_begin) {
+      case 1:
+        few_rows_of_halves<format, 1>(m, b, row_begin, panel);
+        continue;
+      case 2:
+        few_rows_of_halves<format, 2>(m, b, row_begin, panel);
+        continue;
+      case 3:
+        few_rows_of_halves<format, 3>(m, b, row_begin, panel);
+        continue;
+      case 4:
+        few_rows_of_halves<format, 4>(m, b, row_begin, panel);
+        continue;
+      default:
+        break;
+    }
+    // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
+    // where the last block left them.
+    for (std::int64_t k = 0; k < m.depth; k += kBlock) {
+      Factors<float> f = factors(m, row_begin, k, block);
+      f.depth = m.depth - k < kBlock ? m.depth - k : kBlock;
+      f.last = k + f.depth == m.depth;
+      for (std::int64_t n = 0; n < f.depth * kPanel; n += W)
+        store(block + n, load_halves<format>(b + k * kPanel + n));
+      rows_by_panel(m, f, row_begin, row_end, panel);
+    }
+  }
+}
+
+void pack_halves(HalfFormat format, std::uint16_t* packed, const float* b, std::int64_t b_row,
+                 std::int64_t b_column, std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
+                 std::int64_t panel_end) {
+  constexpr std::int64_t kBlock = 64;
+  alignas(64) float block[kBlock * kPanel];
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
+    for (std::int64_t k = 0; k < depth; k += kBlock) {
+      const std::int64_t some = depth - k < kBlock ? depth - k : kBlock;
+      pack_block(block, b + k * b_row + j * b_column, b_row, b_column, some, width);
+      std::uint16_t* to = packed + (panel * depth + k) * kPanel;
+      for (std::int64_t i = 0; i < some * kPanel; ++i) to[i] = half_of(format, block[i]);
+    }
+  }
+}
+
+void multiply_halves(HalfFormat format, const MatrixProduct& m, const std::uint16_t* packed,
+                     std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+                     std::int64_t panel_end) {
+  if (format == HalfFormat::float16)
+    multiply_halves<HalfFormat::float16>(m, packed, row_begin, row_end, panel_begin, panel_end);
+  else
+    multiply_halves<HalfFormat::bfloat16>(m, packed, row_begin, row_end, panel_begin, panel_end);
+}
+
+void half_column(HalfFormat format, float* to, const std::uint16_t* packed, std::int64_t depth,
+                 std::int64_t j) {
+  for (std::int64_t k = 0; k < depth; ++k)
+    to[k] = widened(format, packed[(j / kPanel * depth + k) * kPanel + j % kPanel]);
+}
+
 }  // namespace
 
 std::int64_t packed_size(std::int64_t depth, std::int64_t columns) {
@@ -278,5 +417,8 @@ void multiply_bfloat16(const MatrixProduct& m, std::int64_t row_begin, std::int6
     }
   }
 }
+
+extern const HalfKernels half_table;
+const HalfKernels half_table = {.pack = pack_halves, .multiply = multiply_halves, .column = half_column};
 
 }  // namespace attend::kernels::ATTEND_ISA

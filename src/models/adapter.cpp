@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "base_model.model.", kPromptPrefix = "base_model.";
+constexpr std::string_view kPrefix = "base_model.model.", kPromptPrefix = "base_model.",
+                           kVirtualTokens = "prompt_embeddings";
 
 fs::path find_file(const fs::path& directory) {
   for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"})
@@ -72,9 +73,8 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
   const auto keep = [&](const std::string& name, Role role) {
     entries_.push_back({stored, name, role, tensor.to(at::kFloat), tensor.scalar_type()});
   };
-  const bool prompt =
-      config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
-  const std::string_view prefix = prompt ? kPromptPrefix : kPrefix;
+  if (has_virtual_tokens() && stored == kVirtualTokens) return keep(stored, Role::virtual_tokens);
+  const std::string_view prefix = has_virtual_tokens() ? kPromptPrefix : kPrefix;
   if (!stored.starts_with(prefix))
     fail("{}: expected tensors called {}..., found {}", source_, prefix, shown(Json(stored)));
   std::string name = stored.substr(prefix.size());
@@ -163,7 +163,10 @@ void Adapter::attach_table(const OriginalModule& module, const std::string& name
 void Adapter::attach(const Model& model, std::int64_t index, double share) {
   std::set<std::string> names;
   for (const Entry& entry : entries_)
-    if (entry.role != Role::replaced && entry.role != Role::kept) names.insert(entry.name);
+    if (entry.role == Role::virtual_tokens)
+      attach_virtual_tokens(model, index, share);
+    else if (entry.role != Role::replaced && entry.role != Role::kept)
+      names.insert(entry.name);
   const std::vector<OriginalModule> modules = original_modules(model);
   for (const std::string& name : names) {
     const std::vector<std::string> all = spellings(name, model.family().prefix);
@@ -185,6 +188,8 @@ void Adapter::attach(const Model& model, std::int64_t index, double share) {
 void Adapter::detach(const Model& model) {
   for (const OriginalModule& module : original_modules(model))
     module.is_table ? table_adapters(model, module).clear() : matrix_adapters(model, module).clear();
+  for (StackImpl* stack : {model.network()->encoder.get(), model.network()->decoder.get()})
+    if (stack != nullptr) stack->prefixes.clear();
 }
 
 void Adapter::train(const Model& model) {
@@ -212,6 +217,7 @@ void Adapter::train(const Model& model) {
 std::vector<std::pair<std::string, Tensor>> Adapter::parameters() const {
   std::vector<std::pair<std::string, Tensor>> all;
   for (const Entry& entry : entries_) {
+    if (entry.role == Role::virtual_tokens) all.emplace_back(entry.stored, entry.value);
     const auto place = places_.find(entry.name);
     if (place == places_.end()) continue;
     // "encoder.layers.0.self_attention.query_key_value.query.lora_A.weight"
@@ -279,6 +285,10 @@ void Adapter::restore(Model& model, const fs::path& directory) {
     entry.value.copy_(entry.by_row ? places_.at(entry.name).to_ours(value) : value);
   }
   model.put(replaced);
+}
+
+bool Adapter::has_virtual_tokens() const {
+  return config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
 }
 
 bool Adapter::replaces() const {

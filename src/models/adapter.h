@@ -45,12 +45,15 @@ class Adapter {
   // Numbers of another state of the same adapter, as save() wrote them.
   void restore(Model& model, const std::filesystem::path& directory);
 
+  // Does it put rows before each text (prefix and prompt tuning)? Then the model cannot take it up into its
+  // weights.
+  bool has_virtual_tokens() const;
   // Does it have modules or biases of its own, in the place of the model's? Then no text can do without it.
   bool replaces() const;
   std::int64_t size() const;  // how many numbers it has
 
  private:
-  enum class Role { a, b, factor_bias, magnitude, table_a, table_b, ia3, replaced, kept };
+  enum class Role { a, b, factor_bias, magnitude, table_a, table_b, ia3, virtual_tokens, replaced, kept };
   struct Entry {
     std::string stored;  // in the file
     std::string name;    // the module, or the tensor that it replaces
@@ -79,6 +82,9 @@ class Adapter {
                      std::int64_t index, double share);
   void attach_table(const OriginalModule& module, const std::string& name, const Model& model,
                     std::int64_t index, double share);
+  // Prefix and prompt tuning: numbers of no module.
+  void draw_virtual_tokens(const Model& model, std::uint64_t seed);
+  void attach_virtual_tokens(const Model& model, std::int64_t index, double share);
   // The module's tensor, which has to have this shape (-1: any number); undefined if there is none.
   Tensor shaped(const std::string& module, Role role, std::vector<std::int64_t> shape,
                 const OriginalModule* rows = nullptr);

@@ -14,6 +14,14 @@ at::Generator generator_of(const std::string& name, std::uint64_t seed) {
   return at::make_generator<at::CPUGeneratorImpl>(mixed);
 }
 
+[[noreturn]] void fail_without_targets(const Model& model, const AdapterConfig& config) {
+  std::vector<std::string> names;
+  for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
+  fail("an adapter was to be put beside {}, of which {} has none; it has {}",
+       shown(config.fields().json().value("target_modules", Json())), model.architecture(),
+       fmt::join(names, ", "));
+}
+
 }  // namespace
 
 Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const std::string& task,
@@ -22,16 +30,14 @@ Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const 
     fail("PiSSA and DoRA: expected one of them, for a matrix that loses a part has other lengths");
   Adapter adapter(AdapterConfig::make(options, model, task));
   std::vector<OriginalModule> adapted;
-  for (const OriginalModule& module : original_modules(model))
-    if (adapter.config_.is_target(module)) adapted.push_back(module);
-  if (adapted.empty()) {
-    std::vector<std::string> names;
-    for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
-    fail("an adapter was to be put beside {}, of which {} has none; it has {}",
-         shown(adapter.config_.fields().json().value("target_modules", Json())), model.architecture(),
-         fmt::join(names, ", "));
+  if (adapter.has_virtual_tokens()) {
+    adapter.draw_virtual_tokens(model, seed);
+  } else {
+    for (const OriginalModule& module : original_modules(model))
+      if (adapter.config_.is_target(module)) adapted.push_back(module);
+    if (adapted.empty()) fail_without_targets(model, adapter.config_);
+    for (const OriginalModule& module : adapted) adapter.draw(module, model, seed);
   }
-  for (const OriginalModule& module : adapted) adapter.draw(module, model, seed);
   const std::string& bias = options.bias;
   const auto learns = [&](const std::string& name) {
     const std::string module = name.substr(0, name.rfind('.'));
@@ -48,11 +54,24 @@ Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const 
           name.ends_with(".bias") &&
           std::ranges::any_of(adapted, [&](const OriginalModule& m) { return m.name + ".bias" == name; });
       if (wrapped) stored.insert(stored.rfind('.'), ".base_layer");
-      adapter.entries_.push_back(
-          {"base_model.model." + stored, name, Role::replaced, weight.detach().clone()});
+      stored.insert(0, adapter.has_virtual_tokens() ? "base_model." : "base_model.model.");
+      adapter.entries_.push_back({stored, name, Role::replaced, weight.detach().clone()});
     }
   adapter.attach(model, 0, 1);
   return adapter;
+}
+
+void Adapter::draw_virtual_tokens(const Model& model, std::uint64_t seed) {
+  const Fields& f = config_.fields();
+  const std::int64_t count = f.integer({"num_virtual_tokens"}, {}, 1, 1 << 16),
+                     width = f.integer({"token_dim"});
+  const bool keys = config_.kind() == AdapterConfig::Kind::prefix;
+  const std::vector<std::int64_t> shape =
+      keys ? std::vector{count, 2 * f.integer({"num_layers"}) * width}
+           : std::vector{count * f.integer({"num_transformer_submodules"}), width};
+  at::Generator generator = generator_of("prompt_embeddings", seed);
+  entries_.push_back({"prompt_embeddings", "prompt_embeddings", Role::virtual_tokens,
+                      at::empty(shape).normal_(0, 1, generator)});
 }
 
 void Adapter::add(const OriginalModule& module, const char* ending, Role role, Tensor value) {

@@ -147,10 +147,17 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   const bool zeros = whole && stack.padding_is_zero;
   const Padded layout = whole ? given.whole() : given;
   const Padded& computed = zeros ? given : layout;
-  Tensor types = find(inputs, "token_type_ids");
+  Tensor types = find(inputs, "token_type_ids"), positions = find(inputs, "position_ids");
+  // Behind virtual tokens peft counts positions itself where no next tokens are predicted, and has types for
+  // heads only.
+  if ((net->decoder ? net->decoder : net->encoder)
+          ->prefix_length(pass.adapters ? pass.adapters->only : std::nullopt) > 0) {
+    if (!net->decoder || !net->language_model_head) positions = Tensor();
+    if (!net->scores && !net->spans) types = Tensor();
+  }
   if (passes_over_types(stack) && stack.embeddings.types == 0) types = Tensor();
   if (net->scores && !types.defined()) types = types_by_question(net->scores->spec(), inputs);
-  TokenBatch batch = computed.batch(find(inputs, "position_ids"), types);
+  TokenBatch batch = computed.batch(positions, types);
   if (const Tensor langs = find(inputs, "langs"); langs.defined()) {
     computed.check(langs, "langs");
     batch.languages = computed.unpad(langs.to(at::kLong));

@@ -87,10 +87,18 @@ void change_table(const Model& model, const OriginalModule& module, const TableA
   table.add_(change, sign * t.share);
 }
 
+void check_can_merge(const Model& model) {
+  for (const auto& adapter : model.adapters())
+    if (adapter->has_virtual_tokens())
+      fail("{}: it puts virtual tokens before each text, which no weight can hold: use it with --adapter",
+           adapter->source());
+}
+
 }  // namespace
 
 RoundingCost merge_adapters(Model& model, at::ScalarType type) {
   const at::NoGradGuard no_grad;
+  check_can_merge(model);
   RoundingCost squares;
   double numbers = 0;
   const auto watched = [&](const Tensor& weight, const auto& change) {
@@ -119,6 +127,7 @@ RoundingCost merge_adapters(Model& model, at::ScalarType type) {
 
 void unmerge_adapters(Model& model) {
   const at::NoGradGuard no_grad;
+  check_can_merge(model);
   for (const OriginalModule& module : original_modules(model)) {
     if (module.is_table) {
       for (const TableAdapter& t : table_adapters(model, module)) change_table(model, module, t, -1);

@@ -2,7 +2,9 @@
 
 #include "base/log.h"
 #include "models/adapter.h"
+#include "models/quantized.h"
 #include "models/tensors.h"
+#include "models/weight_layout.h"
 #include "nn/initialize.h"
 
 #include <algorithm>
@@ -39,19 +41,6 @@ std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout la
   return shape;
 }
 
-// The same memory in our layout, and in the checkpoint's: each the inverse of the other.
-Tensor to_ours(const Tensor& t, const WeightSource& source) {
-  if (source.heads > 0)  // [heads, 3, size, d] -> [3, heads, size, d]
-    return t.view({source.heads, 3, -1, t.size(1)}).transpose(0, 1).reshape(t.sizes());
-  const WeightLayout layout = source.layout;
-  return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
-}
-Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
-  if (source.heads > 0) return t.reshape({3, source.heads, -1, t.size(1)}).transpose(0, 1).reshape(t.sizes());
-  const WeightLayout layout = source.layout;
-  return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
-}
-
 // Reads the tensors of a checkpoint under any spelling, or what an adapter has in their place, and remembers
 // which have been asked for.
 class Reader {
@@ -86,6 +75,30 @@ class Reader {
     const auto [whole, file] = replacement(names);
     if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
     return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
+  }
+  // A matrix that is stored in fewer bits, as LowPrecisionMatrix::restore wants it.
+  std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format) {
+    std::map<std::string, Tensor> stored;
+    for (const std::string& part : stored_parts(format)) {
+      std::vector<Tensor> pieces;
+      for (const std::string& name : source.names) {
+        std::vector<std::string> names = all_names(name, source);
+        for (std::string& each : names) each += part;
+        asked_.insert(names.begin(), names.end());
+        const auto found = find_one(names);
+        if (found == names.end()) fail("{}: the tensor {} is missing", source_, name + part);
+        const Tensor piece = map_tensor(*checkpoint_.find(*found), checkpoint_.owner_of(*found));
+        if (piece.dim() != 2)
+          fail("{}: {}: expected two dimensions, found {}", checkpoint_.file_of(*found).string(), *found,
+               piece.sizes());
+        pieces.push_back(to_ours(piece, source));
+      }
+      for (const Tensor& piece : pieces)
+        if (piece.size(1) != pieces[0].size(1) || piece.scalar_type() != pieces[0].scalar_type())
+          fail("{}: {}: its parts differ", source_, source.names[0] + part);
+      stored[part] = pieces.size() == 1 ? pieces[0] : at::cat(pieces);
+    }
+    return stored;
   }
   bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
 
@@ -182,7 +195,21 @@ Model::Model(const Family& family, Fields config, std::string architecture, cons
   }
 }
 
-Model Model::load(const ModelDirectory& directory, const LoadOptions& options) {
+Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
+  LoadOptions options = given;
+  if (options.weights == WeightFormat::float32) options.weights = directory.weights();
+  const WeightFormat stored = stored_format(directory.config());
+  if (stored != WeightFormat::float32) {
+    if (options.weights != WeightFormat::float32 && options.weights != stored)
+      fail("{}: its weights are stored as {}, of which none can be made as {}", directory.path().string(),
+           name(stored), name(options.weights));
+    options.weights = stored;
+  }
+  if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training)
+    fail(
+        "{}: weights as {} are for inference; training, gradients and adapters that are merged or made need "
+        "float32",
+        directory.path().string(), name(options.weights));
   const Family& family = find_family(directory.config());
   const std::vector<std::string> named = directory.architectures();
   std::string chosen = options.architecture;
@@ -190,6 +217,7 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& options) {
   Model model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
   model.generation_config_ = directory.generation_config();
   model.source_ = directory.path().string();
+  model.weights_ = options.weights;
   for (const AdapterPath& path : directory.adapters())
     model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
   const Checkpoint checkpoint = directory.checkpoint();
@@ -230,6 +258,7 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
   Reader reader(checkpoint, family_->prefix, adapters_,
                 checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
   const bool training = options.purpose == Purpose::training;
+  const bool stored = stored_format(config_) != WeightFormat::float32;  // in fewer bits
   std::set<std::string> fresh;
   std::vector<std::string> fresh_names;
   const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
@@ -250,6 +279,17 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
       }
       continue;
     }
+    if (stored && network_->is_reducible(item.key())) {
+      const auto tensors = reader.read_stored(source, options.weights);
+      try {
+        network_->reduce(item.key(), LowPrecisionMatrix::restore(tensors, weight.size(0), weight.size(1),
+                                                                 options.weights));
+      } catch (const Error& error) {
+        fail("{}: {}: {}", source_, source.names[0], error.what());
+      }
+      checkpoint.drop_pages();
+      continue;
+    }
     std::vector<Tensor> parts;
     for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight));
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
@@ -257,6 +297,11 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
+    // At once, so that no more than one matrix is in memory as it was.
+    if (options.weights != WeightFormat::float32 && network_->is_reducible(item.key())) {
+      network_->reduce(item.key(),
+                       LowPrecisionMatrix::make(weight, options.weights, [&] { checkpoint.drop_pages(); }));
+    }
   }
   if (!fresh.empty()) {
     initialize(network_, options.fresh->seed, [&](const std::string& name) { return fresh.contains(name); });
@@ -333,6 +378,8 @@ bool Model::has_tensor(const std::string& name) const {
 }
 
 std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
+  if (weights_ != WeightFormat::float32)
+    fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
   std::map<std::string, Tensor> tensors;
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());

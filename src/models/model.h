@@ -31,6 +31,7 @@ struct LoadOptions {
   std::string architecture = {};  // instead of the one that config.json names (see models/head.h)
   DropoutRates dropout = {};      // of this run: config() keeps the model's own
   std::optional<FreshHead> fresh = {};
+  WeightFormat weights = WeightFormat::float32;  // or the directory's, if that says another
 };
 
 class Model {
@@ -66,6 +67,7 @@ class Model {
   // The modules of a head that was drawn at loading (FreshHead), by their original names.
   const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
   std::int64_t size() const;  // how many numbers its weights are
+  WeightFormat weights() const { return weights_; }
   // Copies of a Model share one network.
   Transformer network() const { return network_; }
   at::Device device() const { return network_->device(); }
@@ -99,6 +101,7 @@ class Model {
   Transformer network_{nullptr};
   std::vector<WeightName> table_;
   std::string source_;
+  WeightFormat weights_ = WeightFormat::float32;
   std::vector<std::shared_ptr<Adapter>> adapters_;
   std::vector<std::string> fresh_modules_;
 };

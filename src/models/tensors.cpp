@@ -38,7 +38,8 @@ Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& own
       const_cast<std::byte*>(view.data.data()), view.shape, [owner](void*) {}, scalar_type(view.type));
 }
 
-void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors) {
+void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
+                   const std::map<std::string, std::string>& metadata) {
   std::map<std::string, Tensor> host;
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : tensors) {
@@ -47,7 +48,7 @@ void write_tensors(const std::filesystem::path& path, const std::map<std::string
                    t.sizes().vec(),
                    {static_cast<const std::byte*>(t.const_data_ptr()), static_cast<std::size_t>(t.nbytes())}};
   }
-  write_safetensors(path, views);
+  write_safetensors(path, views, metadata);
 }
 
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path) {

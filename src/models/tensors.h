@@ -14,7 +14,8 @@ Tensor copy_tensor(const TensorView& view);
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner);
 
 // Whole files. Written complete or not at all; read as copies.
-void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);
+void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
+                   const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
 
 }  // namespace attend

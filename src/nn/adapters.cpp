@@ -76,6 +76,12 @@ bool scales_whole_input(const MatrixAdapter& m, const Tensor& weight, std::int64
   return m.input_factors.defined() && m.first == first && m.count == weight.size(0);
 }
 
+// Does it need the matrix itself, and not only its products?
+bool reads_weight(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
+  return (m.magnitude.defined() && !m.knows_lengths()) ||
+         (m.input_factors.defined() && !scales_whole_input(m, weight, first));
+}
+
 // x with those that do: then no product is made twice.
 Tensor scaled_input(const Tensor& x, std::span<const MatrixAdapter* const> adapters, const Tensor& weight,
                     std::int64_t first) {
@@ -127,9 +133,10 @@ Tensor MatrixAdapter::lengths(const Tensor& rows) const {
   return found;
 }
 
-Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
+Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, PackedWeight* packed,
                       std::span<const MatrixAdapter> all, std::int64_t first, Pass& pass,
                       Activation activation, const Tensor& residual) {
+  Tensor weight = given;
   std::vector<const MatrixAdapter*> here;
   for (const MatrixAdapter& m : all) {
     if (m.first + m.count <= first || m.first >= first + weight.size(0)) continue;
@@ -139,6 +146,9 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
     here.push_back(&m);
   }
   if (here.empty()) return linear(x, weight, bias, packed, activation, residual);
+  if (packed != nullptr && packed->replacement() != nullptr &&
+      std::ranges::any_of(here, [&](const auto* m) { return reads_weight(*m, given, first); }))
+    weight = packed->replacement()->dequantized();
   Tensor y;
   if (const auto& choice = pass.adapters; choice && !choice->only) {
     if (choice->rows != x.size(0))
@@ -161,6 +171,16 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
   }
   y = activate(y, activation);
   return residual.defined() ? y + residual : y;
+}
+
+std::vector<Tensor> adapter_tensors(const torch::nn::Module& module) {
+  std::vector<Tensor> all;
+  for (const auto& part : module.modules())
+    if (const auto* matrix = part->as<LinearImpl>(); matrix != nullptr)
+      for (const MatrixAdapter& m : matrix->adapters)
+        for (const Tensor& tensor : {m.a, m.b, m.bias, m.magnitude, m.result_factors, m.input_factors})
+          if (tensor.defined()) all.push_back(tensor);
+  return all;
 }
 
 std::shared_ptr<const AdapterChoice> choose_adapters(
@@ -200,9 +220,11 @@ Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, con
 
 }  // namespace
 
-Tensor adapted_rows(const Tensor& table, const Tensor& ids, std::int64_t padding_id,
-                    std::span<const TableAdapter> adapters, const Pass& pass) {
-  Tensor y = at::embedding(table, ids, padding_id);
+Tensor adapted_rows(const Tensor& given, const LowPrecisionMatrix* reduced, const Tensor& ids,
+                    std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass) {
+  Tensor y = reduced ? reduced->rows(ids) : at::embedding(given, ids, padding_id), table = given;
+  if (reduced && std::ranges::any_of(adapters, [](const auto& t) { return t.magnitude.defined(); }))
+    table = reduced->dequantized();
   for (const TableAdapter& t : adapters) {
     const auto& choice = pass.adapters;
     if (!choice || (choice->only && *choice->only == t.adapter)) {

@@ -11,6 +11,7 @@
 
 namespace attend {
 
+class LowPrecisionMatrix;
 class PackedWeight;
 
 // What one adapter does to some rows of a matrix W [out, in]: those that are one matrix of the checkpoint
@@ -29,6 +30,7 @@ struct MatrixAdapter {
 
   // The lengths of the rows of W + scale B A [count], without a gradient.
   Tensor lengths(const Tensor& rows) const;
+  bool knows_lengths() const { return known_lengths_.defined(); }  // does it need no rows any more?
 
  private:
   mutable Tensor known_lengths_;  // while a and b are not trained
@@ -44,6 +46,9 @@ struct TableAdapter {
   double share = 1;
 };
 
+// The tensors of the adapters within a module: what learns there beside its own parameters.
+std::vector<Tensor> adapter_tensors(const torch::nn::Module& module);
+
 // Row i of a pass's tensors is computed with adapters[i] (-1: none), and absent: with all of them. Null where
 // that is so for every row; Error where it is for some. Rows of one adapter that stand together are one
 // product.
@@ -56,8 +61,9 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                       std::span<const MatrixAdapter> adapters, std::int64_t first, Pass& pass,
                       Activation activation, const Tensor& residual);
 
-// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx.
-Tensor adapted_rows(const Tensor& table, const Tensor& ids, std::int64_t padding_id,
-                    std::span<const TableAdapter> adapters, const Pass& pass);
+// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx. `reduced`, if not null,
+// stands in the table's place.
+Tensor adapted_rows(const Tensor& table, const LowPrecisionMatrix* reduced, const Tensor& ids,
+                    std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass);
 
 }  // namespace attend

@@ -3,12 +3,13 @@
 #include "nn/block_sparse.h"
 #include "nn/head_products.h"
 #include "nn/sublayer.h"
+#include "nn/torch_attention.h"
 
 namespace attend {
 namespace {
 
-AttentionCall make_call(const AttentionSpec& spec, Pass& pass, std::vector<Tensor>* weights) {
-  AttentionCall call{spec, pass.rate(spec.dropout), 0, weights, {}};
+AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCapture& capture) {
+  AttentionCall call{spec, pass.rate(spec.dropout), 0, capture.weights, {}, capture.scores};
   if (call.dropout > 0) call.seed = pass.next_seed();
   return call;
 }
@@ -29,9 +30,26 @@ Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec
   return at::cat({at::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
 }
 
-// As self_attention, with the keys and values `earlier` [B, M, 2 w] before those of each sequence.
-Tensor attend_behind(const Tensor& earlier, const Tensor& packed, const Rows& rows,
+// attend_behind where padding is computed too.
+Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& packed, const Rows& rows,
+                            const AttentionCall& call) {
+  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  if (call.weights) call.weights->clear();
+  std::vector<Tensor> mixed;
+  for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
+    const Tensor own = rows.offsets.part(packed, b);
+    const Tensor keys = at::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * w)});
+    mixed.push_back(padded_attention(own.narrow(1, 0, w), keys.narrow(1, 0, w), keys.narrow(1, w, w),
+                                     rows.visible->first[b], rows.visible->count[b], call,
+                                     rows.offsets.begin(b)));
+  }
+  return at::cat(mixed);
+}
+
+// As self_attention, with keys and values `earlier` ([B] of [M, 2 w]) before those of each sequence.
+Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, const Rows& rows,
                      const AttentionCall& call) {
+  if (rows.visible && !rows.before.empty()) return attend_behind_padded(earlier, packed, rows, call);
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Tensor key_value = packed.narrow(1, w, 2 * w);
   const bool own_keys = rows.visible && !rows.visible->own.empty();
@@ -40,9 +58,10 @@ Tensor attend_behind(const Tensor& earlier, const Tensor& packed, const Rows& ro
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
     Tensor part = rows.offsets.part(key_value, b);
     if (rows.visible) part = part.narrow(0, rows.visible->first[b], rows.visible->count[b]);
-    parts.push_back(earlier[b]);
+    const Tensor& front = earlier[static_cast<std::size_t>(b)];  // [M, 2 w]
+    parts.push_back(front);
     parts.push_back(part);
-    lengths.push_back(earlier.size(1) + part.size(0));
+    lengths.push_back(front.size(0) + part.size(0));
   }
   const Tensor query = packed.narrow(1, 0, w).contiguous(), keys = at::cat(parts);
   if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
@@ -85,14 +104,15 @@ Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int6
   return query_key_value_->part(x, first * w, count * w, pass);
 }
 
-// Keys and values that stand before those of each sequence [B, M, 2 w]; undefined: none.
-Tensor SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass) {
+// Keys and values that stand before those of each sequence: [B] of [M, 2 w]; empty: none.
+std::vector<Tensor> SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass) {
   const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
+  if (!rows.before.empty()) return {rows.before.begin(), rows.before.end()};
   if (rows.past.defined())
-    return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w});
-  if (spec_.empty_keys > 0)
-    return at::zeros({1, spec_.empty_keys, 2 * w}, packed.options()).expand({B, -1, -1});
-  if (rows.visible && !rows.visible->own.empty()) return at::zeros({B, 0, 2 * w}, packed.options());
+    return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w}).unbind();
+  if (spec_.empty_keys > 0 || (rows.visible && !rows.visible->own.empty()))
+    return std::vector<Tensor>(static_cast<std::size_t>(B),
+                               at::zeros({spec_.empty_keys, 2 * w}, packed.options()));
   return {};
 }
 
@@ -134,7 +154,7 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
 
 Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout,
                                   Pass& pass, const CacheUse* cache, std::int64_t layer,
-                                  std::vector<Tensor>* weights) {
+                                  const AttentionCapture& capture) {
   Tensor packed;  // [T, 3 w]
   if (query_bias_.defined())
     packed = query_key_value_->with_bias(x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}),
@@ -147,13 +167,13 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     packed = at::cat({packed.narrow(1, 0, w).masked_fill(rows.visible->no_query.unsqueeze(1), 0),
                       packed.narrow(1, w, 2 * w)},
                      1);
-  AttentionCall call = make_call(spec_, pass, weights);
+  AttentionCall call = make_call(spec_, pass, capture);
   if (rows.distances) call.distance = distances(packed, rows, pass);
   const bool shared = rows.distances && rows.distances->content_bias.defined();
   if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())
     packed = at::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * w)}, 1);
   Tensor mixed;  // [T, w]
-  if (const Tensor earlier = earlier_keys(rows, packed, pass); earlier.defined()) {
+  if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty()) {
     mixed = attend_behind(earlier, packed, rows, call);
   } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
     const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
@@ -177,17 +197,17 @@ CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& 
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value,
                                    const Offsets& key_offsets, const Tensor& residual, double dropout,
-                                   Pass& pass, std::vector<Tensor>* weights) {
+                                   Pass& pass, const AttentionCapture& capture) {
   const Tensor mixed =
-      cross_attention(query_(x, pass), offsets, key_value, key_offsets, make_call(spec_, pass, weights));
+      cross_attention(query_(x, pass), offsets, key_value, key_offsets, make_call(spec_, pass, capture));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache,
                                    std::int64_t layer, const Tensor& residual, double dropout, Pass& pass,
-                                   std::vector<Tensor>* weights) {
+                                   const AttentionCapture& capture) {
   const Tensor mixed = cached_attention(query_(x, pass), offsets, *cache.cache, cache.sources, layer,
-                                        make_call(spec_, pass, weights));
+                                        make_call(spec_, pass, capture));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 

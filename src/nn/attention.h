@@ -6,6 +6,8 @@
 #include "nn/distances.h"
 #include "nn/linear.h"
 
+#include <span>
+
 namespace attend {
 
 // The cached sequences that a pass extends: batch sequence b is cache sequence sequences[b]. With an encoder,
@@ -24,8 +26,11 @@ struct Rows {
   Tensor positions = {};
   const DistanceTable* distances = nullptr;
   Tensor types = {};
-  Tensor past =
-      {};  // [B, M, d]: what this layer was given of the texts' earlier segments; undefined: nothing
+  // [B, M, d]: what this layer was given of the texts' earlier segments; undefined: nothing.
+  Tensor past = {};
+  // [B] of [P, 2 w]: keys and values that stand before those of each sequence (nn/virtual_tokens.h); empty:
+  // none.
+  std::span<const Tensor> before = {};
 };
 
 // f(x) + residual for x [T, d]; queries, keys and values come from one projection.
@@ -35,13 +40,13 @@ class SelfAttentionImpl : public torch::nn::Module {
   // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
   // of the result.
   Tensor forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout, Pass& pass,
-                 const CacheUse* cache, std::int64_t layer, std::vector<Tensor>* weights);
+                 const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
 
  private:
   DistanceTensors distances(const Tensor& packed, const Rows& rows, Pass& pass);
   // The rows of query_key_value for parts `first` to `first + count - 1` (0: queries, 1: keys, 2: values).
   Tensor project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
-  Tensor earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass);
+  std::vector<Tensor> earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass);
 
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};
@@ -60,10 +65,10 @@ class CrossAttentionImpl : public torch::nn::Module {
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
   Tensor remember(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
-                 const Tensor& residual, double dropout, Pass& pass, std::vector<Tensor>* weights);
+                 const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
   // The same with keys and values that the cache holds in `layer` for its sources.
   Tensor forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache, std::int64_t layer,
-                 const Tensor& residual, double dropout, Pass& pass, std::vector<Tensor>* weights);
+                 const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
 
  private:
   AttentionSpec spec_;

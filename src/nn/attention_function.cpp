@@ -205,8 +205,13 @@ Tensor torch_attention(const Views& views, const Layout& layout, const Attention
 }
 
 Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
-  if (!on_kernels(first))
-    return torch_attention(Views(first, key_value, call.spec.heads * call.spec.head_size), layout, call);
+  const Views views(first, key_value, call.spec.heads * call.spec.head_size);
+  if (!on_kernels(first)) return torch_attention(views, layout, call);
+  for (std::int64_t b = 0; call.scores && b < layout.count(); ++b)
+    capture_scores(layout.queries.part(views.query, b),
+                   views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
+                   views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
+                   layout.queries.begin(b), layout.key_begin[b]);
   if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
   const DistanceTensors& d = call.distance;
   return AttentionFunction::apply(first, if_defined(key_value), if_defined(d.of_query), if_defined(d.of_key),

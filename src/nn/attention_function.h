@@ -2,6 +2,7 @@
 // arXiv:1706.03762, section 3.2): our kernel for float32 on the CPU, torch's operations elsewhere.
 #pragma once
 
+#include "nn/pass.h"
 #include "nn/ragged.h"
 #include "nn/spec.h"
 
@@ -26,6 +27,8 @@ struct AttentionCall {
   // Not null: receives the weights of each sequence, [heads, Lq, Lk], before dropout.
   std::vector<Tensor>* weights = nullptr;
   DistanceTensors distance = {};
+  // Not null: receives how they came about.
+  std::vector<FormedScores>* scores = nullptr;
 };
 
 // Queries, keys and values of the same sequences, side by side: packed [T, 3 w], w = heads * head_size.

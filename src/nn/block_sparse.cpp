@@ -107,6 +107,29 @@ std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& 
   return weights;
 }
 
+// How the weights of whole sequences come about: keys that no block holds count never.
+void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets& queries, const Offsets& keys,
+                    const Tensor& key_rows, const AttentionCall& call) {
+  std::int64_t block = 0;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    const std::int64_t L = offsets.length(b), end = offsets.begin(b) + L;
+    const Tensor heads = offsets.part(packed, b)
+                             .reshape({L, 3, call.spec.heads, call.spec.head_size})
+                             .permute({1, 2, 0, 3})
+                             .contiguous();  // [3, H, L, D]
+    Tensor copies = at::zeros({L, L}, packed.options());
+    for (; block < queries.count() && queries.begin(block) < end; ++block)
+      copies.narrow(0, queries.begin(block) - offsets.begin(b), queries.length(block))
+          .add_(at::bincount(keys.part(key_rows, block) - offsets.begin(b), {}, L).unsqueeze(0));
+    call.scores->push_back({.query = heads[0],
+                            .key = heads[1],
+                            .value = heads[2],
+                            .scale = call.spec.scale,
+                            .penalty = at::zeros({L, L}, packed.options()),
+                            .copies = copies});
+  }
+}
+
 // One head, or several that see the same blocks.
 Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Blocks& blocks,
                         const AttentionCall& call) {
@@ -114,7 +137,11 @@ Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Bloc
   const Offsets queries(blocks.query_lengths), keys(blocks.key_lengths);
   const Tensor key_rows = torch::tensor(blocks.key_rows, at::kLong).to(packed.device());
   const Tensor gathered = packed.narrow(1, w, 2 * w).index_select(0, key_rows);  // [keys, 2 w]
-  const Tensor mixed = cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, call);
+  AttentionCall of_blocks = call;
+  of_blocks.scores = nullptr;
+  const Tensor mixed =
+      cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, of_blocks);
+  if (call.scores) capture_scores(packed, offsets, queries, keys, key_rows, call);
   if (call.weights) *call.weights = spread(*call.weights, offsets, queries, keys, key_rows);
   return mixed;
 }
@@ -141,6 +168,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
   const Tensor by_head = packed.view({T, 3, H, -1}).permute({2, 0, 1, 3}).reshape({H * T, -1});
   AttentionCall single = call;
   single.spec.heads = 1;
+  single.scores = nullptr;  // in training there is nobody to show them to
   const Tensor mixed = attend_to_blocks(by_head, Offsets(lengths), blocks, single);
   if (call.weights) {
     std::vector<Tensor> of_heads;

@@ -122,8 +122,9 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
   auto row = rows.accessor<std::int64_t, 1>();
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
     // Tokens that follow cached ones go on counting; the columns of a padded batch mean nothing here.
-    std::int64_t next =
-        offset + (batch.columns ? 0 : batch.positions[batch.offsets.begin(b)].item<std::int64_t>());
+    const std::int64_t first =
+        batch.columns ? batch.rows_before(b) : batch.positions[batch.offsets.begin(b)].item<std::int64_t>();
+    std::int64_t next = offset + first;
     for (std::int64_t t = batch.offsets.begin(b); t < batch.offsets.begin(b) + batch.offsets.length(b); ++t)
       row[t] = id[t] == skipped ? offset - 1 : next++;
   }
@@ -137,34 +138,51 @@ void EmbeddingsImpl::check_ids(std::span<const std::int64_t> ids) const {
 
 Tensor EmbeddingsImpl::rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
                             const Pass& pass) const {
+  const LowPrecisionMatrix* const reduced = table.is_same(tokens) ? reduced_tokens.get() : nullptr;
   const auto found = adapters.find(name);
-  if (found == adapters.end()) return at::embedding(table, ids, padding_id);
-  return adapted_rows(table, ids, padding_id, found->second, pass);
+  if (found != adapters.end()) return adapted_rows(table, reduced, ids, padding_id, found->second, pass);
+  return reduced ? reduced->rows(ids) : at::embedding(table, ids, padding_id);
 }
 
-Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
-  const Tensor ids = batch.ids.cpu().contiguous();
+Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {
+  const Tensor ids = given.cpu().contiguous();
   check_ids({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
-  Tensor x = clusters ? clusters(batch.ids) : rows("tokens", tokens, batch.ids, spec_.padding_id, pass);
+  return clusters ? clusters(given) : rows("tokens", tokens, given, spec_.padding_id, pass);
+}
+
+// The same where some are virtual, which are neither scaled nor of the vocabulary.
+Tensor EmbeddingsImpl::prompted_vectors(const TokenBatch& batch, const Pass& pass) {
+  std::vector<Tensor> tables;
+  for (const TokenPrompt& prompt : prompts) tables.push_back(prompt.vectors);
+  const Tensor is_virtual = batch.ids.ge(spec_.vocabulary), places = is_virtual.nonzero().squeeze(1);
+  const Tensor x = token_vectors(batch.ids.masked_fill(is_virtual, 0), pass) * spec_.scale;
+  if (places.numel() == 0) return x;
+  return x.index_copy(0, places,
+                      at::cat(tables).index_select(0, batch.ids.index_select(0, places) - spec_.vocabulary));
+}
+
+std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& batch, Pass& pass) {
+  Tensor x = batch.prompted ? prompted_vectors(batch, pass) : token_vectors(batch.ids, pass);
   if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
     x = x + rows("tokens", tokens, batch.types, spec_.padding_id, pass);
   }
-  if (spec_.scale != 1) x = x * spec_.scale;
+  if (spec_.scale != 1 && !batch.prompted) x = x * spec_.scale;
+  std::vector<Summand> all = {{"token", x}};
   if (types.defined()) {
     if (batch.types.defined()) {
       check_range(batch.types, spec_.types, "token_type_ids: token type", "");
-      x = x + rows("types", types, batch.types, -1, pass);
+      all.push_back({"type", rows("types", types, batch.types, -1, pass)});
     } else if (adapters.contains("types")) {
-      x = x + rows("types", types, at::zeros_like(batch.ids), -1, pass);
+      all.push_back({"type", rows("types", types, at::zeros_like(batch.ids), -1, pass)});
     } else {
-      x = x + types[0];
+      all.push_back({"type", types[0]});
     }
   }
   if (languages.defined() && batch.languages.defined()) {
     check_range(batch.languages, spec_.languages, "language", "");
-    x = x + rows("languages", languages, batch.languages, -1, pass);
+    all.push_back({"language", rows("languages", languages, batch.languages, -1, pass)});
   }
   if (positions.defined()) {
     // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.
@@ -172,8 +190,15 @@ Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
         (positions.device() != x.device() || positions.scalar_type() != x.scalar_type()))
       positions = positions.to(x.options());
     const auto [offset, skipped] = numbering(spec_.positions);
-    x = x + rows("positions", positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1, pass);
+    all.push_back(
+        {"position", rows("positions", positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1, pass)});
   }
+  return all;
+}
+
+Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
+  Tensor x;  // [T, width]
+  for (const Summand& summand : summands(batch, pass)) x = x.defined() ? x + summand.rows : summand.rows;
   const bool before = spec_.projected_before_norm;
   if (projection_ && before) x = projection_(x, pass);
   if (norm_) x = norm_(x);

@@ -7,9 +7,11 @@
 #include "nn/pass.h"
 #include "nn/ragged.h"
 #include "nn/spec.h"
+#include "nn/virtual_tokens.h"
 
 #include <map>
 #include <span>
+#include <vector>
 
 namespace attend {
 
@@ -26,6 +28,13 @@ class EmbeddingsImpl : public torch::nn::Module {
   explicit EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& tokens = {});
   // Error for an id outside the vocabulary and a position past the table.
   Tensor forward(const TokenBatch& batch, Pass& pass);
+  // What forward() adds up before its norm: the vectors of "token", "type", "language" and "position", as far
+  // as there are any. [T, width] each; a type that all rows share is [width].
+  struct Summand {
+    const char* name;
+    Tensor rows;
+  };
+  std::vector<Summand> summands(const TokenBatch& batch, Pass& pass);
 
   // Error for an id outside the vocabulary.
   void check_ids(std::span<const std::int64_t> ids) const;
@@ -37,7 +46,9 @@ class EmbeddingsImpl : public torch::nn::Module {
 
   // Of the tables below, by name.
   std::map<std::string, std::vector<TableAdapter>> adapters;
-  Tensor tokens;  // [vocabulary, width]; undefined with clusters
+  std::vector<TokenPrompt> prompts;
+  Tensor tokens;                                             // [vocabulary, width]; undefined with clusters
+  std::shared_ptr<const LowPrecisionMatrix> reduced_tokens;  // in its place, if not null
   ClusterEmbeddings clusters{nullptr};
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
   Tensor types;      // [types, width], or undefined
@@ -48,6 +59,9 @@ class EmbeddingsImpl : public torch::nn::Module {
   // Rows `ids` [T] of the table of this name, with its adapters: [T, width].
   Tensor rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
               const Pass& pass) const;
+  // [T, width], before anything is added.
+  Tensor token_vectors(const Tensor& ids, const Pass& pass);
+  Tensor prompted_vectors(const TokenBatch& batch, const Pass& pass);
   Tensor rows_of(const TokenBatch& batch);  // which row of `positions` each token gets: [T]
   // Makes the table of sines so long that it has these rows, if it may grow. Error if it lacks some then.
   void reach(const Tensor& rows, const char* what);

@@ -22,6 +22,11 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   void pack() {
     if (weight_.defined()) packed_.prepare(weight_);
   }
+  // If `weight` is the head's matrix, it scores with this one from here on.
+  void replace(const Tensor& weight, const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
+    if (weight_.is_same(weight)) packed_.replace(matrix);
+  }
+  const LowPrecisionMatrix* reduced() const { return packed_.replacement(); }  // null: none
 
   std::vector<MatrixAdapter> adapters;  // of a matrix of its own (untied)
 

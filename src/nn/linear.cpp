@@ -267,11 +267,13 @@ const float* PackedWeight::get(const Tensor& weight) {
 }
 
 void PackedWeight::prepare(const Tensor& weight) {
-  if (on_kernels(weight)) get(weight);
+  if (!replacement_ && on_kernels(weight)) get(weight);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
+  if (packed != nullptr && packed->replacement() != nullptr)
+    return packed->replacement()->multiply(x, bias, activation, residual);
   if (!on_kernels(x) || !on_kernels(weight)) {
     Tensor y = torch_activation(at::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
@@ -297,6 +299,11 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 }
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
+  if (packed_.replacement() != nullptr) {
+    if (!adapters.empty()) return forward(x, pass).narrow(1, first, count).contiguous();
+    const Tensor y = packed_.replacement()->part(x, first, count);
+    return bias.defined() ? y + bias.narrow(0, first, count) : y;
+  }
   const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
   return adapted_linear(x, rows(weight), rows(bias), nullptr, adapters, first, pass, Activation::none, {});
 }
@@ -304,6 +311,12 @@ Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count,
 void LinearImpl::pack() {
   keeps_packed_ = true;
   packed_.prepare(weight);
+}
+
+void LinearImpl::reduce(std::shared_ptr<const LowPrecisionMatrix> matrix) {
+  keeps_packed_ = true;
+  packed_.replace(std::move(matrix));
+  release(weight);
 }
 
 }  // namespace attend

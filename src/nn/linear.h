@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/adapters.h"
+#include "nn/low_precision.h"
 #include "nn/pass.h"
 #include "nn/spec.h"
 #include "nn/torch.h"
@@ -61,16 +62,22 @@ class PassScope {
 // As torch's functions of these names, through our kernels where they apply.
 Tensor activate(const Tensor& x, Activation activation);
 
-// A weight packed for the kernel, remade when the weight changes (training) and kept otherwise (inference).
+// A weight packed for the kernel, remade when the weight changes (training) and kept otherwise (inference);
+// or what has taken its place.
 class PackedWeight {
  public:
   const float* get(const Tensor& weight);  // [out, in] -> panels of W^T
   void prepare(const Tensor& weight);      // get() before it is needed, where the kernels will do the work
 
+  // Products are those of this matrix from here on, and the weight is not read again.
+  void replace(std::shared_ptr<const LowPrecisionMatrix> matrix) { replacement_ = std::move(matrix); }
+  const LowPrecisionMatrix* replacement() const { return replacement_.get(); }
+
  private:
   Tensor panels_;
   const void* source_ = nullptr;
   std::uint32_t version_ = 0;
+  std::shared_ptr<const LowPrecisionMatrix> replacement_;
 };
 
 // activation(x W^T + b) + residual for a weight that somebody owns. packed null: the weight is
@@ -91,6 +98,9 @@ class LinearImpl : public torch::nn::Module {
   // Writes the weight in the order the kernels read it, and keeps that for as long as it does not change.
   // For inference: in training every use would write it anew, and the copy would only take memory.
   void pack();
+  // Computes with this matrix in place of the weight, which is let go. For inference.
+  void reduce(std::shared_ptr<const LowPrecisionMatrix> matrix);
+  const LowPrecisionMatrix* reduced() const { return packed_.replacement(); }  // null: none
 
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined

@@ -3,8 +3,12 @@
 
 #include "nn/torch.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace attend {
 
@@ -17,6 +21,31 @@ struct AdapterChoice {
   };
   std::vector<Run> runs = {};
   std::int64_t rows = 0;
+
+  // The adapter of a row of tensors of `total` rows; -1: none.
+  std::int64_t of(std::int64_t row, std::int64_t total) const {
+    if (only) return *only;
+    for (const Run& run : runs)
+      if (total == rows && run.first <= row && row < run.first + run.count) return run.adapter;
+    return -1;
+  }
+};
+
+// How an attention came to its weights for one sequence, in numbers that anybody can add up again:
+//   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty).
+struct FormedScores {
+  struct Term {
+    std::string_view name;  // "key by distance" and the like
+    Tensor scores;          // [heads, Lq, Lk]
+  };
+  // As they are multiplied, that is turned by their positions and with all biases: [heads, Lq, D], [heads,
+  // Lk, D].
+  Tensor query, key, value;
+  double scale = 1;
+  std::vector<Term> added = {};
+  Tensor penalty = {};  // [Lq, Lk]: 0, or what hides a key
+  Tensor copies =
+      {};  // [Lq, Lk]: how often a key is counted (BigBird's blocks may meet again); undefined: once
 };
 
 // What to keep of a pass, and what was kept. Attention weights are materialised only when asked for here.
@@ -24,12 +53,27 @@ struct Capture {
   bool hidden_states = false, attentions = false;
 
   // Of one stack. hidden: the embeddings, then every layer's result; [T, d] each. attentions: per layer, per
-  // sequence, [heads, Lq, Lk].
+  // sequence, [heads, Lq, Lk]. scores: how they came about, per layer, per sequence.
   struct Stack {
     std::vector<Tensor> hidden;
     std::vector<std::vector<Tensor>> self_attentions, cross_attentions;
+    std::vector<std::vector<FormedScores>> self_scores, cross_scores;
   };
   Stack encoder, decoder;
+
+  bool scores = false;  // with `attentions`: how they came about as well
+  // Of which layers attentions are kept; empty: of all. The others have empty places.
+  std::vector<std::int64_t> layers = {};
+
+  bool keeps(std::int64_t layer) const {
+    return layers.empty() || std::find(layers.begin(), layers.end(), layer) != layers.end();
+  }
+};
+
+// Where an attention puts what is kept of it, sequence by sequence; null: nowhere.
+struct AttentionCapture {
+  std::vector<Tensor>* weights = nullptr;  // [heads, Lq, Lk], before dropout
+  std::vector<FormedScores>* scores = nullptr;
 };
 
 class Pass {
@@ -63,6 +107,20 @@ class Pass {
  private:
   bool training_ = false;
   std::uint64_t seed_ = 0, draws_ = 0;
+};
+
+// Another choice of adapters for as long as it lives.
+class AdapterScope {
+ public:
+  AdapterScope(Pass& pass, std::shared_ptr<const AdapterChoice> adapters)
+      : pass_(pass), before_(std::exchange(pass.adapters, std::move(adapters))) {}
+  AdapterScope(const AdapterScope&) = delete;
+  AdapterScope& operator=(const AdapterScope&) = delete;
+  ~AdapterScope() { pass_.adapters = std::move(before_); }
+
+ private:
+  Pass& pass_;
+  std::shared_ptr<const AdapterChoice> before_;
 };
 
 }  // namespace attend

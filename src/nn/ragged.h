@@ -63,8 +63,14 @@ struct TokenBatch {
   std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
   Tensor languages = {};                                 // [T] int64, or undefined: none
   Tensor predicted = {};  // [T] bool: instead of their tokens' vectors XLNet's mask vector; undefined: none
+  bool prompted = false;  // ids behind the vocabulary are virtual tokens (nn/virtual_tokens.h)
   // Per layer, what it was given of the B texts' earlier segments: [B, M, d]; empty: nothing.
   std::vector<Tensor> past = {};
+  // [B]: how many rows of prefixes stand before each text; `positions` count them already. Empty: none.
+  std::vector<std::int64_t> before = {};
+  std::int64_t rows_before(std::int64_t b) const {
+    return before.empty() ? 0 : before[static_cast<std::size_t>(b)];
+  }
 
   // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,

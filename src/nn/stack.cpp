@@ -16,6 +16,17 @@ std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
   return longest;
 }
 
+// The batch with rows of prefixes before its sequences.
+TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
+  std::vector<std::int64_t> shifts;  // [T]
+  for (std::int64_t b = 0; b < batch.offsets.count(); ++b)
+    shifts.insert(shifts.end(), static_cast<std::size_t>(batch.offsets.length(b)),
+                  before[static_cast<std::size_t>(b)]);
+  batch.positions = batch.positions + torch::tensor(shifts, at::kLong).to(batch.positions.device());
+  batch.before = std::move(before);
+  return batch;
+}
+
 // Where the norm is before the attention: earlier states are normed like those of now. Before anything has
 // been read they are `empty` zeros, which a norm makes something else of.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
@@ -31,6 +42,7 @@ std::vector<Tensor*> LayerContext::differentiable() {
   for (Tensor* tensor : {&memory, &past, &distances.vectors, &distances.of_head, &distances.content_bias,
                          &distances.distance_bias})
     if (tensor->defined()) all.push_back(tensor);
+  for (Tensor& tensor : before) all.push_back(&tensor);
   return all;
 }
 
@@ -55,7 +67,7 @@ Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& subla
 Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass) {
   const Tensor in = self_attention_norm_(x);
   const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, pass,
-                                                c.cache, c.layer, c.self_weights);
+                                                c.cache, c.layer, c.self_capture);
   return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, pass);
 }
 
@@ -66,15 +78,15 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass
     c.past = normed_past(self_attention_norm_, context, input, spec_.self_attention.empty_keys);
   Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
     return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, pass, c.cache,
-                                    c.layer, c.self_weights);
+                                    c.layer, c.self_capture);
   });
   if (cross_attention_ && (c.memory.defined() || (c.cache && !c.cache->sources.empty())))
     x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
       if (!c.memory.defined())
         return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
-                                         spec_.attention_result_dropout, pass, c.cross_weights);
+                                         spec_.attention_result_dropout, pass, c.cross_capture);
       return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
-                                       spec_.attention_result_dropout, pass, c.cross_weights);
+                                       spec_.attention_result_dropout, pass, c.cross_capture);
     });
   return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
     return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, pass);
@@ -111,8 +123,12 @@ Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const
   return real && spec_.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
 }
 
-Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
+Tensor StackImpl::forward(const TokenBatch& given, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
+  // In a cache, prefixes are there already.
+  const PassPrefixes own =
+      cache ? PassPrefixes() : PassPrefixes(prefixes, given.offsets, pass.adapters.get());
+  const TokenBatch batch = own.empty() ? given : behind(own.lengths(), given);
   const Tensor x = without_padding(embeddings(batch, pass), batch.offsets, batch.visible.get());  // [T, d]
   const bool sees_less =
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
@@ -121,14 +137,14 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
                        .positions = batch.positions,
                        .types = batch.types,
                        .cache = cache};
-  return run_layers(x, std::move(context), memory, batch.past, pass, capture);
+  return run_layers(x, std::move(context), memory, batch.past, own, pass, capture);
 }
 
 Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
   const Tensor x = patches(images, pass);  // [T, d]
   const std::int64_t count = images.pixels.size(0);
   const Offsets offsets(std::vector<std::int64_t>(count, x.size(0) / count));
-  return run_layers(x, {.offsets = offsets}, nullptr, {}, pass, capture);
+  return run_layers(x, {.offsets = offsets}, nullptr, {}, {}, pass, capture);
 }
 
 Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
@@ -137,7 +153,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
   // So a layer that is computed again, which cannot do otherwise, gives the same sums.
   std::vector<Tensor> inputs{at::alias(x)};
   for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = at::alias(*tensor));
-  if (!pass.is_training() || !pass.recompute || context.self_weights || context.cache)
+  if (!pass.is_training() || !pass.recompute || context.self_capture.weights || context.cache)
     return layer(i)->forward(inputs[0], context, pass);
   const auto module = layer(i);
   const auto run = [module, context](const std::vector<Tensor>& tensors, Pass& drawn) {
@@ -147,18 +163,28 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
     return module->forward(tensors[0], own, drawn);
   };
   std::vector<Tensor> parameters;
-  for (const Tensor& parameter : module->parameters())
-    if (parameter.requires_grad()) parameters.push_back(parameter);
+  for (const std::vector<Tensor>& all : {module->parameters(), adapter_tensors(*module)})
+    for (const Tensor& parameter : all)
+      if (parameter.requires_grad()) parameters.push_back(parameter);
   return recompute(run, inputs, parameters, pass);
 }
 
 Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memory,
-                             const std::vector<Tensor>& past, Pass& pass, Capture::Stack* capture) {
+                             const std::vector<Tensor>& past, const PassPrefixes& own_prefixes, Pass& pass,
+                             Capture::Stack* capture) {
   const Capture* wanted = pass.capture;
   const bool keep_hidden = capture && wanted->hidden_states, keep_weights = capture && wanted->attentions;
+  // A place for this layer, and where in it an attention puts what is kept.
+  const auto place = [&](auto& weights, auto& scores) -> AttentionCapture {
+    weights.emplace_back();
+    scores.emplace_back();
+    if (!wanted->keeps(context.layer)) return {};
+    return {&weights.back(), wanted->scores ? &scores.back() : nullptr};
+  };
   if (distances_) {
-    const std::int64_t earlier =
+    std::int64_t earlier =
         past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
+    for (const std::int64_t length : own_prefixes.lengths()) earlier = std::max(earlier, length);
     context.distances = distances_(earlier + longest_keys(context.offsets, context.cache), x);
   }
   if (memory) context.memory_offsets = memory->offsets;
@@ -167,10 +193,12 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
     if (!past.empty()) context.past = past[i];
+    context.before = own_prefixes.of_layer(context.layer);
     if (memory) context.memory = memory->key_values[i];
     if (keep_weights) {
-      context.self_weights = &capture->self_attentions.emplace_back();
-      if (spec_.layers[i].cross_attention) context.cross_weights = &capture->cross_attentions.emplace_back();
+      context.self_capture = place(capture->self_attentions, capture->self_scores);
+      if (spec_.layers[i].cross_attention)
+        context.cross_capture = place(capture->cross_attentions, capture->cross_scores);
     }
     const Tensor in = x;
     x = run_layer(i, in, context, pass);
@@ -178,7 +206,7 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
       x = without_padding(convolution_(in, x, context.offsets, pass), context.offsets, context.visible.get());
   }
   if (keep_hidden && !spec_.norm_in_states) capture->hidden.push_back(x);
-  if (final_norm_) x = final_norm_(x);
+  x = normed(x);
   x = dropout(x, spec_.final_dropout.value_or(0), pass);
   if (keep_hidden && spec_.norm_in_states) capture->hidden.push_back(x);
   return x;
@@ -190,6 +218,23 @@ Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& 
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
     memory.key_values.push_back(layer(i)->remember(encoded, pass));
   return memory;
+}
+
+std::int64_t StackImpl::prefix_length(std::optional<std::int64_t> adapter) const {
+  std::int64_t length = 0;
+  for (const KeyPrefix& prefix : prefixes)
+    if (!adapter || prefix.adapter == *adapter) length += prefix.length();
+  return length;
+}
+
+void StackImpl::begin(PagedCache& cache, PagedCache::Sequence sequence, std::optional<std::int64_t> adapter) {
+  const std::int64_t length = prefix_length(adapter);
+  if (length == 0) return;
+  const AdapterChoice choice{adapter};
+  const PassPrefixes own(prefixes, Offsets({length}), adapter ? &choice : nullptr);
+  cache.extend(sequence, length);
+  for (std::int64_t i = 0; i < std::ssize(spec_.layers); ++i)
+    cache.write(i, {sequence}, Offsets({length}), own.of_layer(i).front());
 }
 
 void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,

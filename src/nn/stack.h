@@ -6,6 +6,7 @@
 #include "nn/embeddings.h"
 #include "nn/feed_forward.h"
 #include "nn/patch_embeddings.h"
+#include "nn/virtual_tokens.h"
 
 namespace attend {
 
@@ -24,15 +25,17 @@ struct LayerContext {
   Tensor positions = {}, types = {};
   DistanceTable distances = {};
   Tensor past = {};
+  std::vector<Tensor> before = {};  // [B] of [P, 2 w], as Rows has it
   // Keys and values that a cross-attention reads; undefined: they are in the cache, or, where it has no
   // sources, there is nothing to read and the sublayer is left out.
   Tensor memory = {};
   Offsets memory_offsets = {};
   const CacheUse* cache = nullptr;
-  std::vector<Tensor>*self_weights = nullptr, *cross_weights = nullptr;
+  AttentionCapture self_capture = {}, cross_capture = {};
 
   Rows rows() const {
-    return {offsets, visible.get(), positions, distances.rows.defined() ? &distances : nullptr, types, past};
+    return {offsets, visible.get(), positions, distances.rows.defined() ? &distances : nullptr,
+            types,   past,          before};
   }
   // The tensors among them through which gradients flow, where there are any.
   std::vector<Tensor*> differentiable();
@@ -75,7 +78,16 @@ class StackImpl : public torch::nn::Module {
   void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
                 const std::vector<PagedCache::Sequence>& sources, Pass& pass);
 
+  // How many rows of prefixes a text of this adapter has before it (absent: of all that there are), and these
+  // rows into an empty sequence of a cache.
+  std::int64_t prefix_length(std::optional<std::int64_t> adapter) const;
+  void begin(PagedCache& cache, PagedCache::Sequence sequence, std::optional<std::int64_t> adapter);
+
+  // A layer's result as the last layer's would leave the stack: behind the final norm, if there is one.
+  Tensor normed(const Tensor& x) { return final_norm_ ? final_norm_(x) : x; }
+
   const StackSpec& spec() const { return spec_; }
+  std::vector<KeyPrefix> prefixes;
   // One of the two.
   Embeddings embeddings{nullptr};
   PatchEmbeddings patches{nullptr};
@@ -86,7 +98,7 @@ class StackImpl : public torch::nn::Module {
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
   Tensor run_layers(Tensor x, LayerContext context, const Memory* memory, const std::vector<Tensor>& past,
-                    Pass& pass, Capture::Stack* capture);
+                    const PassPrefixes& prefixes, Pass& pass, Capture::Stack* capture);
   Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);
 
   StackSpec spec_;

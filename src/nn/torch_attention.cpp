@@ -7,28 +7,30 @@
 namespace attend {
 namespace {
 
-// What distances add to the scores of one sequence: [heads, Lq, Lk]; undefined: nothing. Its queries begin at
-// row `query` of the tables, its keys at row `key`.
-Tensor torch_distances(const DistanceTensors& d, std::int64_t query, std::int64_t key, const OwnKeys& own) {
+// What distances add to the scores of one sequence, term by term: [heads, Lq, Lk]. Its queries begin at row
+// `query` of the tables, its keys at row `key`.
+std::vector<FormedScores::Term> torch_distances(const DistanceTensors& d, std::int64_t query,
+                                                std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   const Tensor distance = at::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
   const Tensor rows = d.rows.index({signed_distance + d.zero}).to(at::kLong);  // [Lq, Lk]
-  Tensor sum;
-  const auto add = [&](const Tensor& scores) { sum = sum.defined() ? sum + scores : scores; };
+  std::vector<FormedScores::Term> terms;
+  const auto add = [&](std::string_view name, const Tensor& scores) { terms.push_back({name, scores}); };
   const auto expand = [](const Tensor& index, const Tensor& table) {
     return index.unsqueeze(0).expand({table.size(0), index.size(0), index.size(1)});
   };
-  if (d.of_query.defined()) add(d.of_query.narrow(1, query, Lq).gather(2, expand(rows, d.of_query)));
+  if (d.of_query.defined())
+    add("query by distance", d.of_query.narrow(1, query, Lq).gather(2, expand(rows, d.of_query)));
   if (d.of_key.defined())
-    add(d.of_key.narrow(1, key, Lk).gather(2, expand(rows.t(), d.of_key)).transpose(1, 2));
-  if (d.of_head.defined()) add(d.of_head.index_select(1, rows.flatten()).reshape({-1, Lq, Lk}));
+    add("key by distance", d.of_key.narrow(1, key, Lk).gather(2, expand(rows.t(), d.of_key)).transpose(1, 2));
+  if (d.of_head.defined()) add("distance", d.of_head.index_select(1, rows.flatten()).reshape({-1, Lq, Lk}));
   if (d.of_segment.defined()) {
     const Tensor segments = own.segments.defined() ? own.segments : d.segment.narrow(0, key, Lk);
     const Tensor others = d.segment.narrow(0, query, Lq).unsqueeze(1).ne(segments.unsqueeze(0));
-    add(d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(at::kLong), d.of_segment)));
+    add("segment", d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(at::kLong), d.of_segment)));
   }
-  return sum;
+  return terms;
 }
 
 // What the last Lq of Lk positions see: `far` is the penalty of keys before a window.
@@ -41,18 +43,43 @@ OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, 
   return own;
 }
 
+Tensor split_heads(const Tensor& x, const AttentionSpec& spec) {
+  return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
+}
+
+void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                    std::int64_t query, std::int64_t key, const OwnKeys& own) {
+  FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
+                      .key = split_heads(k, call.spec).detach().clone(),
+                      .value = split_heads(v, call.spec).detach().clone(),
+                      .scale = call.spec.scale,
+                      .penalty = own.penalty};
+  if (call.distance.rows.defined()) formed.added = torch_distances(call.distance, query, key, own);
+  for (FormedScores::Term& term : formed.added) term.scores = term.scores.detach();
+  call.scores->push_back(std::move(formed));
+}
+
 }  // namespace
+
+void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                    std::int64_t query, std::int64_t key) {
+  const OwnKeys own =
+      usual_keys(call.spec, q.size(0), k.size(0), -std::numeric_limits<double>::infinity(), q.options());
+  capture_scores(q, k, v, call, query, key, own);
+}
 
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const auto& spec = call.spec;
-  const auto heads = [&](const Tensor& x) {
-    return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
-  };
+  if (call.scores) capture_scores(q, k, v, call, query, key, own);
+  const auto heads = [&](const Tensor& x) { return split_heads(x, spec); };
   Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
-  if (call.distance.rows.defined())
-    if (const Tensor added = torch_distances(call.distance, query, key, own); added.defined())
-      scores = scores + added;
+  if (call.distance.rows.defined()) {
+    Tensor added;
+    for (const auto& [name, term] : torch_distances(call.distance, query, key, own))
+      added = added.defined() ? added + term : term;
+    if (added.defined()) scores = scores + added;
+  }
   // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
@@ -75,11 +102,11 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 
 Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
                         std::int64_t count, const AttentionCall& call, std::int64_t begin) {
-  const std::int64_t L = q.size(0);
+  const std::int64_t L = q.size(0), before = k.size(0) - L;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  const OwnKeys own = usual_keys(call.spec, L, L, lowest, q.options());
-  own.penalty.narrow(1, 0, first) += lowest;
-  own.penalty.narrow(1, first + count, L - first - count) += lowest;
+  const OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
+  own.penalty.narrow(1, before, first) += lowest;
+  own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
   if (call.spec.padding_sees_all) {
     own.penalty.clamp_min_(lowest);
     if (!call.spec.causal) {
@@ -88,7 +115,11 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::
     }
   }
   Tensor out = torch_attention(q, k, v, call, begin, begin, own);
-  if (call.weights) call.weights->back() = call.weights->back().narrow(2, first, count);
+  if (call.weights) {
+    const Tensor& all = call.weights->back();
+    call.weights->back() = at::cat({all.narrow(2, 0, before), all.narrow(2, before + first, count)},
+                                   2);  // [heads, L, P + count]
+  }
   return out;
 }
 

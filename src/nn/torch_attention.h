@@ -14,9 +14,14 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key);
 
-// A padded sequence, padding included: q, k, v [L, w] -> [L, w]. Its real rows are columns first to first +
-// count - 1; it begins at row `begin`. Only what reads padding needs it. As in the originals padding gets the
-// lowest score there is, so that a row that may see nothing else sees all of it alike.
+// Adds to call.scores, which is not null, how the weights of such a sequence come about.
+void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+                    std::int64_t query, std::int64_t key);
+
+// A padded sequence, padding included: q [L, w] -> [L, w]. Its real rows are columns first to first + count -
+// 1; it begins at row `begin`. k, v [P + L, w]: the P rows before its own are seen by all. Only what reads
+// padding needs it. As in the originals padding gets the lowest score there is, so that a row that may see
+// nothing else sees all of it alike.
 Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
                         std::int64_t count, const AttentionCall& call, std::int64_t begin);
 

@@ -1,6 +1,33 @@
 #include "nn/transformer.h"
 
 namespace attend {
+namespace {
+
+// The module that a parameter belongs to (null: none), and its name there.
+std::pair<torch::nn::Module*, std::string> owner_of(const torch::nn::Module& model,
+                                                    const std::string& parameter) {
+  const std::size_t dot = parameter.rfind('.');
+  if (dot == parameter.npos) return {};
+  const auto modules = model.named_modules("", /*include_self=*/false);
+  const auto* const found = modules.find(parameter.substr(0, dot));
+  return {found ? found->get() : nullptr, parameter.substr(dot + 1)};
+}
+
+std::optional<PromptedBatch> behind_prompts(const StackImpl& stack, const TokenBatch& batch,
+                                            const Pass& pass) {
+  return prompted(stack.embeddings->prompts, stack.spec().embeddings.vocabulary, batch, pass.adapters);
+}
+
+// forward(batch), with virtual tokens before the texts of the batch it is given; their rows are not in the
+// result.
+Tensor with_prompts(StackImpl& stack, const TokenBatch& batch, Pass& pass, const auto& forward) {
+  const auto all = behind_prompts(stack, batch, pass);
+  if (!all) return forward(batch);
+  const AdapterScope scope(pass, all->adapters);
+  return forward(all->batch).index_select(0, all->rows);
+}
+
+}  // namespace
 
 TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.encoder) encoder = register_module("encoder", Stack(*spec.encoder));
@@ -25,7 +52,23 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
 
 Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const Memory* memory) {
   const PassScope scope(pass);
-  return encoder->forward(batch, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
+  return with_prompts(*encoder, batch, pass, [&](const TokenBatch& all) {
+    return encoder->forward(all, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
+  });
+}
+
+Memory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
+  const auto all = behind_prompts(*encoder, source, pass);
+  const AdapterScope scope(pass, all ? all->adapters : pass.adapters);
+  const TokenBatch& batch = all ? all->batch : source;
+  return remember(encode(batch, pass), batch.offsets, pass);
+}
+
+HiddenText TransformerImpl::read(const TokenBatch& batch, Pass& pass) {
+  const auto all = behind_prompts(decoder ? *decoder : *encoder, batch, pass);
+  const AdapterScope scope(pass, all ? all->adapters : pass.adapters);
+  const TokenBatch& whole = all ? all->batch : batch;
+  return {decoder ? decode(whole, pass) : encode(whole, pass), whole};
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
@@ -36,7 +79,11 @@ Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
 Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory* memory,
                                const CacheUse* cache) {
   const PassScope scope(pass);
-  return decoder->forward(batch, pass, memory, cache, pass.capture ? &pass.capture->decoder : nullptr);
+  Capture::Stack* const capture = pass.capture ? &pass.capture->decoder : nullptr;
+  if (cache != nullptr) return decoder->forward(batch, pass, memory, cache, capture);
+  return with_prompts(*decoder, batch, pass, [&](const TokenBatch& all) {
+    return decoder->forward(all, pass, memory, nullptr, capture);
+  });
 }
 
 void TransformerImpl::pack(const std::function<void()>& after_each) {
@@ -49,6 +96,36 @@ void TransformerImpl::pack(const std::function<void()>& after_each) {
       matrix->pack();
       after_each();
     }
+}
+
+bool TransformerImpl::is_reducible(const std::string& parameter) const {
+  constexpr std::int64_t kFewOutputs = 16;  // of a head over labels, which costs nothing as it is
+  const auto [owner, own_name] = owner_of(*this, parameter);
+  if (owner == nullptr) return false;
+  if (auto* const matrix = owner->as<LinearImpl>())
+    return own_name == "weight" && matrix->weight.size(0) >= kFewOutputs;
+  if (owner->as<EmbeddingsImpl>()) return own_name == "tokens";
+  return owner->as<LanguageModelHeadImpl>() && own_name == "weight";
+}
+
+void TransformerImpl::reduce(const std::string& parameter,
+                             const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
+  const auto [owner, own_name] = owner_of(*this, parameter);
+  if (auto* const linear = owner->as<LinearImpl>()) return linear->reduce(matrix);
+  Tensor table = owner->named_parameters(/*recurse=*/false)[own_name];
+  for (Stack stack : {encoder, decoder})
+    if (stack && stack->embeddings && stack->embeddings->tokens.is_same(table))
+      stack->embeddings->reduced_tokens = matrix;
+  if (language_model_head) language_model_head->replace(table, matrix);
+  release(table);
+}
+
+const LowPrecisionMatrix* TransformerImpl::reduced(const std::string& parameter) const {
+  if (!is_reducible(parameter)) return nullptr;
+  const auto [owner, own_name] = owner_of(*this, parameter);
+  if (auto* const linear = owner->as<LinearImpl>()) return linear->reduced();
+  if (auto* const embeddings = owner->as<EmbeddingsImpl>()) return embeddings->reduced_tokens.get();
+  return owner->as<LanguageModelHeadImpl>()->reduced();
 }
 
 }  // namespace attend

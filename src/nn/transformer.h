@@ -9,6 +9,12 @@
 
 namespace attend {
 
+// Hidden states [T, d] and the batch whose rows they are.
+struct HiddenText {
+  Tensor hidden;
+  TokenBatch batch;
+};
+
 // One model serves one thread at a time.
 class TransformerImpl : public torch::nn::Module {
  public:
@@ -20,9 +26,14 @@ class TransformerImpl : public torch::nn::Module {
 
   bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }
 
-  // [T] ids -> [T, d]. `memory`: what an encoder with a cross-attention reads.
+  // [T] ids -> [T, d]. `memory`: what an encoder with a cross-attention reads. Virtual tokens of prompts
+  // stand before the texts meanwhile, unless they are in the batch or, decoding, in the cache.
   Tensor encode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
+  // encode() or decode(), whichever a model of one stack has, with the rows of virtual tokens.
+  HiddenText read(const TokenBatch& batch, Pass& pass);
+  // What decode() reads of a text that is yet to be encoded, its virtual tokens included.
+  Memory remember(const TokenBatch& source, Pass& pass);
   // What decode() reads of an encoded batch.
   Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
     return decoder->remember(bridged(encoded, pass), offsets, pass);
@@ -35,6 +46,13 @@ class TransformerImpl : public torch::nn::Module {
   // Packs every matrix for the kernels, which would otherwise happen when it is first used; calls
   // `after_each` behind each one.
   void pack(const std::function<void()>& after_each);
+  // May the parameter of this name be kept in fewer bits? It may if it is the matrix of a Linear with some
+  // outputs, a table of tokens, or a head's over the vocabulary.
+  bool is_reducible(const std::string& parameter) const;
+  // Has all that read this parameter, which is_reducible, read the matrix in its place.
+  void reduce(const std::string& parameter, const std::shared_ptr<const LowPrecisionMatrix>& matrix);
+  // What stands in the parameter's place; null: nothing does.
+  const LowPrecisionMatrix* reduced(const std::string& parameter) const;
 
   // Null where the spec has none.
   Stack encoder{nullptr}, decoder{nullptr};

@@ -23,12 +23,12 @@ Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tens
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const Fields& config = model.config();
-    const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
+    const Memory memory = network->remember(tokens, pass);
     read = shifted(tokens,
                    config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
     hidden = network->decode(read, pass, &memory);
   } else {
-    hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
+    std::tie(hidden, read) = network->read(tokens, pass);
   }
   if (last_hidden != nullptr) *last_hidden = hidden;
   if (spec.input == HeadInput::pooled)

@@ -60,8 +60,7 @@ Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pie
   Pass pass = Pass::inference();
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
-    const TokenBatch source = TokenBatch::from(sources);
-    const Memory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+    const Memory memory = network->remember(TokenBatch::from(sources), pass);
     hidden = network->decode(batch, pass, &memory);
   } else {
     hidden = network->decode(batch, pass);

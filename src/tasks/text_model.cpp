@@ -39,7 +39,7 @@ Tensor hidden_of_tokens(const Model& model, const TokenBatch& tokens, Pass& pass
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
     return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
-  const Memory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
+  const Memory memory = network->remember(tokens, pass);
   TokenBatch shifted = tokens;
   shifted.ids = tokens.ids.roll(1).index_fill(0, tokens.offsets.first_rows(),
                                               model.config().integer({"decoder_start_token_id"}, {}, 0));

@@ -254,8 +254,8 @@ std::set<std::string> TokenizerConfig::tokens_apart(const Json& added, std::span
 
 namespace {
 
-// The pieces of one template. Its tokens are noted in `specials`. Not a template of C++: clang 14 leaks lists of JSON
-// there.
+// The pieces of one template. Its tokens are noted in `specials`. Not a template of C++: clang 14 leaks lists
+// of JSON there.
 Json read_template(const std::string& text, const std::function<TokenId(const std::string&)>& find_id,
                    Json& specials) {
   Json pieces = Json::array();

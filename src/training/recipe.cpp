@@ -69,7 +69,8 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
   if (adapts)
-    settle(r.rate, r.ia3 ? 3e-3 : 3e-4);  // as the papers have it: few numbers learn, and in big steps
+    // As the papers have it: few numbers learn, and in big steps.
+    settle(r.rate, r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 3e-4);
   if (kind.fine_tunes || adapts)
     settle_fine_tuning(r);
   else
@@ -80,16 +81,19 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
 }
 
 std::optional<AdapterOptions> adapter_options(const Recipe& r) {
-  if (r.lora == 0 && !r.ia3) return {};
-  if (r.lora > 0 && r.ia3) fail("--lora and --ia3: expected one of them");
+  const int kinds = (r.lora > 0) + r.ia3 + (r.prefix > 0) + (r.prompt > 0);
+  if (kinds == 0) return {};
+  if (kinds > 1) fail("--lora, --ia3, --prefix and --prompt: expected one of them");
   if (!r.model.adapters.empty())
-    fail("--adapter: this one goes on learning; expected no --lora and no --ia3 for another");
+    fail("--adapter: this one goes on learning; expected no --lora, --ia3, --prefix or --prompt for another");
   if (!r.keep_layers.empty())
     fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
   if (r.objective == "replaced-tokens")
     fail("--objective replaced-tokens: two models learn; an adapter is of one");
   AdapterOptions o;
-  o.kind = r.ia3 ? AdapterOptions::Kind::ia3 : AdapterOptions::Kind::lora;
+  using Kind = AdapterOptions::Kind;
+  o.kind = r.ia3 ? Kind::ia3 : r.prefix > 0 ? Kind::prefix : r.prompt > 0 ? Kind::prompt : Kind::lora;
+  o.virtual_tokens = std::max(r.prefix, r.prompt);
   o.rank = r.lora;
   o.alpha = r.lora_alpha > 0 ? r.lora_alpha : 2 * static_cast<double>(r.lora);
   o.dropout = r.lora_dropout;

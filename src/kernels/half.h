@@ -1,0 +1,29 @@
+// Products with weights of 16 bits, float16 or bfloat16, which are widened to float32 on their way into the
+// product: to the last bit that of the widened matrix (kernels.h). They are for memory, half of float32's,
+// and for few rows, which wait for it.
+#pragma once
+
+#include "kernels/kernels.h"
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+enum class HalfFormat { float16, bfloat16 };
+
+struct HalfKernels {
+  // As pack_panels and multiply of Kernels, in as many panels and numbers; MatrixProduct::b is not read.
+  // Numbers are rounded to the nearest, ties to even; in float16 those from 65520 on become infinities.
+  void (*pack)(HalfFormat, std::uint16_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
+               std::int64_t depth, std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end);
+  void (*multiply)(HalfFormat, const MatrixProduct&, const std::uint16_t* packed, std::int64_t row_begin,
+                   std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end);
+  // Column j of B as pack wrote it: [depth].
+  void (*column)(HalfFormat, float* to, const std::uint16_t* packed, std::int64_t depth, std::int64_t j);
+};
+
+// Of the set that kernels() is, or of that of this name (find_kernels).
+const HalfKernels& half_kernels();
+const HalfKernels* find_half_kernels(const char* name);
+
+}  // namespace attend::kernels

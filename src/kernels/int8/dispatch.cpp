@@ -1,0 +1,105 @@
+#include "kernels/int8/int4.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#ifdef ATTEND_X86
+#include <cpuid.h>
+#endif
+
+namespace attend::kernels {
+
+namespace int8_portable {
+extern const Int8Kernels int8_table;
+}
+#ifdef ATTEND_X86
+namespace int8_avx2 {
+extern const Int8Kernels int8_table;
+}
+namespace int8_avx_vnni {
+extern const Int8Kernels int8_table;
+}
+namespace int8_avx512_vnni {
+extern const Int8Kernels int8_table;
+}
+#endif
+
+namespace {
+
+#ifdef ATTEND_X86
+bool has_avx_vnni() {  // GCC 12 has no name for it
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+#endif
+
+const Int8Kernels& choose() {
+  const std::string_view set = kernels().name;
+#ifdef ATTEND_X86
+  if (set == "avx2" && std::getenv("ATTEND_ISA") != nullptr) return int8_avx2::int8_table;
+  if (set != "portable")
+    for (const char* name : {"avx512_vnni", "avx_vnni", "avx2"})
+      if (const Int8Kernels* found = find_int8_kernels(name)) return *found;
+#endif
+  return int8_portable::int8_table;
+}
+
+}  // namespace
+
+const Int8Kernels* find_int8_kernels(const char* name) {
+  const std::string_view set = name;
+#ifdef ATTEND_X86
+  if (set == "avx512_vnni" && find_kernels("avx512") != nullptr && __builtin_cpu_supports("avx512vnni"))
+    return &int8_avx512_vnni::int8_table;
+  if (set == "avx_vnni" && find_kernels("avx2") != nullptr && has_avx_vnni())
+    return &int8_avx_vnni::int8_table;
+  if (set == "avx2" && find_kernels("avx2") != nullptr) return &int8_avx2::int8_table;
+#endif
+  return set == "portable" ? &int8_portable::int8_table : nullptr;
+}
+
+const Int8Kernels& int8_kernels() {
+  static const Int8Kernels& chosen = choose();
+  return chosen;
+}
+
+void int8_rotate(float* x, std::int64_t count) {
+  std::int64_t k = 0;
+  for (std::int64_t rows = 16; rows > 1; rows /= 2) {
+    const float length = rows == 16 ? 0.25f : rows == 8 ? 0.353553391f : rows == 4 ? 0.5f : 0.707106781f;
+    for (; k + rows * kInt8Panel <= count; k += rows * kInt8Panel) {
+      float* const at = x + k;
+      for (std::int64_t half = 1; half < rows; half *= 2)
+        for (std::int64_t b = 0; b < rows; ++b)
+          if ((b & half) == 0)
+            for (std::int64_t i = b * kInt8Panel; i < (b + 1) * kInt8Panel; ++i) {
+              const float one = at[i], other = at[i + half * kInt8Panel];
+              at[i] = one + other;
+              at[i + half * kInt8Panel] = one - other;
+            }
+      for (std::int64_t i = 0; i < rows * kInt8Panel; ++i) at[i] *= length;
+    }
+  }
+}
+
+void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to) {
+  const float scale = matrix.scales[n];
+  for (std::int64_t k = 0; k < matrix.depth; ++k)
+    to[k] = static_cast<float>(matrix.weights[matrix.place(n, k / 4) + k % 4]) * scale;
+  if (matrix.rotated) int8_rotate(to, matrix.depth);
+}
+
+void int4_column(const Int4Matrix& matrix, std::int64_t n, float* to) {
+  const std::int64_t groups = int4_groups(matrix.depth), panel = n / kInt8Panel, lane = n % kInt8Panel;
+  for (std::int64_t k = 0; k < matrix.depth; ++k) {
+    const std::int64_t at = panel * groups + k / kInt4Group;
+    const std::uint8_t both =
+        matrix.numbers[((at * kInt4Group + k % kInt4Group) / 8 * kInt8Panel + lane) * 4 + k % 4];
+    const int number = k % 8 < 4 ? both & 15 : both >> 4;
+    const int integer = number * matrix.steps[at * kInt8Panel + lane] + matrix.starts[at * kInt8Panel + lane];
+    to[k] = static_cast<float>(integer) * matrix.scales[n];
+  }
+  if (matrix.rotated) int8_rotate(to, matrix.depth);
+}
+
+}  // namespace attend::kernels

@@ -1,0 +1,284 @@
+// Products with weights in 4 bits, of one instruction set.
+#include "kernels/int8/int4.h"
+
+#include "kernels/int8/int4_products.h"
+#include "kernels/int8/tile.h"
+
+namespace attend::kernels::ATTEND_ISA {
+namespace {
+
+typedef std::uint8_t Bytes __attribute__((vector_size(W * 4)));
+
+constexpr std::int64_t kEights = kInt4Group / 8;
+constexpr std::int64_t kPanelEight = kInt8Panel * 4;  // bytes
+
+inline IntVector low_halves(IntVector v) {
+  return v & 0x0f0f0f0f;
+}
+inline IntVector high_halves(IntVector v) {
+  return (v >> 4) & 0x0f0f0f0f;
+}
+
+template <class T>
+inline IntVector widened(const T* from) {
+  typedef T Narrow __attribute__((vector_size(W)));
+  Narrow v;
+  std::memcpy(&v, from, sizeof v);
+  return __builtin_convertvector(v, IntVector);
+}
+
+// R rows by a panel: sums of n times a for each group, by the group's step, and its start by the sum of a.
+template <int R>
+void few_rows(const Int4Matrix& b, const Int8Product& m, const Factors& f, const std::int32_t* group_sums,
+              std::int64_t r0, std::int64_t panel) {
+  const std::int64_t groups = int4_groups(b.depth);
+  const std::uint8_t* rows = f.rows + r0 * f.stride;
+  IntVector sum[R][kPerPanel];
+#pragma GCC unroll 4
+  for (int v = 0; v < kPerPanel; ++v)
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+      sum[r][v] = load_ints(b.sums + panel * kInt8Panel + v * W) * -std::int32_t{kOffset};
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const std::uint8_t* numbers = b.numbers + (panel * groups + g) * kEights * kPanelEight;
+    // Two sums where there are registers for them, so that one need not wait for the other.
+    constexpr int kSums = R * kPerPanel <= 4 ? 2 : 1;
+    IntVector part[kSums][R][kPerPanel] = {};
+#pragma GCC unroll 4
+    for (std::int64_t e = 0; e < kEights; ++e) {
+      IntVector low[kPerPanel], high[kPerPanel];
+#pragma GCC unroll 4
+      for (int v = 0; v < kPerPanel; ++v) {
+        const IntVector both = load_ints(numbers + e * kPanelEight + v * W * 4);
+        low[v] = low_halves(both);
+        high[v] = high_halves(both);
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        std::int32_t fours[2];
+        std::memcpy(fours, rows + r * f.stride + g * kInt4Group + e * 8, 8);
+        const Left first(fours[0]), second(fours[1]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kPerPanel; ++v) {
+          part[0][r][v] = add_products(part[0][r][v], first, low[v]);
+          part[kSums - 1][r][v] = add_products(part[kSums - 1][r][v], second, high[v]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kPerPanel; ++v) {
+      const std::int64_t at = (panel * groups + g) * kInt8Panel + v * W;
+      const IntVector step = widened(b.steps + at), start = widened(b.starts + at);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        if (kSums == 2) part[0][r][v] += part[kSums - 1][r][v];
+        sum[r][v] += part[0][r][v] * step + start * group_sums[(r0 + r) * groups + g];
+      }
+    }
+  }
+  finish_sums<R, 1>(m, f, r0, panel - f.first_panel, sum);
+}
+
+template <int R>
+void last_few(const Int4Matrix& b, const Int8Product& m, const Factors& f, const std::int32_t* group_sums,
+              std::int64_t rows, std::int64_t r0, std::int64_t panel) {
+  if constexpr (R > 0) {
+    if (rows < R) return last_few<R - 1>(b, m, f, group_sums, rows, r0, panel);
+    few_rows<R>(b, m, f, group_sums, r0, panel);
+  }
+}
+
+// A panel as the bytes of int8.h: [fours][16][4].
+void expand(std::int8_t* to, const Int4Matrix& b, std::int64_t panel) {
+  const std::int64_t groups = int4_groups(b.depth);
+  for (std::int64_t g = 0; g < groups; ++g)
+    for (int v = 0; v < kPerPanel; ++v) {
+      const std::int64_t at = (panel * groups + g) * kInt8Panel + v * W;
+      const IntVector step = widened(b.steps + at), start = widened(b.starts + at) & 0xff;
+      const Shorts steps = reinterpret_cast<Shorts>(step | (step << 16));
+      const Bytes starts = reinterpret_cast<Bytes>((start | (start << 8)) | ((start | (start << 8)) << 16));
+      for (std::int64_t e = 0; e < kEights; ++e) {
+        const IntVector both =
+            load_ints(b.numbers + ((panel * groups + g) * kEights + e) * kPanelEight + v * W * 4);
+        for (int half = 0; half < 2; ++half) {
+          const IntVector n = half == 0 ? low_halves(both) : high_halves(both);
+          const Shorts even = reinterpret_cast<Shorts>(n & 0x00ff00ff) * steps,
+                       odd = reinterpret_cast<Shorts>((n >> 8) & 0x00ff00ff) * steps;
+          const IntVector whole = (reinterpret_cast<IntVector>(even) & 0x00ff00ff) |
+                                  ((reinterpret_cast<IntVector>(odd) & 0x00ff00ff) << 8);
+          const Bytes bytes = reinterpret_cast<Bytes>(whole) + starts;
+          std::memcpy(to + (g * kEights * 2 + e * 2 + half) * kPanelEight + v * W * 4, &bytes, sizeof bytes);
+        }
+      }
+    }
+}
+
+struct Group {
+  std::int32_t step = 1, start = 0;
+};
+
+inline float integer_of(float x) {
+  return (x + 12582912.0f) - 12582912.0f;
+}
+
+// What x, in units of the column's scale, becomes.
+inline float number_of(float x, Group g) {
+  const float most = static_cast<float>((127 - g.start) / g.step < 15 ? (127 - g.start) / g.step : 15);
+  const float n = integer_of((x - static_cast<float>(g.start)) / static_cast<float>(g.step));
+  return n < 0 ? 0 : n > most ? most : n;
+}
+
+// The squared error of a group, added up in an order that no instruction set changes.
+float error_of(const float* x, Group g) {
+  float lanes[4] = {};
+  const float step = static_cast<float>(g.step), start = static_cast<float>(g.start);
+  for (std::int64_t k = 0; k < kInt4Group; k += 4)
+    for (int i = 0; i < 4; ++i) {
+      const float off = x[k + i] - (number_of(x[k + i], g) * step + start);
+      lanes[i] += off * off;
+    }
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+// The step and start with the least error among those around what spans the group.
+Group choose(const float* x) {
+  float low = x[0], high = x[0];
+  for (std::int64_t k = 1; k < kInt4Group; ++k) {
+    low = x[k] < low ? x[k] : low;
+    high = x[k] > high ? x[k] : high;
+  }
+  const std::int32_t spanning = static_cast<std::int32_t>((high - low) / 15.0f) + 1;
+  Group best;
+  float least = -1;
+  for (std::int32_t step = spanning - 2; step <= spanning; ++step) {
+    if (step < 1 || step > 17) continue;
+    const auto middle =
+        static_cast<std::int32_t>(integer_of((low + high - 15.0f * static_cast<float>(step)) / 2));
+    for (std::int32_t start = middle - 2; start <= middle + 2; ++start) {
+      const Group g{step, start < -127 ? -127 : start > 127 ? 127 : start};
+      const float error = error_of(x, g);
+      if (least < 0 || error < least) {
+        least = error;
+        best = g;
+      }
+    }
+  }
+  return best;
+}
+
+// One column: w [depth] as numbers, steps and starts. x: room for the padded depth.
+void pack_column(const Int4Matrix& m, const float* w, std::int64_t column, float* x) {
+  const std::int64_t groups = int4_groups(m.depth), panel = column / kInt8Panel, lane = column % kInt8Panel;
+  const std::int32_t bits = largest_size(w, m.depth);
+  float largest = 0;
+  std::memcpy(&largest, &bits, sizeof largest);
+  const bool infinite = bits >= 0x7f800000, nothing = infinite || largest < 1e-30f;
+  m.scales[column] = infinite ? __builtin_nanf("") : nothing ? 0 : largest / 127.0f;
+  const float factor = nothing ? 0 : 127.0f / largest;
+  for (std::int64_t k = 0; k < m.depth; ++k) x[k] = nothing ? 0 : w[k] * factor;
+  for (std::int64_t k = m.depth; k < groups * kInt4Group; ++k) x[k] = x[m.depth - 1];
+  std::int32_t sum = 0;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const float* group = x + g * kInt4Group;
+    const Group chosen = choose(group);
+    const std::int64_t at = panel * groups + g;
+    m.steps[at * kInt8Panel + lane] = static_cast<std::uint8_t>(chosen.step);
+    m.starts[at * kInt8Panel + lane] = static_cast<std::int8_t>(chosen.start);
+    for (std::int64_t k = 0; k < kInt4Group; ++k) {
+      const auto n = static_cast<std::int32_t>(number_of(group[k], chosen));
+      sum += n * chosen.step + chosen.start;
+      std::uint8_t& to = m.numbers[(at * kEights + k / 8) * kPanelEight + lane * 4 + k % 4];
+      to = static_cast<std::uint8_t>(k % 8 < 4 ? n : to | n << 4);
+    }
+  }
+  m.sums[column] = sum;
+}
+
+}  // namespace
+
+void pack_int4(const Int4Matrix& m, const float* w, std::int64_t w_row, std::int64_t w_column,
+               std::int64_t begin, std::int64_t end, float* scratch) {
+  const std::int64_t groups = int4_groups(m.depth), padded = groups * kInt4Group;
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t first = panel * kInt8Panel,
+                       count = m.columns - first < kInt8Panel ? m.columns - first : kInt8Panel;
+    for (std::int64_t k = 0; k < m.depth; ++k)
+      for (std::int64_t c = 0; c < count; ++c)
+        scratch[c * padded + k] = w[(first + c) * w_row + k * w_column];
+    if (count < kInt8Panel) {
+      std::memset(m.numbers + panel * groups * kEights * kPanelEight, 0,
+                  static_cast<std::size_t>(groups * kEights * kPanelEight));
+      std::memset(m.steps + panel * groups * kInt8Panel, 0, static_cast<std::size_t>(groups * kInt8Panel));
+      std::memset(m.starts + panel * groups * kInt8Panel, 0, static_cast<std::size_t>(groups * kInt8Panel));
+    }
+    for (std::int64_t c = 0; c < kInt8Panel; ++c)
+      if (c < count) {
+        if (m.rotated) rotate(scratch + c * padded, scratch + c * padded, m.depth);
+        pack_column(m, scratch + c * padded, first + c, scratch + kInt8Panel * padded);
+      } else {
+        m.scales[first + c] = 0;
+        m.sums[first + c] = 0;
+      }
+  }
+}
+
+void multiply_int4(const Int4Matrix& b, const Int8Product& m, std::int64_t row_begin, std::int64_t row_end,
+                   std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch) {
+  const std::int64_t groups = int4_groups(b.depth), padded = groups * kInt4Group,
+                     stride = int8_stride(b.depth);
+  auto* const group_sums = reinterpret_cast<std::int32_t*>(scratch + int8_scratch(b.depth));
+  auto* const panels = reinterpret_cast<std::int8_t*>(group_sums + kInt8Rows * groups);
+  float* const room = b.rotated ? reinterpret_cast<float*>(scratch + kInt8Rows * stride) : nullptr;
+  float scales[kInt8Rows];
+  for (std::int64_t i = row_begin; i < row_end; i += kInt8Rows) {
+    const std::int64_t rows = row_end - i < kInt8Rows ? row_end - i : kInt8Rows;
+    for (std::int64_t r = 0; r < rows; ++r)
+      scales[r] = quantize_left(scratch + r * stride, m.x + (i + r) * m.x_row, b.depth, padded, room);
+    if (rows <= kFewRows) {
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t g = 0; g < groups; ++g) {
+          std::int32_t sum = 0;
+          for (std::int64_t k = 0; k < kInt4Group; ++k) {
+            const std::uint8_t byte = scratch[r * stride + g * kInt4Group + k];
+            sum += kOffset > 0 ? byte : static_cast<std::int8_t>(byte);
+          }
+          group_sums[r * groups + g] = sum;
+        }
+      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+        const Factors f{scratch,
+                        stride,
+                        scales,
+                        i,
+                        nullptr,
+                        0,
+                        b.scales + panel * kInt8Panel,
+                        b.sums + panel * kInt8Panel,
+                        panel};
+        std::int64_t r = 0;
+        for (; r + kTileRows <= rows; r += kTileRows) few_rows<kTileRows>(b, m, f, group_sums, r, panel);
+        last_few<kTileRows - 1>(b, m, f, group_sums, rows - r, r, panel);
+      }
+      continue;
+    }
+    for (std::int64_t panel = panel_begin; panel < panel_end;) {
+      const std::int64_t some = panel_end - panel < kTilePanels ? 1 : kTilePanels;
+      for (std::int64_t p = 0; p < some; ++p) expand(panels + p * padded * kInt8Panel, b, panel + p);
+      const Factors f{scratch,
+                      stride,
+                      scales,
+                      i,
+                      panels,
+                      padded / 4,
+                      b.scales + panel * kInt8Panel,
+                      b.sums + panel * kInt8Panel,
+                      panel};
+      if (some == kTilePanels)
+        rows_by_panels<kTilePanels>(m, f, rows, 0);
+      else
+        rows_by_panels<1>(m, f, rows, 0);
+      panel += some;
+    }
+  }
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

@@ -1,0 +1,104 @@
+// Matrix products of 8-bit integers on the CPU, chosen for this machine when the program starts.
+//
+// Weights are quantized once, by output: w = scale * q with q in -127 ... 127, to the nearest, ties to even,
+// and scale = largest |w| / 127. A row of the left factor is quantized likewise on its way in. Sums of the
+// products of these integers are exact in 32 bits up to a depth of 133,144, in any order, and what follows is
+// float arithmetic in one fixed order without fused operations. So a row of the result depends on nothing but
+// the row and the weights, to the last bit: not on the other rows, on threads, or on the machine.
+//
+// What makes 8 bits too few is a number far larger than its neighbours, after which all are rounded. So a
+// matrix may be rotated: rows of both factors are multiplied by Hadamard matrices of 16 numbers that lie 16
+// apart (of 8, 4 and 2 in what is left of a row), which spread every number over 16 and leave the product as
+// it was, but for rounding. (Ashkboos et al. 2024, "QuaRot", arXiv:2404.00456, here by additions between
+// vectors alone.)
+//
+// As in kernels.h: no threads and no memory of their own. A row that holds an infinity or a NaN gives NaN.
+#pragma once
+
+#include "kernels/kernels.h"
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+// Columns of a panel: [panel][depth in fours][16 columns][4]. The layout is the same for every instruction
+// set.
+constexpr std::int64_t kInt8Panel = 16;
+constexpr std::int64_t kInt8LargestDepth = 133144;
+
+// W^T [depth, columns] as pack_int8 made it.
+struct Int8Matrix {
+  std::int64_t depth = 0, columns = 0;
+  std::int8_t* weights = nullptr;  // int8_size(depth, columns), zeros where depth or columns end early
+  float* scales = nullptr;         // [int8_panels(columns) * 16]
+  std::int32_t* sums = nullptr;    // [int8_panels(columns) * 16], of each column's weights
+  bool rotated = false;
+
+  // Where the weights 4 k ... 4 k + 3 of a column lie.
+  std::int64_t place(std::int64_t column, std::int64_t k) const {
+    return ((column / kInt8Panel * ((depth + 3) / 4) + k) * kInt8Panel + column % kInt8Panel) * 4;
+  }
+};
+
+inline std::int64_t int8_panels(std::int64_t columns) {
+  return (columns + kInt8Panel - 1) / kInt8Panel;
+}
+inline std::int64_t int8_size(std::int64_t depth, std::int64_t columns) {
+  return int8_panels(columns) * ((depth + 3) / 4) * kInt8Panel * 4;
+}
+
+// y [rows, columns] = activation(x [rows, depth] W^T + bias) + residual.
+struct Int8Product {
+  std::int64_t rows = 0, columns = 0;
+  const float* x = nullptr;
+  std::int64_t x_row = 0;  // floats from one row to the next
+  float* y = nullptr;
+  std::int64_t y_row = 0;
+  const float* bias = nullptr;  // [columns] or null
+  Activation activation = Activation::none;
+  const float* residual = nullptr;  // [rows, columns] or null
+  std::int64_t residual_row = 0;
+};
+
+struct Int4Matrix;
+
+struct Int8Kernels {
+  const char* name;
+
+  // Quantizes W [columns, depth], W(n, k) = w[n * w_row + k * w_column], for panels [begin, end).
+  // `scratch`: 16 * depth floats.
+  void (*pack)(const Int8Matrix&, const float* w, std::int64_t w_row, std::int64_t w_column,
+               std::int64_t begin, std::int64_t end, float* scratch);
+  // The part of y in the given rows and panels. `scratch`: int8_scratch(depth) bytes.
+  void (*multiply)(const Int8Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
+                   std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
+  // The same of weights in 4 bits (int4.h).
+  void (*pack_int4)(const Int4Matrix&, const float* w, std::int64_t w_row, std::int64_t w_column,
+                    std::int64_t begin, std::int64_t end, float* scratch);
+  void (*multiply_int4)(const Int4Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
+                        std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
+};
+
+// Rows that multiply quantizes at a time, and the memory that it needs for them.
+constexpr std::int64_t kInt8Rows = 64;
+inline std::int64_t int8_stride(std::int64_t depth) {  // from one of them to the next; not a power of 2
+  return (depth + 63) / 64 * 64 + 64;
+}
+inline std::int64_t int8_scratch(std::int64_t depth) {
+  return kInt8Rows * int8_stride(depth) + depth * 4;
+}
+
+// x [count] rotated, in place: twice is not at all, but for rounding.
+void int8_rotate(float* x, std::int64_t count);
+
+// Column n of the matrix as float32: row n of W, [depth].
+void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to);
+
+// The best set this machine has; ATTEND_ISA=portable or avx2 forces these (kernels.h).
+const Int8Kernels& int8_kernels();
+
+// A set by name, for tests: portable, avx2, avx_vnni, avx512_vnni. Null if it was not built or this machine
+// cannot run it.
+const Int8Kernels* find_int8_kernels(const char* name);
+
+}  // namespace attend::kernels

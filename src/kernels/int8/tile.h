@@ -1,0 +1,278 @@
+// Tiles of products of 8-bit integers, for the files of this folder, which are compiled once per instruction
+// set.
+//
+// VNNI multiplies unsigned by signed bytes: the left factor is kept as q + 128, and sums begin at -128 times
+// the column's sum. AVX2 has vpmaddubsw, which adds two products in 16 bits: of |a| and w with a's sign these
+// are at most 2 * 127 * 127 and fit. The portable code does the same with the compiler's vectors.
+#pragma once
+
+#include "kernels/int8/fused_activation.h"
+#include "kernels/int8/int8.h"
+#include "kernels/int8/rotation.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+constexpr std::uint8_t kOffset = 128;  // of the left factor
+#else
+constexpr std::uint8_t kOffset = 0;
+#endif
+#if defined(__AVX512VNNI__)
+constexpr int kTileRows = 8, kTilePanels = 3;
+#elif defined(__AVXVNNI__)
+constexpr int kTileRows = 6, kTilePanels = 1;
+#else
+constexpr int kTileRows = 4, kTilePanels = 1;
+#endif
+constexpr int kPerPanel = kInt8Panel / W;  // vectors
+constexpr std::int64_t kFewRows = 8;       // which wait for the weights, not for arithmetic
+
+typedef std::int16_t Shorts __attribute__((vector_size(W * 4)));
+
+// Four bytes of a row of the left factor, for each lane.
+struct Left {
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  IntVector bytes;
+  explicit Left(std::int32_t four) : bytes(four - IntVector{}) {}
+#elif defined(__AVX2__)
+  __m256i bytes, size;
+  explicit Left(std::int32_t four) : bytes(_mm256_set1_epi32(four)), size(_mm256_abs_epi8(bytes)) {}
+#else
+  Shorts even, odd;
+  explicit Left(std::int32_t four) {
+    const IntVector all = four - IntVector{};
+    even = (reinterpret_cast<Shorts>(all) << 8) >> 8;
+    odd = reinterpret_cast<Shorts>(all) >> 8;
+  }
+#endif
+};
+
+// sum + the products of four bytes in each lane.
+inline IntVector add_products(IntVector sum, const Left& a, IntVector w) {
+#if defined(__AVX512VNNI__)
+  return (IntVector)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a.bytes, (__m512i)w);
+#elif defined(__AVXVNNI__)
+  return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a.bytes, (__m256i)w);
+#elif defined(__AVX2__)
+  const __m256i pairs = _mm256_maddubs_epi16(a.size, _mm256_sign_epi8((__m256i)w, a.bytes));
+  return sum + (IntVector)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#else
+  const Shorts bytes = reinterpret_cast<Shorts>(w);
+  const IntVector pairs = reinterpret_cast<IntVector>(((bytes << 8) >> 8) * a.even + (bytes >> 8) * a.odd);
+  return sum + ((pairs << 16) >> 16) + (pairs >> 16);
+#endif
+}
+
+inline IntVector load_ints(const void* p) {
+  IntVector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+// W floats from -127 to 127 to the nearest integers, ties to even: an addend leaves no bits for fractions.
+inline IntVector round(Vector x) {
+  const Vector magic = splat(12582912.0f);
+  return reinterpret_cast<IntVector>(x + magic) - reinterpret_cast<IntVector>(magic);
+}
+
+// W integers from -127 to 127 as bytes, plus the offset.
+inline void store_bytes(std::uint8_t* to, IntVector v, std::uint8_t offset) {
+#if defined(__AVX512F__)
+  typedef std::uint8_t Bytes __attribute__((vector_size(W)));
+  const Bytes bytes = __builtin_convertvector(v, Bytes) + offset;
+  std::memcpy(to, &bytes, sizeof bytes);
+#elif defined(__AVX2__)
+  const __m256i words = _mm256_packs_epi32((__m256i)v, (__m256i)v);
+  const __m256i bytes =
+      _mm256_add_epi8(_mm256_packs_epi16(words, words), _mm256_set1_epi8(static_cast<char>(offset)));
+  const std::int32_t halves[2] = {_mm256_extract_epi32(bytes, 0), _mm256_extract_epi32(bytes, 4)};
+  std::memcpy(to, halves, 8);
+#else
+  for (int i = 0; i < W; ++i) to[i] = static_cast<std::uint8_t>(v[i] + offset);
+#endif
+}
+
+// The largest |x| as bits: NaN and infinities compare above all numbers.
+inline std::int32_t largest_size(const float* x, std::int64_t count) {
+  IntVector most[4] = {};
+  std::int64_t k = 0;
+  for (; k + 4 * W <= count; k += 4 * W)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const IntVector bits = load_ints(x + k + i * W) & 0x7fffffff;
+      most[i] = bits > most[i] ? bits : most[i];
+    }
+  for (; k < count; k += W) {
+    const IntVector bits =
+        reinterpret_cast<IntVector>(load_part(x + k, count - k < W ? count - k : W)) & 0x7fffffff;
+    most[0] = bits > most[0] ? bits : most[0];
+  }
+  std::int32_t largest = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int lane = 0; lane < W; ++lane) largest = most[i][lane] > largest ? most[i][lane] : largest;
+  return largest;
+}
+
+// x [count] into bytes q + offset, and offset from there to `padded`; returns the scale. A row too small to
+// divide by is zeros, one with an infinity or NaN has the scale NaN.
+inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
+                      std::uint8_t offset) {
+  const std::int32_t bits = largest_size(x, count);
+  float largest = 0;
+  std::memcpy(&largest, &bits, sizeof largest);
+  const bool infinite = bits >= 0x7f800000;
+  if (infinite || largest < 1e-30f) {
+    std::memset(to, offset, static_cast<std::size_t>(padded));
+    return infinite ? __builtin_nanf("") : 0.0f;
+  }
+  const float factor = 127.0f / largest;
+  const std::int64_t whole = count / W * W;
+  for (std::int64_t k = 0; k < whole; k += W) store_bytes(to + k, round(load(x + k) * factor), offset);
+  if (whole < count) {
+    std::uint8_t last[W];
+    store_bytes(last, round(load_part(x + whole, count - whole) * factor), offset);
+    std::memcpy(to + whole, last, static_cast<std::size_t>(count - whole));
+  }
+  for (std::int64_t k = count; k < padded; ++k) to[k] = offset;
+  return largest / 127.0f;
+}
+
+// A row of the left factor likewise, rotated first if `room` for that is given.
+inline float quantize_left(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
+                           float* room) {
+  if (room != nullptr) rotate(room, x, count);
+  return quantize(to, room != nullptr ? room : x, count, padded, kOffset);
+}
+
+// Activation and residual of finished rows.
+template <class Function>
+void finish_by(const Int8Product& m, std::int64_t i, int rows, std::int64_t begin, std::int64_t end,
+               Function function) {
+  for (std::int64_t r = i; r < i + rows; ++r)
+    for (std::int64_t j = begin; j < end; j += W) {
+      const std::int64_t lanes = end - j < W ? end - j : W;
+      float* y = m.y + r * m.y_row + j;
+      Vector v = function(load_part(y, lanes));
+      if (m.residual) v += load_part(m.residual + r * m.residual_row + j, lanes);
+      store_part(y, v, lanes);
+    }
+}
+inline void finish_tile(const Int8Product& m, std::int64_t i, int rows, std::int64_t begin,
+                        std::int64_t end) {
+  switch (m.activation) {
+    case Activation::none:
+      return finish_by(m, i, rows, begin, end, [](Vector x) { return x; });
+    case Activation::gelu:
+      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_gelu(x); });
+    case Activation::gelu_tanh:
+      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_gelu_tanh(x); });
+    case Activation::silu:
+      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_silu(x); });
+    default:
+      return finish_by(m, i, rows, begin, end, [&](Vector x) { return activate(m.activation, x); });
+  }
+}
+
+// What the tiles of one block of rows and some panels read.
+struct Factors {
+  const std::uint8_t* rows;  // quantized, `stride` bytes apart
+  std::int64_t stride;
+  const float* row_scales;
+  std::int64_t first_row;
+  const std::int8_t* panels;  // [panel][fours][16][4]
+  std::int64_t fours;
+  const float* scales;       // of the panels' columns
+  const std::int32_t* sums;  // of the panels' weights
+  std::int64_t first_panel;
+};
+
+// Writes R finished rows, from number r0 of the block, of V panels from `panel` of f's.
+template <int R, int V>
+inline void finish_sums(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t panel,
+                        const IntVector (&sum)[R][V * kPerPanel]) {
+  const std::int64_t column = panel * kInt8Panel;
+  const std::int64_t begin = f.first_panel * kInt8Panel + column, i = f.first_row + r0,
+                     end = m.columns - begin < V * kInt8Panel ? m.columns : begin + V * kInt8Panel;
+#pragma GCC unroll 12
+  for (int v = 0; v < V * kPerPanel; ++v) {
+    const std::int64_t j = begin + v * W, rest = end - j, lanes = rest < W ? rest : W;
+    if (lanes <= 0) break;
+    const Vector scale = load(f.scales + column + v * W);
+    const Vector bias = m.bias ? load_part(m.bias + j, lanes) : Vector{};
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const Vector y = __builtin_convertvector(sum[r][v], Vector) * (scale * f.row_scales[r0 + r]) + bias;
+      store_part(m.y + (i + r) * m.y_row + j, y, lanes);
+    }
+  }
+  if (m.residual || m.activation != Activation::none) finish_tile(m, i, R, begin, end);
+}
+
+// R rows, from number r0 of the block, by V panels. U sums for each element, over every U-th four of the
+// depth, so that one need not wait for another.
+template <int R, int V, int U>
+void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t panel) {
+  constexpr int kVectors = V * kPerPanel;
+  const std::int64_t fours = f.fours, panel_bytes = fours * kInt8Panel * 4, column = panel * kInt8Panel;
+  const std::int8_t* weights = f.panels + panel * panel_bytes;
+  const std::uint8_t* rows = f.rows + r0 * f.stride;
+  IntVector sum[U][R][kVectors];
+#pragma GCC unroll 12
+  for (int v = 0; v < kVectors; ++v) {
+    const IntVector first = load_ints(f.sums + column + v * W) * -std::int32_t{kOffset};
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int u = 0; u < U; ++u) sum[u][r][v] = u == 0 ? first : IntVector{};
+  }
+  const auto add = [&](std::int64_t k, IntVector(&to)[R][kVectors]) __attribute__((always_inline)) {
+    IntVector w[kVectors];
+#pragma GCC unroll 12
+    for (int v = 0; v < kVectors; ++v)
+      w[v] = load_ints(weights + v / kPerPanel * panel_bytes + (k * kPerPanel + v % kPerPanel) * W * 4);
+    if constexpr (V > 1)  // the panels that come next, which may lie in memory
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v)
+        __builtin_prefetch(weights + (V + v) * panel_bytes + k * kInt8Panel * 4, 0, 2);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      std::int32_t four;
+      std::memcpy(&four, rows + r * f.stride + k * 4, 4);
+      const Left a(four);
+#pragma GCC unroll 12
+      for (int v = 0; v < kVectors; ++v) to[r][v] = add_products(to[r][v], a, w[v]);
+    }
+  };
+  std::int64_t k = 0;
+  for (; k + U <= fours; k += U)
+#pragma GCC unroll 4
+    for (int u = 0; u < U; ++u) add(k + u, sum[u]);
+  for (; k < fours; ++k) add(k, sum[0]);
+#pragma GCC unroll 4
+  for (int u = 1; u < U; ++u)
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 12
+      for (int v = 0; v < kVectors; ++v) sum[0][r][v] += sum[u][r][v];
+  finish_sums<R, V>(m, f, r0, panel, sum[0]);
+}
+
+// The last `rows` rows, R at most. Alone they wait for their sums, unless there are several.
+template <int R, int V>
+void last_rows(const Int8Product& m, const Factors& f, std::int64_t rows, std::int64_t r,
+               std::int64_t panel) {
+  if constexpr (R > 0) {
+    if (rows < R) return last_rows<R - 1, V>(m, f, rows, r, panel);
+    constexpr int kSums = R * V * kPerPanel;
+    tile<R, V, kSums <= 2 ? 4 : kSums <= 4 ? 2 : 1>(m, f, r, panel);
+  }
+}
+
+template <int V>
+void rows_by_panels(const Int8Product& m, const Factors& f, std::int64_t rows, std::int64_t panel) {
+  std::int64_t r = 0;
+  for (; r + kTileRows <= rows; r += kTileRows) tile<kTileRows, V, 1>(m, f, r, panel);
+  last_rows<kTileRows - 1, V>(m, f, rows - r, r, panel);
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

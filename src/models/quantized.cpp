@@ -1,0 +1,80 @@
+#include "models/quantized.h"
+
+#include "base/file.h"
+#include "models/tensors.h"
+#include "models/weight_layout.h"
+
+namespace attend {
+namespace {
+
+constexpr const char* kMethod = "attend";
+constexpr const char* kRotation = "hadamard-16";  // kernels/int8/int8.h
+
+}  // namespace
+
+WeightFormat stored_format(const Fields& config) {
+  const auto found = config.json().find("quantization_config");
+  if (found == config.json().end() || found->is_null()) return WeightFormat::float32;
+  const auto field = [&](const char* name) {
+    return found->is_object() && found->contains(name) && found->at(name).is_string()
+               ? found->at(name).get<std::string>()
+               : std::string();
+  };
+  const std::string method = field("quant_method");
+  if (method != kMethod)
+    fail(
+        "{}: quantization_config: quant_method: expected \"{}\", found \"{}\"; take the model's directory of "
+        "floating-point weights, and --weights",
+        config.source(), kMethod, method);
+  const std::string weights = field("weights");
+  if (weights != "int8" && weights != "int4")
+    fail("{}: quantization_config: weights: expected \"int8\" or \"int4\", found \"{}\"", config.source(),
+         weights);
+  if (const std::string rotation = field("rotation"); rotation != kRotation)
+    fail("{}: quantization_config: rotation: expected \"{}\", found \"{}\"", config.source(), kRotation,
+         rotation);
+  return weight_format(weights);
+}
+
+std::vector<std::string> stored_parts(WeightFormat format) {
+  if (format == WeightFormat::int4) return {"", "_step", "_start", "_scale"};
+  return {"", "_scale"};
+}
+
+void save_quantized(const Model& model, const std::filesystem::path& directory) {
+  const WeightFormat format = model.weights();
+  if (format != WeightFormat::int8 && format != WeightFormat::int4)
+    fail("weights as {}: expected int8 or int4", name(format));
+  if (!model.adapters().empty())
+    fail("{}: an adapter lies beside it; merge it first (attend adapter merge)", model.source());
+  std::map<std::string, Tensor> tensors;
+  for (const auto& item : model.network()->named_parameters()) {
+    const WeightSource source = model.source_of(item.key());
+    const auto count = static_cast<std::int64_t>(source.names.size());
+    const auto add = [&](const Tensor& whole, const std::string& part) {
+      const std::int64_t rows = whole.size(0) / count;
+      for (std::int64_t i = 0; i < count; ++i)
+        tensors[model.saved_name(source.names[static_cast<std::size_t>(i)]) + part] =
+            to_checkpoint(whole.narrow(0, i * rows, rows), source);
+    };
+    if (const LowPrecisionMatrix* const matrix = model.network()->reduced(item.key())) {
+      for (const auto& [part, tensor] : matrix->stored()) add(tensor, part);
+      continue;
+    }
+    add(item.value().detach(), "");
+    if (!source.shape.empty())
+      for (const std::string& each : source.names) {
+        Tensor& tensor = tensors.at(model.saved_name(each));
+        tensor = tensor.reshape(source.shape);
+      }
+  }
+  std::filesystem::create_directories(directory);
+  model.save_config(directory);
+  Json config = read_json(directory / "config.json");
+  config["quantization_config"] = {
+      {"quant_method", kMethod}, {"weights", name(format)}, {"rotation", kRotation}};
+  write_file_atomically(directory / "config.json", config.dump(2) + "\n");
+  write_tensors(directory / "model.safetensors", tensors);
+}
+
+}  // namespace attend

@@ -1,0 +1,16 @@
+// Model directories whose matrices are stored as they are computed with (docs/low-precision.md).
+#pragma once
+
+#include "models/model.h"
+
+namespace attend {
+
+// What config.json's quantization_config says; float32 without one. Error for another program's.
+WeightFormat stored_format(const Fields& config);
+// What follows the name of a matrix in the names of the tensors that hold it: "", "_scale", ...
+std::vector<std::string> stored_parts(WeightFormat format);
+
+// Writes a model that was loaded with `weights` of such a format, each file complete or not at all.
+void save_quantized(const Model& model, const std::filesystem::path& directory);
+
+}  // namespace attend

@@ -1,0 +1,58 @@
+// Matrices in fewer bits than float32, for inference. What a format loses it loses when a matrix is made;
+// from then on a row of a product depends on that row and the matrix alone.
+#pragma once
+
+#include <attend/weight_format.h>
+
+#include "kernels/kernels.h"
+#include "nn/torch.h"
+
+#include <functional>
+#include <map>
+
+namespace attend {
+
+using kernels::Activation;
+
+// The only copy of W [out, in] and what is computed with it.
+class LowPrecisionMatrix {
+ public:
+  // Of float32 on the CPU, with any strides. Error for a matrix that the format cannot hold. `after_some`, if
+  // given, is called now and then: what has been read of the weight by then is not read again.
+  static std::shared_ptr<const LowPrecisionMatrix> make(const Tensor& weight, WeightFormat format,
+                                                        const std::function<void()>& after_some = {});
+  virtual ~LowPrecisionMatrix() = default;
+
+  // activation(x W^T + bias) + residual for x [T, in]: [T, out]. bias and residual may be undefined.
+  virtual Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                          const Tensor& residual) const = 0;
+  // Columns `first` to first + count - 1 of x W^T: [T, count].
+  virtual Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const = 0;
+  // Rows `ids` [n] of W as float32: [n, in].
+  virtual Tensor rows(const Tensor& ids) const = 0;
+  virtual std::int64_t bytes() const = 0;
+  virtual WeightFormat format() const = 0;
+
+  // What a file keeps of it, by what follows the parameter's name there: "" and, of integers, "_scale" and
+  // others. First dimensions are outputs.
+  virtual std::map<std::string, Tensor> stored() const = 0;
+  // The same matrix again, to the last bit. Error for tensors that are missing or misshapen.
+  static std::shared_ptr<const LowPrecisionMatrix> restore(const std::map<std::string, Tensor>& stored,
+                                                           std::int64_t out, std::int64_t in,
+                                                           WeightFormat format);
+
+  Tensor dequantized() const { return rows(at::arange(out_, at::kLong)); }  // [out, in]
+
+ protected:
+  LowPrecisionMatrix(std::int64_t out, std::int64_t in) : out_(out), in_(in) {}
+  // x as float32 rows, each of them contiguous. Error unless [T, in].
+  Tensor checked(const Tensor& x) const;
+
+  std::int64_t out_, in_;
+};
+
+// Lets go of a parameter's numbers, which something else holds from now on: of the same shape, without
+// memory, NaN wherever it is read.
+void release(Tensor& parameter);
+
+}  // namespace attend

@@ -1,0 +1,210 @@
+// Every instruction set this machine has against the definition, and, to the last bit, against each other.
+#include "kernels/int8/int8.h"
+
+#include "kernels/kernels_test.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace attend::kernels {
+namespace {
+
+struct Packed {
+  std::vector<std::int8_t> weights;
+  std::vector<float> scales;
+  std::vector<std::int32_t> sums;
+  Int8Matrix matrix;
+};
+
+Packed pack(const Int8Kernels& kernels, const std::vector<float>& w, std::int64_t depth, std::int64_t columns,
+            bool transposed = false, bool rotated = false) {
+  Packed p;
+  p.weights.assign(int8_size(depth, columns), 55);
+  p.scales.assign(int8_panels(columns) * kInt8Panel, -1);
+  p.sums.assign(int8_panels(columns) * kInt8Panel, -1);
+  p.matrix = {depth, columns, p.weights.data(), p.scales.data(), p.sums.data(), rotated};
+  std::vector<float> scratch(16 * depth);
+  kernels.pack(p.matrix, w.data(), transposed ? 1 : depth, transposed ? columns : 1, 0, int8_panels(columns),
+               scratch.data());
+  return p;
+}
+
+// As the header defines it: the integers, and the scale in `scale`.
+std::vector<int> quantized(const float* x, std::int64_t count, float& scale) {
+  float largest = 0;
+  for (std::int64_t k = 0; k < count; ++k) largest = std::max(largest, std::abs(x[k]));
+  scale = largest / 127.0f;
+  std::vector<int> q;
+  for (std::int64_t k = 0; k < count; ++k)
+    q.push_back(static_cast<int>(std::nearbyint(x[k] * (127.0f / largest))));
+  return q;
+}
+
+std::vector<float> multiplied(const Int8Kernels& kernels, const Packed& p, Int8Product m,
+                              std::int64_t row_begin, std::int64_t row_end) {
+  std::vector<std::uint8_t> scratch(int8_scratch(p.matrix.depth));
+  std::vector<float> y(m.rows * m.columns, -7.5f);
+  m.y = y.data(), m.y_row = m.columns;
+  kernels.multiply(p.matrix, m, row_begin, row_end, 0, int8_panels(m.columns), scratch.data());
+  return {y.begin() + row_begin * m.y_row, y.begin() + row_end * m.y_row};
+}
+
+class Int8KernelsTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    kernels_ = find_int8_kernels(GetParam());
+    if (kernels_ == nullptr) GTEST_SKIP() << "this machine has no " << GetParam();
+  }
+  const Int8Kernels& portable() { return *find_int8_kernels("portable"); }
+  const Int8Kernels* kernels_ = nullptr;
+};
+
+TEST_P(Int8KernelsTest, IsTheSetItsNameSays) {
+  EXPECT_EQ(std::string(kernels_->name), GetParam());
+}
+
+TEST_P(Int8KernelsTest, MultipliesIntegersExactly) {
+  for (const std::int64_t rows : {1, 2, 3, 5, 7, 8, 9, 65, 130})
+    for (const std::int64_t depth : {1, 3, 13, 64, 130, 515})
+      for (const std::int64_t columns : {1, 16, 31, 48, 101}) {
+        const auto x = random_numbers(rows * depth, 1, 3), w = random_numbers(columns * depth, 2);
+        const auto bias = random_numbers(columns, 3);
+        const Packed p = pack(*kernels_, w, depth, columns);
+        Int8Product m{.rows = rows, .columns = columns, .x = x.data(), .x_row = depth, .bias = bias.data()};
+        const std::vector<float> y = multiplied(*kernels_, p, m, 0, rows);
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t j = 0; j < columns; ++j) {
+            float row_scale = 0, column_scale = 0;
+            const auto a = quantized(&x[i * depth], depth, row_scale),
+                       b = quantized(&w[j * depth], depth, column_scale);
+            std::int32_t sum = 0;
+            for (std::int64_t k = 0; k < depth; ++k) sum += a[k] * b[k];
+            const float scaled = static_cast<float>(sum) * (column_scale * row_scale);
+            ASSERT_EQ(y[i * columns + j], scaled + bias[j]) << rows << " x " << depth << " x " << columns;
+          }
+      }
+}
+
+// Bytes at both ends of their range, where sums in 16 bits would be cut off.
+TEST_P(Int8KernelsTest, DoesNotSaturate) {
+  const std::int64_t depth = 4096;
+  std::vector<float> x(depth, 1.0f), w(2 * depth, 1.0f);
+  for (std::int64_t k = 0; k < depth; ++k) w[depth + k] = -1.0f;
+  const Packed p = pack(*kernels_, w, depth, 2);
+  for (const float sign : {1.0f, -1.0f}) {
+    for (float& value : x) value = sign;
+    Int8Product m{.rows = 1, .columns = 2, .x = x.data(), .x_row = depth};
+    const std::vector<float> y = multiplied(*kernels_, p, m, 0, 1);
+    EXPECT_NEAR(y[0], sign * 4096.0f, 1e-2f);
+    EXPECT_NEAR(y[1], sign * -4096.0f, 1e-2f);
+  }
+}
+
+TEST_P(Int8KernelsTest, GivesTheBitsOfThePortableCode) {
+  for (const Activation activation :
+       {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
+        Activation::tanh, Activation::sigmoid, Activation::mish, Activation::quick_gelu,
+        Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6, Activation::squared_relu,
+        Activation::laplace})
+    for (const std::int64_t rows : {1, 11, 70})
+      for (const std::int64_t depth : {5, 96, 129, 770})
+        for (const std::int64_t columns : {7, 48, 83}) {
+          auto x = random_numbers(rows * depth, 1, 2);
+          const auto w = random_numbers(columns * depth, 2), bias = random_numbers(columns, 3, 20),
+                     residual = random_numbers(rows * columns, 4);
+          x[0] = 1e-33f;
+          const bool rotated = depth > 5;
+          const Packed p = pack(*kernels_, w, depth, columns, false, rotated),
+                       q = pack(portable(), w, depth, columns, false, rotated);
+          EXPECT_EQ(p.weights, q.weights);
+          EXPECT_EQ(p.scales, q.scales);
+          EXPECT_EQ(p.sums, q.sums);
+          Int8Product m{.rows = rows, .columns = columns, .x = x.data(), .x_row = depth};
+          m.bias = bias.data(), m.activation = activation;
+          m.residual = residual.data(), m.residual_row = columns;
+          const auto found = multiplied(*kernels_, p, m, 0, rows),
+                     expected = multiplied(portable(), q, m, 0, rows);
+          ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * 4), 0)
+              << rows << " x " << depth << " x " << columns << ", activation "
+              << static_cast<int>(activation);
+          // A row alone, and in the middle of others.
+          const std::int64_t row = rows / 2;
+          const auto alone = multiplied(*kernels_, p, m, row, row + 1);
+          EXPECT_EQ(std::memcmp(alone.data(), &found[row * columns], alone.size() * 4), 0);
+        }
+}
+
+TEST_P(Int8KernelsTest, PacksAColumnOfEitherLayout) {
+  const std::int64_t depth = 37, columns = 21;
+  const auto w = random_numbers(columns * depth, 2);
+  std::vector<float> transposed(w.size());
+  for (std::int64_t n = 0; n < columns; ++n)
+    for (std::int64_t k = 0; k < depth; ++k) transposed[k * columns + n] = w[n * depth + k];
+  const Packed p = pack(*kernels_, w, depth, columns), t = pack(*kernels_, transposed, depth, columns, true);
+  EXPECT_EQ(p.weights, t.weights);
+  EXPECT_EQ(p.scales, t.scales);
+  std::vector<float> column(depth);
+  for (std::int64_t n = 0; n < columns; ++n) {
+    int8_column(p.matrix, n, column.data());
+    for (std::int64_t k = 0; k < depth; ++k) EXPECT_NEAR(column[k], w[n * depth + k], p.scales[n] * 0.5001f);
+  }
+}
+
+// A number far larger than the others leaves them their digits.
+TEST_P(Int8KernelsTest, RotatesWithoutChangingTheProduct) {
+  for (const std::int64_t depth : {31, 32, 64, 130, 384, 768, 1000}) {
+    const std::int64_t rows = 3, columns = 40;
+    auto x = random_numbers(rows * depth, 1);
+    const auto w = random_numbers(columns * depth, 2);
+    x[7] = 30;
+    double errors[2] = {};
+    for (const bool rotated : {false, true}) {
+      const Packed p = pack(*kernels_, w, depth, columns, false, rotated);
+      Int8Product m{.rows = rows, .columns = columns, .x = x.data(), .x_row = depth};
+      const std::vector<float> y = multiplied(*kernels_, p, m, 0, rows);
+      for (std::int64_t j = 0; j < columns; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < depth; ++k) sum += static_cast<double>(x[k]) * w[j * depth + k];
+        errors[rotated] += std::pow(sum - y[j], 2);
+      }
+      std::vector<float> column(depth);
+      int8_column(p.matrix, columns - 1, column.data());
+      for (std::int64_t k = 0; k < depth; ++k)  // a step each of up to 16 numbers
+        EXPECT_NEAR(column[k], w[(columns - 1) * depth + k], p.scales[columns - 1] * 2.1f);
+    }
+    EXPECT_LE(std::sqrt(errors[1]), (depth >= 128 ? 0.5 : 1) * std::sqrt(errors[0])) << depth;
+  }
+}
+
+TEST_P(Int8KernelsTest, RotatesBack) {
+  const auto x = random_numbers(530, 1);
+  auto y = x;
+  int8_rotate(y.data(), 530);
+  EXPECT_NE(x[0], y[0]);
+  EXPECT_EQ(x[529], y[529]);  // of 256 + 256 + 18, too few for two rows
+  int8_rotate(y.data(), 530);
+  for (int i = 0; i < 530; ++i) EXPECT_NEAR(x[i], y[i], 1e-6);
+}
+
+TEST_P(Int8KernelsTest, SaysOfNumbersThatAreNone) {
+  const std::int64_t depth = 40;
+  std::vector<float> x(3 * depth, 1.0f), w(2 * depth, 0.5f);
+  x[5] = std::numeric_limits<float>::infinity();
+  x[depth + 39] = std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t k = 0; k < depth; ++k) w[depth + k] = 0;
+  const Packed p = pack(*kernels_, w, depth, 2);
+  Int8Product m{.rows = 3, .columns = 2, .x = x.data(), .x_row = depth};
+  const std::vector<float> y = multiplied(*kernels_, p, m, 0, 3);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(std::isnan(y[i])) << i;
+  EXPECT_NEAR(y[4], 20, 1e-4);
+  EXPECT_EQ(y[5], 0);  // of a column of zeros
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, Int8KernelsTest,
+                         testing::Values("portable", "avx2", "avx_vnni", "avx512_vnni"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace attend::kernels

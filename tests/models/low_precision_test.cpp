@@ -1,0 +1,254 @@
+// Models whose matrices are kept in fewer bits: near to what they are in float32, and to the last bit the
+// same whatever they are computed with.
+#include "nn/low_precision.h"
+
+#include "generation/generate.h"
+#include "generation/models.h"
+#include "models/forward.h"
+#include "models/quantized.h"
+#include "models/tensors.h"
+#include "temporary_directory.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr WeightFormat kFormats[] = {WeightFormat::float16, WeightFormat::bfloat16, WeightFormat::int8,
+                                     WeightFormat::int4};
+
+Model load(const std::string& name, WeightFormat format) {
+  return Model::load(ModelDirectory(model_path(name)), {.weights = format});
+}
+
+TEST(LowPrecisionMatrix, KeepsAMatrix) {
+  at::manual_seed(3);
+  for (const auto& [out, in] : {std::pair{1, 1}, {16, 4}, {21, 37}, {50, 130}}) {
+    const Tensor plain = at::randn({out, in}), turned = at::randn({in, out}).t();
+    for (const Tensor& weight : {plain, turned}) {
+      const auto matrix = LowPrecisionMatrix::make(weight, WeightFormat::int8);
+      const Tensor error = (matrix->dequantized() - weight).norm(2, 1) / weight.norm(2, 1);
+      EXPECT_LT(error.max().item<double>(), 0.01);
+      const Tensor ids = torch::tensor({out - 1, 0, out / 2, 0}, at::kLong);
+      EXPECT_TRUE(at::equal(matrix->rows(ids), matrix->dequantized().index_select(0, ids)));
+      for (const auto& [format, type] :
+           {std::pair{WeightFormat::float16, at::kHalf}, {WeightFormat::bfloat16, at::kBFloat16}})
+        EXPECT_TRUE(at::equal(LowPrecisionMatrix::make(weight, format)->dequantized(),
+                              weight.to(type).to(at::kFloat)));
+    }
+  }
+}
+
+TEST(LowPrecisionMatrix, ComputesARowByItself) {
+  at::manual_seed(3);
+  const Tensor weight = at::randn({77, 130}), bias = at::randn({77}), residual = at::randn({200, 77});
+  const Tensor x = at::randn({200, 130}) * at::rand({200, 1});
+  for (const WeightFormat format : kFormats) {
+    const auto matrix = LowPrecisionMatrix::make(weight, format);
+    const Tensor all = matrix->multiply(x, bias, Activation::gelu, residual);
+    const Tensor exact = at::gelu(at::linear(x, weight, bias)) + residual;
+    EXPECT_LT((all - exact).norm().item<double>(),
+              (format == WeightFormat::int4 ? 0.1 : 0.02) * exact.norm().item<double>());
+    const int threads = at::get_num_threads();
+    for (const int count : {1, 2, 3}) {
+      at::set_num_threads(count);
+      EXPECT_TRUE(at::equal(all, matrix->multiply(x, bias, Activation::gelu, residual))) << count;
+      for (const auto& [first, rows] : {std::pair{0, 1}, {7, 3}, {100, 64}, {199, 1}})
+        EXPECT_TRUE(at::equal(all.narrow(0, first, rows),
+                              matrix->multiply(x.narrow(0, first, rows), bias, Activation::gelu,
+                                               residual.narrow(0, first, rows))))
+            << first;
+    }
+    at::set_num_threads(threads);
+    const Tensor plain = matrix->multiply(x, {}, Activation::none, {});
+    for (const auto& [first, count] : {std::pair{0, 77}, {16, 16}, {5, 40}, {76, 1}})
+      EXPECT_TRUE(at::equal(matrix->part(x, first, count), plain.narrow(1, first, count))) << first;
+  }
+}
+
+TEST(LowPrecisionMatrix, RefusesWhatItCannotHold) {
+  EXPECT_THROW(LowPrecisionMatrix::make(at::randn({3, 3}, at::kDouble), WeightFormat::int8), Error);
+  EXPECT_THROW(LowPrecisionMatrix::make(at::empty({1, 133145}), WeightFormat::int8), Error);
+  EXPECT_THROW(LowPrecisionMatrix::make(at::full({2, 2}, 7e4), WeightFormat::float16), Error);
+  const auto matrix = LowPrecisionMatrix::make(at::randn({3, 3}), WeightFormat::int8);
+  EXPECT_THROW(matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}), Error);
+  EXPECT_THROW(weight_format("int9"), Error);
+}
+
+class LowPrecisionModel : public testing::TestWithParam<const char*> {
+ protected:
+  static std::map<std::string, Tensor> inputs() {
+    auto all = read_tensors(model_path(GetParam()) / "inputs.safetensors");
+    if (std::string_view(GetParam()) != "t5") all.erase("labels");  // of which it makes its decoder's inputs
+    return all;
+  }
+};
+
+TEST_P(LowPrecisionModel, IsNearFloat32) {
+  const auto exact = run_forward(load(GetParam(), WeightFormat::float32), inputs(), {});
+  for (const auto& [format, most] : {std::pair{WeightFormat::float16, 2e-3},
+                                     {WeightFormat::bfloat16, 2e-2},
+                                     {WeightFormat::int8, 0.05},
+                                     {WeightFormat::int4, 0.5}}) {
+    const auto found = run_forward(load(GetParam(), format), inputs(), {});
+    ASSERT_EQ(exact.size(), found.size());
+    for (const auto& [output, tensor] : exact) {
+      const Tensor other = found.at(output);
+      ASSERT_EQ(tensor.sizes(), other.sizes());
+      const double error = (tensor - other).norm().item<double>() / tensor.norm().item<double>();
+      EXPECT_LT(error, most) << output << " of " << name(format);
+      EXPECT_GT(error, 0) << output << ": is it in float32 after all?";
+    }
+  }
+}
+
+TEST_P(LowPrecisionModel, GivesTheSameBitsAloneAndOnOneThread) {
+  const int threads = at::get_num_threads();
+  for (const WeightFormat format : kFormats) {
+    const Model model = load(GetParam(), format);
+    const auto given = inputs();
+    const auto together = run_forward(model, given, {});
+    for (std::int64_t b = 0; b < given.at("input_ids").size(0); ++b) {
+      auto one = given;
+      for (auto& [input, tensor] : one) tensor = tensor.narrow(0, b, 1);
+      at::set_num_threads(b % 2 == 0 ? 1 : threads);
+      for (const auto& [output, tensor] : run_forward(model, one, {}))
+        if (output != "loss") {
+          EXPECT_TRUE(at::equal(tensor, together.at(output).narrow(0, b, 1)))
+              << output << " of text " << b << " in " << name(format);
+        }
+    }
+    at::set_num_threads(threads);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, LowPrecisionModel,
+                         testing::Values("bert-model", "bert-masked-lm", "bert-masked-lm-untied",
+                                         "roberta-masked-lm", "bert-classifier", "gpt2", "gpt-neo", "gptj",
+                                         "openai-gpt", "bart", "marian", "m2m-100", "t5",
+                                         "deberta-masked-lm"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+class LowPrecisionGeneration : public testing::TestWithParam<const char*> {};
+
+TEST_P(LowPrecisionGeneration, GivesTheSameAloneAndInABatch) {
+  for (const WeightFormat format : kFormats) {
+    const Model model = load(GetParam(), format);
+    for (const char* settings : {R"({"max_new_tokens": 19})",
+                                 R"({"max_new_tokens": 12, "num_beams": 3, "num_return_sequences": 2})"}) {
+      const GenerationConfig config = config_of(model, Json::parse(settings));
+      const auto prompts = make_prompts(23);
+      const auto together = generate(model, prompts, config);
+      const auto each = static_cast<std::size_t>(config.num_return_sequences);
+      for (std::size_t i = 0; i < prompts.size(); ++i) {
+        const auto alone = generate(model, std::vector<std::vector<std::int64_t>>{prompts[i]}, config);
+        for (std::size_t j = 0; j < each; ++j) {
+          EXPECT_EQ(alone[j].ids, together[i * each + j].ids) << "prompt " << i;
+          EXPECT_EQ(alone[j].score, together[i * each + j].score) << "prompt " << i;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LowPrecisionGeneration,
+                         testing::Values("gpt2-generation", "marian-generation"), [](const auto& info) {
+                           return std::string(info.param).substr(0, std::string_view(info.param).find('-'));
+                         });
+
+TEST(LowPrecision, LetsGoOfTheFloats) {
+  const Model model = load("gpt2", WeightFormat::int8);
+  EXPECT_EQ(model.size(), load("gpt2", WeightFormat::float32).size());
+  int released = 0;
+  for (const auto& item : model.network()->named_parameters()) {
+    const Tensor& weight = item.value();
+    if (weight.dim() == 2 && weight.numel() > 1 && weight.storage().nbytes() == 4) ++released;
+  }
+  EXPECT_EQ(released, 5);  // of one layer and the tokens
+  // One table of bytes serves the embeddings and the head.
+  EXPECT_NE(model.network()->decoder->embeddings->reduced_tokens, nullptr);
+}
+
+// A stored model is the one that was quantized while it was loaded, to the last bit.
+TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
+  for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
+    const TemporaryDirectory copy;
+    save_quantized(load(GetParam(), format), copy.path());
+    const Model again = Model::load(ModelDirectory(copy.path()), Purpose::inference);
+    EXPECT_EQ(again.weights(), format);
+    const auto expected = run_forward(load(GetParam(), format), inputs(), {}),
+               found = run_forward(again, inputs(), {});
+    ASSERT_EQ(expected.size(), found.size());
+    for (const auto& [output, tensor] : expected) EXPECT_TRUE(at::equal(tensor, found.at(output))) << output;
+    EXPECT_THROW(Model::load(ModelDirectory(copy.path()), Purpose::training), Error);
+    EXPECT_THROW(Model::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}), Error);
+  }
+}
+
+// What a file must not hold is said, not computed with.
+TEST(LowPrecision, RefusesBrokenStoredMatrices) {
+  const Tensor weight = at::randn({20, 70});
+  for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
+    const auto stored = LowPrecisionMatrix::make(weight, format)->stored();
+    const auto again = LowPrecisionMatrix::restore(stored, 20, 70, format);
+    EXPECT_TRUE(at::equal(again->dequantized(), LowPrecisionMatrix::make(weight, format)->dequantized()));
+    for (const auto& [part, tensor] : stored) {
+      auto broken = stored;
+      broken.erase(part);
+      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+      broken[part] = tensor.narrow(0, 0, 19).contiguous();
+      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+      broken[part] = tensor.to(at::kDouble);
+      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+    }
+    auto broken = stored;
+    broken[""] = broken[""].clone().fill_(format == WeightFormat::int8 ? -128 : 255);
+    if (format == WeightFormat::int4) broken["_step"] = broken["_step"].clone().fill_(17);
+    if (format == WeightFormat::int4) broken["_start"] = broken["_start"].clone().fill_(0);
+    EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error);
+  }
+}
+
+TEST(LowPrecision, ReadsNoOtherProgramsFiles) {
+  const TemporaryDirectory copy;
+  save_quantized(load("gpt2", WeightFormat::int8), copy.path());
+  for (const auto& [field, value] :
+       {std::pair{"quant_method", "gptq"}, {"weights", "int3"}, {"rotation", ""}}) {
+    Json config = read_json(copy.path() / "config.json");
+    config["quantization_config"][field] = value;
+    const TemporaryDirectory other;
+    fs::copy(copy.path(), other.path(), fs::copy_options::overwrite_existing);
+    std::ofstream(other.path() / "config.json") << config.dump();
+    EXPECT_THROW(Model::load(ModelDirectory(other.path()), Purpose::inference), Error) << field;
+  }
+}
+
+TEST(LowPrecision, IsNotForTrainingAndSaving) {
+  const auto refusal = [](const auto& work) -> std::string {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const ModelDirectory directory(model_path("gpt2"));
+  EXPECT_NE(refusal([&] {
+              Model::load(directory, {.purpose = Purpose::training, .weights = WeightFormat::int8});
+            }).find("int8 are for inference"),
+            std::string::npos);
+  const TemporaryDirectory copy;
+  EXPECT_NE(refusal([&] { load("gpt2", WeightFormat::int8).save(copy.path() / "saved"); }).find("int8"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(copy.path() / "saved" / "model.safetensors"));
+}
+
+}  // namespace
+}  // namespace attend
