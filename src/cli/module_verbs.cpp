@@ -11,18 +11,21 @@ int chat(int argc, char** argv);
 int convert(int argc, char** argv);
 int embed(int argc, char** argv);
 int evaluate(int argc, char** argv);
+int explain(int argc, char** argv);
 int forward(int argc, char** argv);
 int generate(int argc, char** argv);
 int init(int argc, char** argv);
+int quantize(int argc, char** argv);
 int run(int argc, char** argv);
 int train(int argc, char** argv);
 int translate(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
-      {"adapter", adapter}, {"bench", bench},       {"chat", chat},       {"convert", convert},
-      {"embed", embed},     {"evaluate", evaluate}, {"forward", forward}, {"generate", generate},
-      {"init", init},       {"run", run},           {"train", train},     {"translate", translate}};
+      {"adapter", adapter},   {"bench", bench},        {"chat", chat},         {"convert", convert},
+      {"embed", embed},       {"evaluate", evaluate},  {"explain", explain},   {"forward", forward},
+      {"generate", generate}, {"init", init},          {"quantize", quantize}, {"run", run},
+      {"train", train},       {"translate", translate}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

@@ -1,0 +1,28 @@
+// From a model and an input to what there is to show.
+#pragma once
+
+#include <attend/model_path.h>
+
+#include "explain/explanation.h"
+
+namespace attend {
+
+struct ExplainInput {
+  std::string text = {};
+  std::optional<std::string> pair = {};  // the second text of a model that reads two
+  std::optional<std::string> target =
+      {};  // what a decoder with an encoder is to have written; else it writes
+  std::optional<std::filesystem::path> image = {};  // instead of the text
+};
+
+struct ExplainOptions {
+  std::vector<std::int64_t> layers = {};  // of which attentions are kept; empty: of all
+  // How many tokens are kept of what the model says at a place, and behind each layer.
+  std::int64_t predictions = 100, lens = 5;
+  bool bfloat16 = false;  // matrix products round their factors (Pass::bfloat16)
+};
+
+// Error for an input that the model does not read.
+Explanation explain(const ModelPath& model, const ExplainInput& input, const ExplainOptions& options = {});
+
+}  // namespace attend

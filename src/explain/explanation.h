@@ -1,0 +1,112 @@
+// What a model did with one input, as data: everything that a page, a picture or a file of it shows.
+#pragma once
+
+#include "nn/pass.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct ExplainedToken {
+  std::string text;   // as people read it, in UTF-8; with the space before it where a word begins
+  std::string piece;  // as the tokenizer spells it
+  std::int64_t id = 0;
+  int segment = 0;         // 0: of the first text, 1: of the second
+  bool special = false;    // no part of the text
+  bool continues = false;  // goes on with the word of the token before
+  // A character may be several tokens: this is part `part` of `parts`, and `text` is that of all of them.
+  int part = 1, parts = 1;
+};
+
+// A picture under its patches, by rows; token 0 stands for all of it.
+struct ExplainedPicture {
+  std::int64_t rows = 0, columns = 0;  // of patches
+  std::int64_t width = 0, height = 0;  // of the picture as it came
+  Tensor pixels;                       // [H, W, 3] bytes, as large as the model sees it
+};
+
+// A row of tokens that a stack reads.
+struct ExplainedSide {
+  std::string name;  // "text", "source", "target", "picture"
+  std::vector<std::string> texts;
+  std::vector<ExplainedToken> tokens;
+  std::optional<ExplainedPicture> picture = {};
+  // The vectors that are added up before the first layer, by name, [T, width] each; and what each layer is
+  // given, and the last one gives: [T, d].
+  std::vector<std::pair<std::string, Tensor>> embedded = {};
+  std::vector<Tensor> hidden = {};
+};
+
+// One kind of attention: queries of one side read keys of one side.
+struct ExplainedAttention {
+  std::string name;                   // "self", "encoder", "decoder", "cross"
+  std::size_t queries = 0, keys = 0;  // sides
+  bool causal = false;
+  std::string family = {};  // what is special about its scores, in words
+  // Of what was read before the text's first token there is one more key, in front.
+  std::int64_t memory = 0;
+  struct Layer {
+    std::int64_t number = 0;  // from 0, of all that the stack has
+    Tensor weights;           // [heads, Lq, Lk]
+    FormedScores scores;
+  };
+  std::vector<Layer> layers = {};
+  std::int64_t all_layers = 0;
+};
+
+// The likeliest tokens, the likeliest first, in some places of a side.
+struct TokenRanking {
+  Tensor ids;     // [places, n] int64
+  Tensor logits;  // [places, n]
+  Tensor total;   // [places]: the logarithm of the sum of exp(logit) over the whole vocabulary
+};
+
+// What the model says at each place of a side; and what it would say behind each layer (the logit lens:
+// nostalgebraist 2020).
+struct ExplainedPredictions {
+  std::size_t side = 0;
+  bool next = false;            // of the next token, not of the one that stands there
+  std::int64_t vocabulary = 0;  // how many tokens there are
+  TokenRanking last;
+  std::vector<TokenRanking> lens = {};  // of the embeddings, then of each layer
+};
+
+struct LabelOutput {
+  std::string label;
+  float logit = 0;
+};
+
+// One text of a beam search.
+struct ExplainedBeam {
+  std::vector<ExplainedToken> tokens;
+  std::vector<float> log_probabilities;  // of each token
+  float score = 0;
+};
+
+// How much each token of a side has to do with a result, by one method.
+struct Attribution {
+  std::string method, target;
+  std::size_t side = 0;
+  std::vector<float> scores;
+};
+
+struct Explanation {
+  std::string model, family, architecture;
+  std::vector<ExplainedSide> sides = {};
+  std::vector<ExplainedAttention> attentions = {};
+  std::optional<ExplainedPredictions> predictions = {};
+  std::vector<LabelOutput> labels = {};
+  std::vector<ExplainedBeam> beams = {};
+  std::vector<Attribution> attributions = {};
+  // What it is held against, and how that differs ("without its adapters"); null: nothing.
+  std::shared_ptr<const Explanation> other = {};
+  std::string difference = {};
+  // The texts of all tokens that the predictions name, by id.
+  std::vector<std::pair<std::int64_t, std::string>> vocabulary = {};
+};
+
+}  // namespace attend

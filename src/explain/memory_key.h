@@ -1,0 +1,12 @@
+// Transformer-XL's memory, which is empty before anything has been read, as one key.
+#pragma once
+
+#include "explain/explanation.h"
+
+namespace attend {
+
+// The first `count` keys of a layer become one, whose weight is the sum of theirs, and whose score is the
+// logarithm of the sum of their exponentials. Their values are alike.
+void fold_memory(ExplainedAttention::Layer& layer, std::int64_t count);
+
+}  // namespace attend

@@ -1,0 +1,114 @@
+#include "explain/page.h"
+
+#include "base/base64.h"
+#include "base/file.h"
+#include "explain/document.h"
+#include "formats/deflate.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+namespace attend {
+namespace {
+
+std::string bytes_of(const Tensor& tensor) {
+  const Tensor whole = tensor.contiguous();
+  return {static_cast<const char*>(whole.const_data_ptr()), static_cast<std::size_t>(whole.nbytes())};
+}
+
+// A weight w as the byte 255 * sqrt(w), so that small ones keep their differences.
+Tensor as_bytes(const Tensor& weights) {
+  return weights.clamp(0, 1).sqrt().mul(255).round().to(at::kByte);
+}
+
+// In half precision, of whose 10 bits behind the point `bits` are kept: first all lower bytes, then all upper
+// ones, which compress better apart.
+Tensor as_half(const Tensor& numbers, int bits) {
+  const int dropped = 10 - bits;
+  const Tensor half = numbers.to(at::kFloat).clamp(-60000, 60000).to(at::kHalf).contiguous();
+  Tensor code = half.view(at::kShort).to(at::kInt).bitwise_and(0xffff);
+  if (dropped > 0) code = (code + (1 << (dropped - 1))).bitwise_and(0xffff << dropped);
+  code = code.flatten();
+  return at::cat({code.bitwise_and(0xff).to(at::kByte), code.bitwise_right_shift(8).to(at::kByte)});
+}
+
+// In JSON that stands in an element of a page nothing may look like markup, and no mark may turn the
+// direction of the page's source.
+std::string for_html(const Json& json) {
+  std::string text = json.dump(-1, ' ', /*ensure_ascii=*/true), escaped;
+  for (const char c : text) {
+    if (c == '<')
+      escaped += "\\u003c";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+// Which form numbers of a use get, by how many there are of each.
+class Forms {
+ public:
+  Forms(const Explanation& explanation, const PageLimits& limits) : limits_(limits) {
+    describe(explanation, [&](const std::string&, const Tensor& tensor, NumberUse use) -> Json {
+      if (use != NumberUse::whole) (use == NumberUse::weights ? weights_ : others_) += tensor.numel();
+      return {};
+    });
+  }
+
+  // The name of the form, and the tensor in it.
+  std::pair<const char*, Tensor> of(const Tensor& tensor, NumberUse use) const {
+    if (use == NumberUse::whole)
+      return tensor.scalar_type() == at::kByte ? std::pair("byte", tensor)
+                                               : std::pair("int32", tensor.to(at::kInt));
+    if ((weights_ + others_) * 4 <= limits_.exact) return {"float32", tensor.to(at::kFloat)};
+    const bool large = weights_ * 2 > limits_.weights;
+    if (use == NumberUse::weights && large) return {"root", as_bytes(tensor)};
+    const bool drawn_only = use == NumberUse::values || use == NumberUse::states;
+    return {"float16", as_half(tensor, !large ? 10 : drawn_only ? limits_.drawn_bits : limits_.bits)};
+  }
+
+ private:
+  PageLimits limits_;
+  std::int64_t weights_ = 0, others_ = 0;
+};
+
+}  // namespace
+
+void write_page(const Explanation& explanation, const std::filesystem::path& path, const PageLimits& limits) {
+  const std::string_view page = page_template();
+  const std::size_t mark = page.find(page_data_mark);
+  AtomicFile file(path);
+  file.write(page.substr(0, mark));
+
+  const Forms forms(explanation, limits);
+  std::map<std::string, int> known;  // the same numbers once: by their bytes in the page
+  std::int64_t added = 0, states = 0;
+  const Json document =
+      describe(explanation, [&](const std::string&, const Tensor& tensor, NumberUse use) -> Json {
+        const auto [form, packed] = forms.of(tensor, use);
+        const std::string bytes = bytes_of(packed);
+        const std::string data = encode_base64(deflate(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+        auto [found, fresh] = known.emplace(fmt::format("{} {}", form, data), static_cast<int>(known.size()));
+        if (fresh) {
+          std::int64_t* sum = use == NumberUse::added ? &added : use == NumberUse::states ? &states : nullptr;
+          const std::int64_t most = use == NumberUse::added ? limits.added : limits.states;
+          if (sum && *sum + static_cast<std::int64_t>(packed.nbytes()) > most) {
+            known.erase(found);
+            return {{"left_out", true}};
+          }
+          if (sum) *sum += static_cast<std::int64_t>(packed.nbytes());
+          file.write(fmt::format("<script type=\"text/plain\" data-numbers=\"{}\">", found->second));
+          file.write(data);
+          file.write("</script>\n");
+        }
+        return {{"numbers", found->second}, {"form", form}, {"shape", tensor.sizes().vec()}};
+      });
+  file.write("<script type=\"application/json\" data-explanation>");
+  file.write(for_html(document));
+  file.write("</script>\n");
+  file.write(page.substr(mark + page_data_mark.size()));
+  file.commit();
+}
+
+}  // namespace attend

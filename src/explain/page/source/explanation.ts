@@ -1,0 +1,81 @@
+// The document that the program writes into the page (src/explain/document.cpp).
+
+/** Where a tensor lies in the page, or that it was too large for it. */
+export interface NumbersRef {
+  numbers?: number;
+  form?: "float32" | "float16" | "root" | "byte" | "int32";
+  shape?: number[];
+  left_out?: boolean;
+}
+
+export interface Token {
+  text: string;
+  piece: string;
+  id: number;
+  segment: number;
+  special?: boolean;
+  continues?: boolean;
+  part?: number;
+  parts?: number;
+}
+
+export interface Picture {
+  rows: number;
+  columns: number;
+  width: number;
+  height: number;
+  pixels: NumbersRef;
+}
+
+export interface Side {
+  name: string;
+  texts: string[];
+  tokens: Token[];
+  picture?: Picture;
+  embedded?: { name: string; numbers: NumbersRef }[];
+  hidden?: NumbersRef[];
+}
+
+export interface Layer {
+  number: number;
+  weights: NumbersRef;
+  scale?: number;
+  query?: NumbersRef;
+  key?: NumbersRef;
+  value?: NumbersRef;
+  copies?: NumbersRef;
+  added?: { name: string; scores: NumbersRef }[];
+}
+
+export interface Attention {
+  name: string;
+  queries: number;
+  keys: number;
+  causal: boolean;
+  words: string;
+  memory: number;
+  all_layers: number;
+  layers: Layer[];
+}
+
+export interface Ranking {
+  ids: NumbersRef;
+  logits: NumbersRef;
+  total: NumbersRef;
+}
+
+export interface Explanation {
+  format: string;
+  model: string;
+  family: string;
+  architecture: string;
+  sides: Side[];
+  attentions: Attention[];
+  predictions?: { side: number; next: boolean; size: number; last: Ranking; lens?: Ranking[] };
+  labels?: { label: string; logit: number }[];
+  beams?: { tokens: Token[]; log_probabilities: number[]; score: number }[];
+  attributions?: { method: string; target: string; side: number; scores: number[] }[];
+  other?: Explanation;
+  difference?: string;
+  vocabulary: Record<string, string>;
+}

@@ -1,0 +1,306 @@
+// Lines between two columns of tokens, for any heads of a layer together (Vig 2019, BertViz's head view).
+import { type App, percent, type ViewPart } from "./app";
+import { headColor } from "./colors";
+import { make } from "./dom";
+import { fit, Sheet, type Point } from "./sheet";
+import { shown } from "./tokens";
+import type { Numbers } from "./numbers";
+
+const levels = 512; // by which weights are sorted
+const strengths = 64; // that lines are drawn with
+const mostLines = 4000; // in one picture
+
+interface RowFacts {
+  largest: number;
+  threshold: number; // the smallest weight among those that make up the share of the row's mass
+}
+
+export class HeadsView implements ViewPart {
+  readonly element = make("section", { class: "heads-view" });
+  readonly possible = true;
+  private readonly sheet: Sheet;
+  private readonly note = make("p", { class: "note" });
+  private rowHeight = 20;
+  /** Of each head and query of a layer. */
+  private readonly rows = new Map<string, RowFacts>();
+
+  constructor(
+    private readonly app: App,
+    private readonly single = false, // the first head only
+  ) {
+    this.sheet = new Sheet(
+      "Lines from each token on the left to those it attends to on the right",
+      () => this.app.redraw(),
+      (point, click) => this.pointed(point, click),
+    );
+    this.element.append(this.sheet.element, this.note);
+    this.sheet.element.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        const zoom = Math.min(60, Math.max(3, Math.round(this.rowHeight * (event.deltaY < 0 ? 1.2 : 1 / 1.2))));
+        this.app.select({ zoom });
+      },
+      { passive: false },
+    );
+  }
+
+  private get heads(): number[] {
+    const { heads } = this.app.selection;
+    return this.single ? heads.slice(0, 1) : heads;
+  }
+
+  private columns(): { left: number; right: number } {
+    const label = Math.min(220, this.sheet.width * 0.3);
+    return { left: label, right: this.sheet.width - label };
+  }
+  private y(place: number): number {
+    return (place + 0.5) * this.rowHeight + 6 - this.sheet.scroll;
+  }
+
+  private pointed(point: Point | null, click: boolean): void {
+    const { app } = this;
+    if (!point) return app.point(null);
+    const { left, right } = this.columns();
+    const side = point.x < left + 10 ? "query" : point.x > right - 10 ? "key" : null;
+    const token = Math.floor((point.y - 6 + this.sheet.scroll) / this.rowHeight);
+    if (!side || token < 0 || token >= app.tokensOf(side)) {
+      app.point(null);
+      if (click) app.select({ token: -1 });
+      return;
+    }
+    if (!click) return app.point({ side, token });
+    const same = app.selection.side === side && app.selection.token === token;
+    app.select({ side, token: same ? -1 : token });
+  }
+
+  /** Scrolls so that the selected token can be seen. */
+  reveal(): void {
+    const { token } = this.app.selection;
+    if (token < 0) return;
+    const top = token * this.rowHeight;
+    if (top < this.sheet.scroll) this.sheet.scrollTo(top - this.rowHeight);
+    else if (top + 2 * this.rowHeight > this.sheet.scroll + this.sheet.height)
+      this.sheet.scrollTo(top + 2 * this.rowHeight - this.sheet.height);
+  }
+
+  private row(weights: Numbers, head: number, query: number, keys: number): RowFacts {
+    const { selection } = this.app;
+    const key = `${selection.which} ${selection.attention} ${selection.layer} ${head} ${query} ${selection.share} ${selection.filter} ${selection.special}`;
+    const known = this.rows.get(key);
+    if (known !== undefined) return known;
+    const at = (head * this.app.tokensOf("query") + query) * keys;
+    // Sums of weights by how large they are beside the largest, for sorting thousands of them takes too long.
+    const mass = new Float64Array(levels + 1);
+    let [total, largest] = [0, 0];
+    for (let j = 0; j < keys; ++j) {
+      const weight = weights.at(at + j);
+      if (weight > largest && this.app.passes(query, j)) largest = weight;
+    }
+    for (let j = 0; j < keys; ++j) {
+      const weight = weights.at(at + j);
+      if (weight === 0 || !this.app.passes(query, j)) continue;
+      mass[Math.floor((levels * weight) / largest)]! += weight;
+      total += weight;
+    }
+    let [sum, step] = [0, levels + 1];
+    while (step > 0 && sum < (total * selection.share) / 100 - 1e-9) sum += mass[--step] as number;
+    const facts = { largest, threshold: (step * largest) / levels };
+    if (this.rows.size > 200000) this.rows.clear();
+    this.rows.set(key, facts);
+    return facts;
+  }
+
+  draw(): void {
+    const { app } = this;
+    const queries = app.tokensOf("query");
+    const keys = app.tokensOf("key");
+    const most = Math.max(240, Math.min(innerHeight * 0.72, 1100));
+    const longest = Math.max(queries, keys);
+    this.rowHeight = app.selection.zoom || Math.min(28, Math.max(14, (most - 12) / longest));
+    const context = this.sheet.begin(longest * this.rowHeight + 12, most);
+    const weights = app.weights;
+    this.labels(context, queries, keys);
+    if (!weights) return;
+    const focus = app.focus;
+    if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys);
+    else this.allLines(context, weights, queries, keys);
+  }
+
+  private inSight(count: number): [number, number] {
+    const first = Math.max(0, Math.floor((this.sheet.scroll - 6) / this.rowHeight) - 1);
+    return [first, Math.min(count, first + Math.ceil(this.sheet.height / this.rowHeight) + 3)];
+  }
+
+  private labels(context: CanvasRenderingContext2D, queries: number, keys: number): void {
+    const { app } = this;
+    const { left, right } = this.columns();
+    const { colors } = app;
+    const size = Math.max(3, Math.min(14, this.rowHeight * 0.72));
+    const focus = app.focus;
+    const column = (side: "query" | "key", count: number): void => {
+      const tokens = side === "query" ? app.querySide.tokens : app.keySide.tokens;
+      const shift = side === "query" ? 0 : app.before;
+      const [first, end] = this.inSight(count);
+      context.textAlign = side === "query" ? "right" : "left";
+      for (let i = first; i < end; ++i) {
+        const token = tokens[i - shift];
+        const chosen = focus?.side === side && focus.token === i;
+        context.font = `${chosen ? "bold " : ""}${size}px system-ui, sans-serif`;
+        context.fillStyle = chosen ? colors.accent : token?.special ? colors.faint : colors.text;
+        if (token?.segment === 1 && this.rowHeight > 5) {
+          context.save();
+          context.globalAlpha = 0.5;
+          context.fillStyle = colors.line;
+          context.fillRect(side === "query" ? 0 : right + 4, this.y(i) - this.rowHeight / 2, left - 4, this.rowHeight);
+          context.restore();
+          context.fillStyle = chosen ? colors.accent : token.special ? colors.faint : colors.text;
+        }
+        const text = token ? shown(token) : `memory (${app.attention.memory} empty places)`;
+        const room = left - 18;
+        context.fillText(fit(context, text, room), side === "query" ? left - 10 : right + 10, this.y(i));
+      }
+    };
+    column("query", queries);
+    column("key", keys);
+  }
+
+  /** The lines of one token, to the left or to the right, and how much each head gives. */
+  private linesOf(
+    context: CanvasRenderingContext2D,
+    weights: Numbers,
+    focus: { side: "query" | "key"; token: number },
+    queries: number,
+    keys: number,
+  ): void {
+    const { app } = this;
+    const { left, right } = this.columns();
+    const from = focus.side === "query";
+    const others = from ? keys : queries;
+    const heads = this.heads;
+    const box = Math.min(60, left * 0.4) / heads.length;
+    let sum = 0;
+    let best = { other: -1, weight: 0, head: 0 };
+    let reference = 0.05;
+    for (const head of heads)
+      for (let other = 0; other < others; ++other) {
+        const [query, key] = from ? [focus.token, other] : [other, focus.token];
+        if (app.passes(query, key)) reference = Math.max(reference, weights.at((head * queries + query) * keys + key));
+      }
+    for (let slot = 0; slot < heads.length; ++slot) {
+      const head = heads[slot] as number;
+      context.strokeStyle = context.fillStyle = headColor(app.colors, head);
+      for (let other = 0; other < others; ++other) {
+        const [query, key] = from ? [focus.token, other] : [other, focus.token];
+        if (!app.passes(query, key)) continue;
+        const weight = weights.at((head * queries + query) * keys + key);
+        sum += weight;
+        if (weight > best.weight) best = { other, weight, head };
+        if (weight < 0.002) continue;
+        const strength = Math.min(1, weight / reference);
+        const y = this.y(other);
+        if (heads.length > 1 && y > -this.rowHeight && y < this.sheet.height + this.rowHeight) {
+          context.globalAlpha = strength;
+          const x = from ? right + left - (heads.length - slot) * box - 4 : slot * box + 4;
+          context.fillRect(x, y - this.rowHeight * 0.4, Math.max(1, box - 1), this.rowHeight * 0.8);
+        }
+        context.globalAlpha = 0.05 + 0.95 * strength;
+        context.lineWidth = 1 + 2 * strength;
+        context.beginPath();
+        context.moveTo(left - 4, from ? this.y(focus.token) : y);
+        context.lineTo(right + 4, from ? y : this.y(focus.token));
+        context.stroke();
+        if (heads.length === 1 && this.rowHeight >= 9 && weight >= 0.005) {
+          context.globalAlpha = 1;
+          context.textAlign = from ? "right" : "left";
+          context.font = `${Math.min(12, this.rowHeight * 0.65)}px system-ui, sans-serif`;
+          context.fillText(percent(weight), from ? right + left - 6 : 6, y);
+        }
+      }
+    }
+    context.globalAlpha = 1;
+    const layer = `layer ${app.layer.number + 1}`;
+    const token = app.nameOf(focus.side, focus.token);
+    const which = heads.length === 1 ? `head ${(heads[0] as number) + 1}` : `${heads.length} heads`;
+    if (best.other < 0) app.say(`${token}: nothing to show here.`);
+    else if (from)
+      app.say(
+        `${token} in ${layer}, ${which}: most to ${app.nameOf("key", best.other)}, ${percent(best.weight)}` +
+          (heads.length > 1 ? ` (head ${best.head + 1}).` : ".") +
+          (app.selection.filter !== "all" || !app.selection.special
+            ? ` Shown: ${percent(sum / heads.length)} of its attention.`
+            : ""),
+      );
+    else
+      app.say(
+        `${token} in ${layer}, ${which}: gets ${(sum / heads.length).toFixed(2)} of the ${queries} tokens' attention, ` +
+          `most from ${app.nameOf("query", best.other)}, ${percent(best.weight)}.`,
+      );
+    this.note.textContent = "";
+  }
+
+  private allLines(context: CanvasRenderingContext2D, weights: Numbers, queries: number, keys: number): void {
+    const { app } = this;
+    const { left, right } = this.columns();
+    const heads = this.heads;
+    const [first, end] = this.inSight(queries);
+    // In long texts no weight is large: lines are as strong as they are beside the strongest in sight.
+    let reference = 0;
+    for (const head of heads)
+      for (let i = first; i < end; ++i) reference = Math.max(reference, this.row(weights, head, i, keys).largest);
+    const levelOf = (weight: number): number => Math.min(levels - 1, Math.floor((levels * weight) / reference));
+    const counts = new Int32Array(levels);
+    const each = (visit: (weight: number, i: number, j: number) => void, head: number): void => {
+      for (let i = first; i < end; ++i) {
+        const least = this.row(weights, head, i, keys).threshold;
+        const at = (head * queries + i) * keys;
+        for (let j = 0; j < keys; ++j) {
+          const weight = weights.at(at + j);
+          if (weight > 0 && weight >= least && app.passes(i, j)) visit(weight, i, j);
+        }
+      }
+    };
+    for (const head of heads) each((weight) => counts[levelOf(weight)]!++, head);
+    const wanted = counts.reduce((sum, count) => sum + count, 0);
+    let lines = 0;
+    let lowest = levels;
+    while (lowest > 0 && lines + (counts[lowest - 1] as number) <= mostLines) lines += counts[--lowest] as number;
+    // Of those that are next, which are alike, every so many-th.
+    const next = lowest > 0 ? (counts[lowest - 1] as number) : 0;
+    const stride = next > 0 ? Math.ceil(next / Math.max(1, mostLines - lines)) : 1;
+    let passed = 0;
+
+    // One path for each head and strength.
+    for (const head of heads) {
+      const paths: (Path2D | undefined)[] = new Array<undefined>(strengths);
+      each((weight, i, j) => {
+        const level = levelOf(weight);
+        if (level < lowest - 1) return;
+        if (level === lowest - 1) {
+          if (passed++ % stride !== 0) return;
+          ++lines;
+        }
+        const path = (paths[Math.floor((level * strengths) / levels)] ??= new Path2D());
+        path.moveTo(left - 4, this.y(i));
+        path.lineTo(right + 4, this.y(j));
+      }, head);
+      context.strokeStyle = headColor(app.colors, head);
+      paths.forEach((path, step) => {
+        if (!path) return;
+        const strength = ((step + 0.5) / strengths) * Math.min(1, reference / 0.3 + 0.3);
+        context.globalAlpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
+        context.lineWidth = 1 + 1.5 * strength;
+        context.stroke(path);
+      });
+    }
+    context.globalAlpha = 1;
+    const rows = end - first < queries ? ` of the ${end - first} tokens in sight` : "";
+    const strongest = reference < 0.5 ? ` The strongest is ${percent(reference)}; the others are drawn beside it.` : "";
+    this.note.textContent =
+      (lines < wanted
+        ? `The strongest ${lines.toLocaleString("en")} of ${wanted.toLocaleString("en")} lines${rows}.`
+        : `${lines.toLocaleString("en")} lines${rows}.`) + strongest;
+    app.say("Point at a token, on the left to see where it looks, on the right to see who looks at it.");
+  }
+}

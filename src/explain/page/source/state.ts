@@ -1,0 +1,78 @@
+// What is selected: one for all views, kept in the page's address.
+
+export type View = "heads" | "model" | "neuron" | "steps" | "lens" | "picture" | "beams" | "compare";
+export const views: readonly View[] = ["heads", "model", "neuron", "steps", "lens", "picture", "beams", "compare"];
+
+export interface Selection {
+  view: View;
+  which: number; // of two that are compared: 0 or 1
+  attention: number;
+  layer: number; // which of the layers that the page has
+  heads: number[]; // shown together; the first is that of the views of one head
+  side: "query" | "key";
+  token: number; // -1: none
+  filter: "all" | "00" | "11" | "01" | "10"; // segments of query and key
+  special: boolean; // are special tokens shown
+  share: number; // per cent of each row that lines show
+  zoom: number; // height of a row in pixels; 0: as fits
+  form: "lines" | "squares";
+  temperature: number;
+  topK: number; // 0: all
+  topP: number;
+}
+
+export const initial: Selection = {
+  view: "heads",
+  which: 0,
+  attention: 0,
+  layer: 0,
+  heads: [],
+  side: "query",
+  token: -1,
+  filter: "all",
+  special: true,
+  share: 90,
+  zoom: 0,
+  form: "lines",
+  temperature: 1,
+  topK: 0,
+  topP: 1,
+};
+
+type Field = keyof Selection;
+
+/** Only what differs from the beginning. */
+export function toHash(selection: Selection): string {
+  const parameters = new URLSearchParams();
+  for (const field of Object.keys(initial) as Field[]) {
+    const value = String(selection[field]);
+    if (value !== String(initial[field])) parameters.set(field, value);
+  }
+  return parameters.toString();
+}
+
+/** What makes no sense in it is passed over; the page checks numbers against what it has. */
+export function fromHash(hash: string): Selection {
+  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
+  const selection: Selection = { ...initial };
+  const number = (field: "which" | "attention" | "layer" | "token" | "share" | "zoom" | "temperature" | "topK" | "topP"): void => {
+    const value = Number(parameters.get(field) ?? NaN);
+    if (Number.isFinite(value)) selection[field] = value;
+  };
+  const view = parameters.get("view") as View | null;
+  if (view && views.includes(view)) selection.view = view;
+  for (const field of ["which", "attention", "layer", "token", "share", "zoom", "temperature", "topK", "topP"] as const)
+    number(field);
+  const heads = parameters.get("heads");
+  if (heads)
+    selection.heads = heads
+      .split(",")
+      .map(Number)
+      .filter((head) => Number.isInteger(head));
+  if (parameters.get("side") === "key") selection.side = "key";
+  const filter = parameters.get("filter") as Selection["filter"] | null;
+  if (filter && ["00", "11", "01", "10"].includes(filter)) selection.filter = filter;
+  if (parameters.get("special") === "false") selection.special = false;
+  if (parameters.get("form") === "squares") selection.form = "squares";
+  return selection;
+}

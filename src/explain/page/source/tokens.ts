@@ -1,0 +1,34 @@
+// Tokens as the page writes them.
+import type { Side, Token } from "./explanation";
+
+const names: Record<string, string> = { "\n": "⏎", "\t": "⇥", "\r": "␍", " ": "␣", "\u00a0": "␣" };
+
+/** Text in which nothing is invisible and nothing turns the direction of what stands beside it. */
+export function visible(text: string): string {
+  const joined = /[\p{L}\p{Extended_Pictographic}\p{Regional_Indicator}]/u.test(text);
+  return [...text]
+    .map((c) => {
+      if (joined && (c === "\u200d" || c === "\u200c" || c === "\ufe0f")) return c;
+      if (c in names && c !== " ") return names[c] as string;
+      return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}]/u.test(c)
+        ? `‹U+${(c.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}›`
+        : c;
+    })
+    .join("");
+}
+
+/** A token in a line of its own: spaces at its ends do not show, unless it has nothing else. */
+export function shown(token: Token): string {
+  const bare = token.text.trim();
+  const text = bare === "" ? token.text.replaceAll(" ", "␣").replace(/\s/gu, (c) => names[c] ?? "␣") || "∅" : bare;
+  const written = visible(text);
+  // Apart from its number, which would else stand before it where it is written from the right.
+  if (token.parts) return `\u2066\u2068${written}\u2069 ${token.part}/${token.parts}\u2069`;
+  return (token.continues ? "·" : "") + written;
+}
+
+/** A token in a sentence about it. */
+export function quoted(side: Side, place: number): string {
+  const token = side.tokens[place];
+  return token ? `\u2066“\u2068${shown(token).replace(/^·/u, "")}\u2069”\u2069` : "the memory";
+}

@@ -1,0 +1,43 @@
+#include "explain/predictions.h"
+
+namespace attend {
+namespace {
+
+// So many places at a time go through the head: a vocabulary is large.
+constexpr std::int64_t kPlaces = 256;
+
+TokenRanking rank_rows(Transformer& network, const Tensor& hidden, std::int64_t count) {
+  std::vector<Tensor> ids, logits, total;
+  for (const Tensor& part : hidden.split(kPlaces)) {
+    Pass pass = Pass::inference();
+    const TokenRanking ranking = rank_tokens(network->language_model_head(part, pass), count);
+    ids.push_back(ranking.ids);
+    logits.push_back(ranking.logits);
+    total.push_back(ranking.total);
+  }
+  return {at::cat(ids), at::cat(logits), at::cat(total)};
+}
+
+}  // namespace
+
+TokenRanking rank_tokens(const Tensor& logits, std::int64_t count) {
+  const auto [values, ids] = at::topk(logits.to(at::kFloat), std::min(count, logits.size(1)), 1);
+  return {ids, values, at::logsumexp(logits.to(at::kFloat), 1)};
+}
+
+ExplainedPredictions predict(const Model& model, std::size_t side, const Tensor& last,
+                             const std::vector<Tensor>& hidden, std::int64_t count, std::int64_t lens) {
+  Transformer network = model.network();
+  Stack& stack = network->decoder ? network->decoder : network->encoder;
+  ExplainedPredictions predictions{.side = side,
+                                   .next = static_cast<bool>(network->decoder),
+                                   .vocabulary = stack->embeddings->spec().vocabulary,
+                                   .last = rank_rows(network, last, count)};
+  for (std::size_t i = 0; i < hidden.size(); ++i) {
+    const bool done = i + 1 == hidden.size();
+    predictions.lens.push_back(rank_rows(network, done ? last : stack->normed(hidden[i]), lens));
+  }
+  return predictions;
+}
+
+}  // namespace attend

@@ -1,0 +1,28 @@
+// Tokens as text that people can read, whatever a tokenizer makes of bytes and spaces.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "explain/explanation.h"
+
+#include <span>
+
+namespace attend {
+
+class ReadableTokens {
+ public:
+  explicit ReadableTokens(const Tokenizer& tokenizer);
+
+  // A character whose bytes lie in several tokens stands whole at each of them. `encoding`: what is known of
+  // words and segments, or null.
+  std::vector<ExplainedToken> read(std::span<const std::int64_t> ids,
+                                   const Encoding* encoding = nullptr) const;
+  // A token alone, in valid UTF-8.
+  std::string text(std::int64_t id) const;
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<std::string> texts_;  // bytes, by id; empty for special tokens
+};
+
+}  // namespace attend

@@ -1,0 +1,284 @@
+// The page of `attend explain` in a browser: every view of every kind of model draws, what is pointed at and chosen
+// changes what it should, and nothing is fetched. Called by browser_test.sh with the folder of the pages.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { inflateSync } from "node:zlib";
+
+const [folder, packages, browserPath] = process.argv.slice(2);
+const { chromium } = createRequire(`${packages}/`)("playwright-core");
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+let checks = 0;
+const problems = []; // that a page reported by itself
+
+function expect(condition, text) {
+  ++checks;
+  if (!condition) throw new Error(text);
+}
+const near = (a, b, text, most = 1e-6) => expect(Math.abs(a - b) <= most, `${text}: ${a} and ${b}`);
+
+/** A page's document, and its tensors as the page has them. */
+function read(name) {
+  const html = readFileSync(`${folder}/${name}.html`, "utf8");
+  const document = JSON.parse(html.match(/data-explanation>(.*?)<\/script>/s)[1]);
+  const numbers = (ref) => {
+    const packed = html.match(new RegExp(`data-numbers="${ref.numbers}">([^<]*)<`))[1];
+    const bytes = inflateSync(Buffer.from(packed, "base64"));
+    const copy = new Uint8Array(bytes).buffer;
+    return ref.form === "float32" ? new Float32Array(copy) : new Uint8Array(copy);
+  };
+  return { document, numbers };
+}
+
+async function open(name, hash = "", options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+  page.on("console", (message) => {
+    // That of painted() below, which reads canvases back.
+    if (!message.text().includes("willReadFrequently")) problems.push(`${name}: the console says ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`${name}: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith("file:")) problems.push(`${name} fetches ${request.url()}`);
+  });
+  await page.goto(`file://${folder}/${name}.html${hash ? `#${hash}` : ""}`);
+  await settle(page);
+  return page;
+}
+
+/** Until what was asked for is unpacked and drawn. */
+async function settle(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForFunction(() => !document.querySelector(".view")?.textContent?.includes("Unpacking"));
+  await page.waitForTimeout(20);
+}
+
+/** What the page says, without the marks that keep the direction of its words apart. */
+const plainly = (text) => text.replace(/[\u2066-\u2069]/gu, "");
+const info = async (page) => plainly(await page.locator(".info").textContent());
+const hash = async (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
+
+/** How many pixels of the first canvas in sight are not empty. */
+const painted = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector(".view canvas");
+    if (!canvas) return -1;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 3; i < data.length; i += 4) if (data[i] > 0) ++count;
+    return count;
+  });
+
+async function everyView(name) {
+  const { document } = read(name);
+  const page = await open(name);
+  const titles = await page.locator("[role=tab]").allTextContents();
+  expect(titles.length >= 4, `${name} has the views ${titles}`);
+  for (const title of titles) {
+    await page.getByRole("tab", { name: title, exact: true }).click();
+    await settle(page);
+    const canvas = await painted(page);
+    const text = await page.locator(".view").textContent();
+    expect(canvas > 50 || (canvas === -1 && text.length > 40), `${name}, ${title}: nothing is drawn`);
+  }
+  // The arithmetic of every layer of every attention, head by head, is the model's.
+  for (let attention = 0; attention < document.attentions.length; ++attention)
+    for (let layer = 0; layer < document.attentions[attention].layers.length; ++layer)
+      for (const head of [0, document.attentions[attention].layers[layer].weights.shape[0] - 1]) {
+        await page.evaluate((to) => (location.hash = to), `view=neuron&attention=${attention}&layer=${layer}&heads=${head}`);
+        await settle(page);
+        const difference = Number(await page.locator(".difference").getAttribute("data-difference"));
+        expect(difference < 1e-5, `${name}, attention ${attention}, layer ${layer}, head ${head}: the page is off by ${difference}`);
+      }
+  await page.close();
+}
+
+async function heads() {
+  const { document, numbers } = read("bert");
+  const layer = document.attentions[0].layers[0];
+  const weights = numbers(layer.weights);
+  const count = layer.weights.shape[1];
+  const page = await open("bert");
+  const box = await page.locator(".view .sheet").boundingBox();
+  const row = (place) => box.y + 6 + (place + 0.5) * Math.min(28, Math.max(14, (900 * 0.72 - 12) / count));
+
+  // From the left: where a token looks, in the head that gives it most.
+  await page.getByRole("button", { name: "2", exact: true }).dblclick();
+  await settle(page);
+  expect((await hash(page)).get("heads") === "1", "a double click leaves one head");
+  const everything = await painted(page);
+  await page.mouse.move(box.x + 100, row(3));
+  await settle(page);
+  let best = 0;
+  const weight = (query, key) => weights[(1 * count + query) * count + key];
+  for (let key = 0; key < count; ++key) if (weight(3, key) > weight(3, best)) best = key;
+  const said = await info(page);
+  expect(said.includes(`“${document.sides[0].tokens[3].text.trim()}”`), `pointing at token 3 says: ${said}`);
+  expect(said.includes(`“${document.sides[0].tokens[best].text.trim()}”`), `the largest weight is that of ${best}: ${said}`);
+  near(Number(said.match(/([\d.]+) %/)[1]), 100 * weight(3, best), "the weight that is said", 0.06);
+  expect((await painted(page)) < everything, "pointing leaves the lines of one token");
+
+  // From the right: who looks at it.
+  await page.mouse.move(box.x + box.width - 100, row(3));
+  await settle(page);
+  expect((await info(page)).includes("gets"), "pointing to the right says who looks");
+
+  // What is clicked stays.
+  await page.mouse.click(box.x + 100, row(5));
+  await page.mouse.move(box.x + box.width / 2, row(0));
+  await settle(page);
+  expect((await hash(page)).get("token") === "5", "a click selects");
+  expect((await info(page)).includes(`“${document.sides[0].tokens[5].text.trim()}”`), "what is selected is told");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("PageDown");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("s");
+  await settle(page);
+  const state = await hash(page);
+  expect(state.get("token") === "6" && state.get("layer") === "1" && state.get("heads") === "2" && state.get("side") === "key", `keys lead to ${state}`);
+  await page.keyboard.press("Escape");
+  await settle(page);
+  expect((await hash(page)).get("token") === null, "Escape selects nothing");
+
+  // Sentences, special tokens, shares, sizes.
+  const lines = async () => Number((await page.locator(".view .note").textContent()).match(/[\d,]+(?= (of|lines))/)[0].replace(",", ""));
+  await page.evaluate(() => (location.hash = "share=100"));
+  await settle(page);
+  const all = await lines();
+  expect(all === 4 * count * count, `all heads have ${all} lines`);
+  await page.locator("select[name=Sentences]").selectOption("01");
+  await settle(page);
+  const first = document.sides[0].tokens.filter((token) => token.segment === 0).length;
+  expect((await lines()) === 4 * first * (count - first), `first to second has ${await lines()} lines`);
+  await page.locator("select[name=Sentences]").selectOption("all");
+  await page.getByLabel("special tokens").uncheck();
+  await settle(page);
+  const plain = document.sides[0].tokens.filter((token) => !token.special).length;
+  expect((await lines()) === 4 * plain * plain, `without special tokens there are ${await lines()} lines`);
+  await page.evaluate(() => (location.hash = "share=30"));
+  await settle(page);
+  expect((await lines()) < all / 2, "a smaller share has fewer lines");
+  const height = () => page.evaluate(() => document.querySelector(".view .sheet").scrollHeight);
+  const fits = await height();
+  await page.evaluate(() => (location.hash = "zoom=40"));
+  await settle(page);
+  expect((await height()) > fits, "larger rows need more room");
+  await page.close();
+}
+
+async function modelView() {
+  const page = await open("bert", "view=model");
+  const box = await page.locator(".view .sheet").first().boundingBox();
+  await page.mouse.click(box.x + 56 + 96 * 2.5, box.y + 20 + 96 * 1.5);
+  await settle(page);
+  const state = await hash(page);
+  expect(state.get("layer") === "1" && state.get("heads") === "2", `a click on layer 2, head 3 leads to ${state}`);
+  expect((await page.locator(".detail h3").textContent()) === "Layer 2, head 3", "the detail is that head's");
+  await page.getByRole("tab", { name: "Heads", exact: true }).click();
+  await settle(page);
+  expect((await hash(page)).get("heads") === "2", "the selection is the same in all views");
+  await page.close();
+}
+
+async function steps() {
+  const { document, numbers } = read("gpt2");
+  const page = await open("gpt2", "view=steps");
+  const shape = document.predictions.last.logits.shape;
+  const logits = numbers(document.predictions.last.logits).slice((shape[0] - 1) * shape[1]);
+  const total = numbers(document.predictions.last.total)[shape[0] - 1];
+  const first = () => page.locator(".bars .number").first().getAttribute("data-probability").then(Number);
+  near(await first(), Math.exp(logits[0] - total), "the likeliest token's probability", 1e-5);
+  await page.evaluate(() => (location.hash = "view=steps&topK=3&temperature=0.5"));
+  await settle(page);
+  const warmed = [0, 1, 2].map((i) => Math.exp(logits[i] / 0.5));
+  near(await first(), warmed[0] / (warmed[0] + warmed[1] + warmed[2]), "with temperature and top k", 1e-5);
+  expect((await page.locator(".bars .number").count()) === 3, "top k leaves three");
+  await page.locator(".tokens button").nth(1).click();
+  await settle(page);
+  expect((await hash(page)).get("token") === "1", "a click on a token selects it");
+  // Whatever the tokenizer makes of bytes, people see characters; and nothing turns the direction.
+  const texts = (await page.locator(".tokens bdi").allTextContents()).map(plainly);
+  expect(texts.some((text) => text.startsWith("🙂")) && texts.some((text) => text.includes("ë")), `tokens are ${texts}`);
+  expect(!texts.join("").includes("\u202e") && !texts.join("").includes("\ufffd"), `tokens hold marks: ${texts}`);
+  await page.getByRole("tab", { name: "What each layer would say" }).click();
+  await settle(page);
+  expect((await page.locator(".lens tr").count()) === 1 + document.predictions.lens.length, "the lens has a row for each layer");
+  await page.close();
+}
+
+async function appearance() {
+  const colors = new Set();
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open("bert", "view=neuron&token=2", { colorScheme });
+    colors.add(await page.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor));
+    const policy = await page.locator("meta[http-equiv]").getAttribute("content");
+    expect(policy.startsWith("default-src 'none'") && !policy.includes("unsafe"), `the policy is ${policy}`);
+    expect((await page.locator("[id]").count()) === 0, "no element has an id");
+    await page.emulateMedia({ media: "print", colorScheme });
+    expect((await page.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor)) === "rgb(255, 255, 255)", "paper is white");
+    await page.close();
+  }
+  expect(colors.size === 2, "dark pages are dark");
+  const blocked = await open("nasty");
+  expect((await blocked.evaluate(() => window.attacked)) === undefined, "a token runs as a script");
+  expect((await blocked.locator(".given").count()) === 1, "the text is text");
+  await blocked.close();
+}
+
+async function picture() {
+  const page = await open("vit");
+  expect((await page.locator("[role=tab][aria-selected=true]").textContent()) === "On the picture", "a picture is shown first");
+  const box = await page.locator("canvas.large").boundingBox();
+  near(box.height / box.width, 20 / 12, "the picture keeps its proportions", 0.02);
+  await page.mouse.move(box.x + box.width * 0.9, box.y + box.height * 0.1);
+  await settle(page);
+  expect((await page.locator(".picture-view .note").textContent()).includes("row 1, column"), "a patch is told");
+  expect((await page.locator(".grid button").count()) === 6, "four heads, their mean, rollout");
+  await page.close();
+}
+
+async function two() {
+  const page = await open("rounded", "view=compare");
+  const { document, numbers } = read("rounded");
+  // The first head's difference, counted anew.
+  const [a, b] = [document, document.other].map((one) => numbers(one.attentions[0].layers[0].weights));
+  const [, queries, keys] = document.attentions[0].layers[0].weights.shape;
+  let sum = 0;
+  for (let i = 0; i < queries * keys; ++i) sum += Math.abs(a[i] - b[i]);
+  const told = Number(await page.locator(".compare-view table").nth(1).locator("td").first().getAttribute("data-value"));
+  near(told, sum / 2 / queries, "how much attention moved", 1e-7);
+  expect(sum > 0, "bfloat16 changes nothing");
+  const vectors = page.locator(".compare-view table").first().locator("tr");
+  expect((await vectors.count()) === 1 + document.sides[0].hidden.length, "a row for each layer");
+  near(Number(await vectors.last().locator("td").first().getAttribute("data-value")), 0, "the embeddings are the same", 1e-6);
+  await page.getByRole("button", { name: /^B: / }).click();
+  await page.getByRole("tab", { name: "Heads", exact: true }).click();
+  await settle(page);
+  expect((await hash(page)).get("which") === "1" && (await painted(page)) > 50, "B is shown in all views");
+  await page.close();
+}
+
+async function long() {
+  const page = await open("long");
+  const box = await page.locator(".view .sheet").boundingBox();
+  await page.mouse.move(box.x + 60, box.y + 100);
+  const frames = await page.evaluate(async () => {
+    const sheet = document.querySelector(".view .sheet");
+    const times = [];
+    for (let i = 0; i < 40; ++i) {
+      sheet.scrollTop += 50;
+      times.push(await new Promise((done) => requestAnimationFrame(done)));
+    }
+    return (1000 * (times.length - 1)) / (times[times.length - 1] - times[0]);
+  });
+  expect(frames > 15, `512 tokens are drawn ${frames.toFixed(0)} times a second`);
+  console.log(`512 tokens: ${frames.toFixed(0)} frames a second`);
+  await page.close();
+}
+
+try {
+  for (const name of ["bert", "gpt2", "gptj", "deberta", "bigbird", "xlnet", "xl", "t5", "marian", "vit", "one", "nasty", "two"]) await everyView(name);
+  for (const check of [heads, modelView, steps, appearance, picture, two, long]) await check();
+  expect(problems.length === 0, problems.join("\n"));
+  console.log(`${checks} checks passed`);
+} finally {
+  await browser.close();
+}
