@@ -1,4 +1,5 @@
 #include "models/forward_parts.h"
+#include "models/prompt_inputs.h"
 #include "models/score_outputs.h"
 
 namespace attend {
@@ -21,17 +22,21 @@ struct Source {
   TokenBatch batch;
 };
 
-Source read_source(Transformer& net, const Tensors& inputs, Pass& pass) {
+Source read_source(Transformer& net, const Tensors& given, std::optional<std::int64_t> adapter, Pass& pass) {
   if (net->reads_images()) {
-    const ImageBatch images = read_images(inputs, net->encoder->patches);
+    const ImageBatch images = read_images(given, net->encoder->patches);
     const auto [rows, columns] = net->encoder->patches->grid(images.pixels);
     const Padded layout(at::zeros({images.pixels.size(0), 1 + rows * columns}, at::kLong), {},
                         "pixel_values");
     return {layout, net->encode(images, pass), layout.batch({}, {})};
   }
+  check_ids(Padded(find(given, "input_ids"), find(given, "attention_mask"), "input_ids"),
+            net->encoder->spec(), "input_ids");
+  const auto with_prompts = prompted_inputs(given, net, adapter);
+  const Tensors& inputs = with_prompts ? *with_prompts : given;
   const Padded layout(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
-  const TokenBatch batch = layout.batch({}, find(inputs, "token_type_ids"));
-  check_ids(layout, net->encoder->spec(), "input_ids");
+  TokenBatch batch = layout.batch({}, find(inputs, "token_type_ids"));
+  batch.prompted = with_prompts.has_value();
   check_distances(net->encoder->spec(), layout);
   return {layout, net->encode(batch, pass), batch};
 }
@@ -56,7 +61,7 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   Transformer net = model.network();
   check_names(inputs, pair_inputs(net));
   const std::int64_t vocabulary = net->decoder->spec().embeddings.vocabulary;
-  const auto [source, encoded, source_batch] = read_source(net, inputs, pass);
+  const auto [source, encoded, source_batch] = read_source(net, inputs, options.adapter, pass);
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
   if (!decoder_ids.defined()) {
