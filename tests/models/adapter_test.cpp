@@ -3,6 +3,7 @@
 #include "models/adapter.h"
 
 #include "base/file.h"
+#include "generation/tensors.h"
 #include "models/forward.h"
 #include "models/merge.h"
 #include "models/tensors.h"
@@ -77,7 +78,12 @@ TEST_P(AdapterTest, IsSavedByteForByte) {
 TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
   const auto beside = run_forward(Model::load(ModelDirectory(directory()), Purpose::inference), inputs(), {});
   Model model = Model::load(ModelDirectory(directory()), Purpose::training);
+  const std::shared_ptr<Adapter> adapter = model.adapters().front();
   const std::string error = error_of([&] { merge_adapters(model); });
+  if (adapter->has_virtual_tokens()) {
+    EXPECT_NE(error.find("which no weight can hold"), error.npos) << error;
+    return;
+  }
   if (error != "no error") {  // a table that the head shares
     EXPECT_NE(error.find("serves other parts of the model too"), error.npos) << error;
     return;
@@ -100,9 +106,36 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
              without =
                  run_forward(Model::load(ModelDirectory(adapted.path()), Purpose::inference), given, {});
   given["adapters"] = -at::arange(B).remainder(2);
+  if (with.begin()->second.sizes() != without.begin()->second.sizes()) {  // rows of virtual tokens are in it
+    const std::string error = error_of([&] { run_forward(model, given, {}); });
+    EXPECT_NE(error.find("prompts are of different lengths"), error.npos) << error;
+    return;
+  }
   for (const auto& [name, tensor] : run_forward(model, given, {}))
     for (std::int64_t b = 0; b < B; ++b)
       EXPECT_TRUE(at::equal(tensor[b], (b % 2 == 0 ? with : without).at(name)[b])) << name << ", text " << b;
+}
+
+// In batches, in which others stand whose prompts are another adapter's or none, and of which some begin
+// alike.
+TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
+  if (!fs::exists(directory() / "generated.safetensors")) return;  // a model that does not
+  const auto expected = read_tensors(directory() / "generated.safetensors");
+  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  const Tensor ids = expected.at("input_ids");  // [1, L]
+  const std::map<std::string, Tensor> many = {{"input_ids", ids.repeat({4, 1})},
+                                              {"adapters", torch::tensor({0, -1, 0, -1}, at::kLong)}};
+  GenerationConfig config = GenerationConfig::of(model);
+  config.max_new_tokens = 8;
+  config.do_sample = false;
+  config.pad_token_id = 0;
+  const Tensor alone = run_generate(model, {{"input_ids", ids}}, config).at("sequences");
+  EXPECT_TRUE(at::equal(alone, expected.at("sequences"))) << alone;
+  if (model.adapters().front()->replaces()) return;
+  const Tensor together = run_generate(model, many, config).at("sequences");
+  for (const std::int64_t b : {0, 2})
+    EXPECT_TRUE(at::equal(together[b].narrow(0, 0, alone.size(1)), alone[0])) << together;
+  EXPECT_TRUE(at::equal(together[1], together[3])) << together;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](const auto& info) {
@@ -130,6 +163,30 @@ TEST(FreshAdapterTest, ChangesNothingAtFirst) {
   expect_same({.rank = 3, .targets = {"c_attn", "c_proj"}, .initialization = "pissa"});
   expect_same({.rank = 2, .targets = {"wte", "wpe"}});
   expect_same({.kind = AdapterOptions::Kind::ia3});
+}
+
+// A fresh one is drawn by its seed, learns, and is what it was after a save.
+TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
+  const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
+  for (const AdapterOptions::Kind kind : {AdapterOptions::Kind::prefix, AdapterOptions::Kind::prompt}) {
+    Model model = base();
+    const auto adapter =
+        std::make_shared<Adapter>(Adapter::fresh(model, {.kind = kind, .virtual_tokens = 3}, "CAUSAL_LM", 7));
+    model.add_adapter(adapter);
+    adapter->train(model);
+    const auto found = run_forward(model, inputs, {.gradients = true});
+    EXPECT_GT(found.at("grad.prompt_embeddings").abs().max().item<double>(), 0);
+    const bool prompt = kind == AdapterOptions::Kind::prompt;
+    EXPECT_EQ(found.at("logits").size(1), inputs.at("input_ids").size(1) + (prompt ? 3 : 0));
+    const TemporaryDirectory saved;
+    adapter->save(model, saved.path());
+    const Model again = Model::load(
+        ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
+    EXPECT_TRUE(at::equal(run_forward(again, inputs, {}).at("logits"), found.at("logits")));
+    // Without the rows of virtual tokens everything stands where the text does.
+    const Tensor own = run_forward(again, inputs, {.virtual_rows = false}).at("logits");
+    EXPECT_EQ(own.sizes().slice(0, 2), inputs.at("input_ids").sizes());
+  }
 }
 
 // What PiSSA leaves is an adapter of the whole base.

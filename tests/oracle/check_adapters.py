@@ -184,10 +184,15 @@ class WithAdapter:
         return output
 
 
-def generated(runner: WithAdapter, base: Path, adapted: Any, inputs: Tensors) -> list[str]:
+def generate(adapted: Any, inputs: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+    """A beginning [1, 3] and what PEFT's model makes of it."""
     start = inputs["input_ids"][:1, :3].contiguous()
     adapted.config.use_cache = True
-    ids = adapted.generate(input_ids=start, max_new_tokens=8, do_sample=False, num_beams=1, pad_token_id=0)
+    return start, adapted.generate(input_ids=start, max_new_tokens=8, do_sample=False, num_beams=1, pad_token_id=0)
+
+
+def generated(runner: WithAdapter, base: Path, adapted: Any, inputs: Tensors) -> list[str]:
+    start, ids = generate(adapted, inputs)
     made = runner.generate(base, {"input_ids": start})["sequences"]
     return [f"other ids: {made.tolist()} for {ids.tolist()}"] * (made.tolist() != ids.tolist())
 
@@ -243,7 +248,8 @@ def make_exact(base: Path, adapter: Path, adapted: Any) -> Any:
 
 GOLDEN_CASES = {
     "bert-patterns": 1, "bert-task": 2, "bert-embeddings-tied": 3, "bert-all-linear": 4, "bert-ia3-query": 5, "deberta-dora": 6,
-    "gpt2-dora": 7, "gpt2-norms": 8, "t5-dora": 9, "bart-embeddings": 10, "gpt2-head": 11,
+    "gpt2-dora": 7, "gpt2-norms": 8, "t5-dora": 9, "bart-embeddings": 10, "gpt2-head": 11, "bert-prefix": 12, "gpt2-prefix": 13,
+    "bart-prefix": 14, "bert-prompt-answers": 15, "roberta-prompt": 16, "gpt2-prompt": 17, "t5-prompt": 18,
 }  # fmt: skip
 
 
@@ -262,6 +268,9 @@ def make_goldens() -> None:
         (folder / "README.md").unlink()
         save_file(inputs, folder / "inputs.safetensors")
         save_file(expected(original, adapted, inputs), folder / "expected.safetensors")
+        if case.generates:
+            start, ids = generate(adapted, inputs)
+            save_file({"input_ids": start, "sequences": ids.contiguous()}, folder / "generated.safetensors")
 
 
 def main() -> int:
