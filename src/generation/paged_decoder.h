@@ -43,6 +43,16 @@ class PagedDecoder : public Decoder {
   std::int64_t prefix_length(const Prompt& prompt) const {
     return network_->decoder->prefix_length(prompt.adapter);
   }
+  bool reads_images() const { return network_->reads_images(); }
+  // How many rows the encoder makes of a prompt; without one, of how many tokens it is.
+  std::int64_t source_length(const Prompt& prompt) const;
+  struct Sources {
+    Tensor encoded;  // [T, d]
+    Offsets offsets;
+  };
+  // Leaves in `pass` the adapters of each row.
+  Sources encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
+  Sources encode_images(std::span<const Prompt* const> prompts, Pass& pass);
   Tensor read(std::span<const Feed> feeds);
   // Their numbers, those of one adapter next to each other, so that its rows are one product.
   std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
