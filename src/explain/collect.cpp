@@ -113,7 +113,7 @@ class Collector {
     }
     Ids ids = {config.start()};
     if (!written.empty()) ids.insert(ids.end(), written.begin(), written.end() - 1);
-    const std::int64_t most = network_->decoder->embeddings->max_positions();
+    const std::int64_t most = network_->decoder->max_positions();
     if (static_cast<std::int64_t>(ids.size()) > most)
       fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), most);
     const TokenBatch batch = batch_of(ids, {});

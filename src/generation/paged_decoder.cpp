@@ -43,9 +43,7 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 }  // namespace
 
 PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
-    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {
-  longest_prefix_ = network_->decoder->prefix_length({});
-}
+    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {}
 
 std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
   const auto size = static_cast<std::int64_t>(options(network).dtype().itemsize());
@@ -53,9 +51,12 @@ std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
 }
 
 std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
-  if (!reads_images()) return static_cast<std::int64_t>(prompt.ids.size());
-  const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
-  return 1 + rows * columns;
+  if (reads_images()) {
+    const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
+    return 1 + rows * columns;
+  }
+  const Embeddings& reader = (has_encoder() ? network_->encoder : network_->decoder)->embeddings;
+  return static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
 }
 
 void PagedDecoder::check(const Prompt& prompt) const {
@@ -63,9 +64,8 @@ void PagedDecoder::check(const Prompt& prompt) const {
   if (reads_images() && !prompt.image.defined())
     fail("the model reads images (the input pixel_values), and this is a text");
   if (reads_images()) return;
-  const std::int64_t limit = has_encoder()
-                                 ? network_->encoder->embeddings->max_positions()
-                                 : network_->decoder->embeddings->max_positions() - prefix_length(prompt);
+  const std::int64_t limit =
+      (has_encoder() ? network_->encoder : network_->decoder)->max_positions(prompt.adapter);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("it has no tokens");
   if (length > limit) fail("its {} tokens are more than the {} the model can read", length, limit);
@@ -82,20 +82,21 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     return sequences;
   }
   Pass pass = Pass::inference();
-  const auto [encoded, offsets] = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
+  const HiddenText read = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
+  const AdapterScope scope(pass, read.adapters);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     sources.push_back(cache_.add());
-    cache_.extend(sources.back(), offsets.length(static_cast<std::int64_t>(i)));
+    cache_.extend(sources.back(), read.batch.offsets.length(static_cast<std::int64_t>(i)));
     sequences.push_back(cache_.add());
     set_source(sequences.back(), sources.back());
     set_adapter(sequences.back(), prompts[i]->adapter);
     network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
   }
-  network_->decoder->remember(network_->bridged(encoded, pass), offsets, cache_, sources, pass);
+  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources, pass);
   return sequences;
 }
 
-PagedDecoder::Sources PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
+HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
   std::vector<std::int64_t> lengths, ids, positions;
   std::vector<std::optional<std::int64_t>> adapters;  // of each row
   for (const Prompt* prompt : prompts) {
@@ -111,14 +112,17 @@ PagedDecoder::Sources PagedDecoder::encode_texts(std::span<const Prompt* const> 
   const at::Device device = network_->encoder->embeddings->tokens.device();
   const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
   pass.adapters = choose_adapters(adapters);
-  return {network_->encode(batch, pass), batch.offsets};
+  return network_->read(batch, pass);
 }
 
-PagedDecoder::Sources PagedDecoder::encode_images(std::span<const Prompt* const> prompts, Pass& pass) {
+HiddenText PagedDecoder::encode_images(std::span<const Prompt* const> prompts, Pass& pass) {
   std::vector<std::int64_t> lengths;
-  std::vector<std::optional<std::int64_t>> adapters;  // of each row
+  std::vector<std::optional<std::int64_t>> all, adapters;  // of each row
   std::vector<Tensor> encoded;
-  for (const Prompt* prompt : prompts) lengths.push_back(source_length(*prompt));
+  for (const Prompt* prompt : prompts) {
+    lengths.push_back(source_length(*prompt));
+    all.resize(all.size() + static_cast<std::size_t>(lengths.back()), prompt->adapter);
+  }
   for (std::size_t begin = 0, end = 0; begin < prompts.size(); begin = end) {  // those of one size together
     adapters.clear();
     for (; end < prompts.size() && prompts[end]->image.sizes() == prompts[begin]->image.sizes(); ++end)
@@ -127,11 +131,9 @@ PagedDecoder::Sources PagedDecoder::encode_images(std::span<const Prompt* const>
     encoded.push_back(
         network_->encode(ImageBatch{stack_images(prompts.subspan(begin, end - begin)), {}}, pass));
   }
-  adapters.clear();  // those of all, for what the decoder makes of them
-  for (std::size_t i = 0; i < prompts.size(); ++i)
-    adapters.resize(adapters.size() + static_cast<std::size_t>(lengths[i]), prompts[i]->adapter);
-  pass.adapters = choose_adapters(adapters);
-  return {at::cat(encoded), Offsets(lengths)};
+  TokenBatch rows;
+  rows.offsets = Offsets(lengths);
+  return {at::cat(encoded), rows, choose_adapters(all)};
 }
 
 void PagedDecoder::set_adapter(Sequence sequence, std::optional<std::int64_t> adapter) {
@@ -162,21 +164,31 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
   // One more while a page that texts share is copied for one of them.
-  return source + texts * PagedCache::pages_of(prefix_length(prompt) + tokens) - (texts - 1) * common +
-         (texts > 1 ? 1 : 0);
+  return source + texts * PagedCache::pages_of(network_->decoder->virtual_rows(prompt.adapter) + tokens) -
+         (texts - 1) * common + (texts > 1 ? 1 : 0);
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  return has_encoder() || prefix_length(prompt) > 0
-             ? 0
-             : cache_.pages_shared(prompt.ids, kind_of(prompt.adapter));
+  if (has_encoder() || network_->decoder->prefix_length(prompt.adapter) > 0) return 0;
+  std::vector<std::int64_t> tokens = network_->decoder->embeddings->prompt(prompt.adapter);
+  tokens.insert(tokens.end(), prompt.ids.begin(), prompt.ids.end());
+  return cache_.pages_shared(tokens, kind_of(prompt.adapter));
+}
+
+std::vector<std::int64_t> PagedDecoder::tokens_of(const Feed& feed) const {
+  std::vector<std::int64_t> tokens;
+  const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
+  if (cache_.length(feed.sequence) == network_->decoder->prefix_length(adapter))
+    tokens = network_->decoder->embeddings->prompt(adapter);
+  tokens.insert(tokens.end(), feed.tokens.begin(), feed.tokens.end());
+  return tokens;
 }
 
 std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
-  const std::int64_t pages =
-      cache_.pages_to_extend(feed.sequence, static_cast<std::int64_t>(feed.tokens.size()));
+  const std::vector<std::int64_t> tokens = tokens_of(feed);
+  const std::int64_t pages = cache_.pages_to_extend(feed.sequence, std::ssize(tokens));
   const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
-  return begins(feed) ? pages - cache_.pages_shared(feed.tokens, kind_of(adapter)) : pages;
+  return begins(feed) ? pages - cache_.pages_shared(tokens, kind_of(adapter)) : pages;
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
@@ -206,9 +218,10 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     const Feed& feed = feeds[number];
     places[number] = static_cast<std::int64_t>(scored.size());
     const bool is_prompt = begins(feed);
-    if (is_prompt) cache_.share(feed.sequence, feed.tokens);
+    const std::vector<std::int64_t> whole = tokens_of(feed);
+    if (is_prompt) cache_.share(feed.sequence, whole);
     const std::int64_t first = cache_.length(feed.sequence);
-    const auto tokens = is_prompt ? feed.tokens.subspan(static_cast<std::size_t>(first)) : feed.tokens;
+    const auto tokens = std::span(whole).subspan(is_prompt ? static_cast<std::size_t>(first) : 0);
     lengths.push_back(static_cast<std::int64_t>(tokens.size()));
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       ids.push_back(tokens[i]);
@@ -219,7 +232,7 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     scored_adapters.resize(scored.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
     cache_.extend(feed.sequence, lengths.back());
     // A prompt further on in this pass can share it already: each layer writes all keys before it reads any.
-    if (is_prompt) cache_.publish(feed.sequence, feed.tokens);
+    if (is_prompt) cache_.publish(feed.sequence, whole);
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
@@ -227,12 +240,16 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
+  batch.prompted = !network_->decoder->embeddings->prompts.empty();
   Pass pass = Pass::inference();
   pass.adapters = choose_adapters(row_adapters);
   Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
   for (std::int64_t i = 0; i < std::ssize(order); ++i)
-    if (Tensor* const wanted = feeds[order[static_cast<std::size_t>(i)]].hidden)
-      *wanted = batch.offsets.part(hidden, i).to(at::kCPU, at::kFloat).clone();
+    if (const Feed& feed = feeds[order[static_cast<std::size_t>(i)]]; feed.hidden) {
+      const auto count = std::ssize(feed.tokens);  // without those of virtual tokens
+      const Tensor rows = batch.offsets.part(hidden, i);
+      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(at::kCPU, at::kFloat).clone();
+    }
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
   const Tensor scores = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();

@@ -21,7 +21,7 @@ class PagedDecoder : public Decoder {
   Tensor step(std::span<const Feed> feeds) override;
 
   std::int64_t room(std::int64_t first) const override {
-    return network_->decoder->embeddings->max_positions() - longest_prefix_ - first + 1;
+    return network_->decoder->max_positions() - first + 1;
   }
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
   std::int64_t max_pages() const override { return cache_.max_pages(); }
@@ -33,26 +33,20 @@ class PagedDecoder : public Decoder {
 
  private:
   // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
-  // other ones, or that stands behind a prefix.
+  // other ones, or that stands behind the keys and values of a prefix.
   bool begins(const Feed& feed) const {
     return !has_encoder() && !feed.hidden && first_position(feed) == 0 && cache_.length(feed.sequence) == 0;
   }
   std::int64_t first_position(const Feed& feed) const {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
-  std::int64_t prefix_length(const Prompt& prompt) const {
-    return network_->decoder->prefix_length(prompt.adapter);
-  }
   bool reads_images() const { return network_->reads_images(); }
-  // How many rows the encoder makes of a prompt; without one, of how many tokens it is.
+  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones included.
   std::int64_t source_length(const Prompt& prompt) const;
-  struct Sources {
-    Tensor encoded;  // [T, d]
-    Offsets offsets;
-  };
-  // Leaves in `pass` the adapters of each row.
-  Sources encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
-  Sources encode_images(std::span<const Prompt* const> prompts, Pass& pass);
+  HiddenText encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
+  HiddenText encode_images(std::span<const Prompt* const> prompts, Pass& pass);
+  // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
+  std::vector<std::int64_t> tokens_of(const Feed& feed) const;
   Tensor read(std::span<const Feed> feeds);
   // Their numbers, those of one adapter next to each other, so that its rows are one product.
   std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
@@ -61,7 +55,6 @@ class PagedDecoder : public Decoder {
 
   Transformer network_;
   PagedCache cache_;
-  std::int64_t longest_prefix_ = 0;                      // of the adapters'
   std::vector<Sequence> source_of_;                      // by sequence; with an encoder
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
 };

@@ -33,13 +33,12 @@ void RereadingDecoder::check(const Prompt& prompt) const {
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("it has no tokens");
   if (room(length) < 1)
-    fail("its {} tokens leave no room among the {} that the model can read", length,
-         top()->embeddings->max_positions());
+    fail("its {} tokens leave no room among the {} that the model can read", length, top()->max_positions());
 }
 
 // The mask stands in the place of the next token.
 std::int64_t RereadingDecoder::room(std::int64_t first) const {
-  return top()->embeddings->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
+  return top()->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
 }
 
 std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* const> prompts) {

@@ -189,7 +189,10 @@ void Adapter::detach(const Model& model) {
   for (const OriginalModule& module : original_modules(model))
     module.is_table ? table_adapters(model, module).clear() : matrix_adapters(model, module).clear();
   for (StackImpl* stack : {model.network()->encoder.get(), model.network()->decoder.get()})
-    if (stack != nullptr) stack->prefixes.clear();
+    if (stack != nullptr) {
+      stack->prefixes.clear();
+      if (stack->embeddings) stack->embeddings->prompts.clear();
+    }
 }
 
 void Adapter::train(const Model& model) {
@@ -300,6 +303,12 @@ std::int64_t Adapter::size() const {
   for (const Entry& entry : entries_)
     if (entry.role != Role::kept) numbers += entry.value.numel();
   return numbers;
+}
+
+bool hides_types(const Model& model, std::optional<std::int64_t> adapter) {
+  const auto& all = model.adapters();
+  if (!adapter) return std::ranges::any_of(all, [](const auto& each) { return each->hides_types(); });
+  return *adapter >= 0 && all.at(static_cast<std::size_t>(*adapter))->hides_types();
 }
 
 }  // namespace attend

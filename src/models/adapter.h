@@ -48,6 +48,9 @@ class Adapter {
   // Does it put rows before each text (prefix and prompt tuning)? Then the model cannot take it up into its
   // weights.
   bool has_virtual_tokens() const;
+  // Does the model get neither types nor positions with it? peft's model for answers hands none on, so that
+  // is what such an adapter has learned with.
+  bool hides_types() const { return config_.fields().text({"task_type"}, "") == "QUESTION_ANS"; }
   // Does it have modules or biases of its own, in the place of the model's? Then no text can do without it.
   bool replaces() const;
   std::int64_t size() const;  // how many numbers it has
@@ -85,6 +88,8 @@ class Adapter {
   // Prefix and prompt tuning: numbers of no module.
   void draw_virtual_tokens(const Model& model, std::uint64_t seed);
   void attach_virtual_tokens(const Model& model, std::int64_t index, double share);
+  void attach_prefix(const Model& model, std::int64_t index);
+  void attach_prompt(const Model& model, std::int64_t index);
   // The module's tensor, which has to have this shape (-1: any number); undefined if there is none.
   Tensor shaped(const std::string& module, Role role, std::vector<std::int64_t> shape,
                 const OriginalModule* rows = nullptr);
@@ -96,5 +101,8 @@ class Adapter {
   std::map<std::string, std::pair<Tensor, Tensor>> first_factors_;  // PiSSA's, which the base has lost
   std::vector<Frozen> frozen_;
 };
+
+// Does adapter number `adapter` of the model (absent: any) hide types?
+bool hides_types(const Model& model, std::optional<std::int64_t> adapter = {});
 
 }  // namespace attend

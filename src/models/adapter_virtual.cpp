@@ -5,6 +5,8 @@
 namespace attend {
 namespace {
 
+constexpr const char* kName = "prompt_embeddings";
+
 // Why a stack cannot have keys and values before its texts; null: it can.
 const char* no_prefix(const StackSpec& stack) {
   const AttentionSpec& attention = stack.layers.front().self_attention;
@@ -15,12 +17,27 @@ const char* no_prefix(const StackSpec& stack) {
   return nullptr;
 }
 
+// Why a stack cannot have vectors in the place of tokens'; null: it can.
+const char* no_prompt(const StackSpec& stack) {
+  if (stack.patches) return "it reads pictures";
+  if (stack.two_streams || stack.memory || stack.looks_back) return "it has memories there";
+  if (stack.layers.front().self_attention.blocks) return "its attention is sparse, in blocks";
+  return nullptr;
+}
+
 }  // namespace
 
 void Adapter::attach_virtual_tokens(const Model& model, std::int64_t index, double share) {
   if (share != 1)
     fail("{}: expected the whole adapter, for virtual tokens cannot be there in part, found a share of {}",
          source_, share);
+  if (config_.kind() == AdapterConfig::Kind::prompt)
+    attach_prompt(model, index);
+  else
+    attach_prefix(model, index);
+}
+
+void Adapter::attach_prefix(const Model& model, std::int64_t index) {
   const auto net = model.network().ptr();
   StackImpl& stack = net->decoder ? *net->decoder : *net->encoder;
   const AttentionSpec& attention = stack.spec().layers.front().self_attention;
@@ -30,11 +47,26 @@ void Adapter::attach_virtual_tokens(const Model& model, std::int64_t index, doub
   const auto places = 2 * static_cast<std::int64_t>(stack.spec().layers.size());
   const std::int64_t width = attention.heads * attention.head_size;
   // peft deals the layers of a pair of stacks out two by two, so that each is there twice.
-  stack.prefixes.push_back(
+  stack.prefixes.push_back({.adapter = index,
+                            .numbers = shaped(kName, Role::virtual_tokens, {-1, places * width}),
+                            .places = places,
+                            .stride = net->is_encoder_decoder() ? 4 : 2});
+}
+
+void Adapter::attach_prompt(const Model& model, std::int64_t index) {
+  const auto net = model.network().ptr();
+  StackImpl& stack = net->encoder ? *net->encoder : *net->decoder;
+  if (const char* reason = no_prompt(stack.spec()))
+    fail("{}: no virtual tokens can stand before the texts of {} ({}): {}", source_, model.architecture(),
+         model.source(), reason);
+  const std::int64_t width = stack.embeddings->tokens.size(1),
+                     count = config_.fields().integer({"num_virtual_tokens"}, {}, 1, 1 << 16);
+  // peft keeps a second half for the decoder of a pair of stacks, which nothing reads.
+  const std::int64_t halves = net->is_encoder_decoder() ? 2 : 1;
+  stack.embeddings->prompts.push_back(
       {.adapter = index,
-       .numbers = shaped("prompt_embeddings", Role::virtual_tokens, {-1, places * width}),
-       .places = places,
-       .stride = net->is_encoder_decoder() ? 4 : 2});
+       .count = count,
+       .numbers = shaped(kName, Role::virtual_tokens, {halves * count, width})});
 }
 
 }  // namespace attend

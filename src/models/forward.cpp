@@ -2,6 +2,7 @@
 
 #include "models/adapter.h"
 #include "models/forward_parts.h"
+#include "models/prompt_inputs.h"
 
 namespace attend {
 namespace {
@@ -16,7 +17,10 @@ namespace {
 }
 
 // hidden [B, L, d] -> [B, size]
-Tensor embed_texts(SentenceModules& modules, const Tensors& inputs, const Tensor& hidden) {
+Tensor embed_texts(SentenceModules& modules, const Tensors& given, Transformer& net,
+                   std::optional<std::int64_t> adapter, const Tensor& hidden) {
+  const auto prompted = prompted_inputs(given, net, adapter);
+  const Tensors& inputs = prompted ? *prompted : given;
   const Padded texts(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
   const TokenBatch batch = texts.batch({}, {});
   return modules.embed(texts.unpad(hidden), batch.offsets, batch.positions);
@@ -61,6 +65,10 @@ Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapter
         std::vector<std::int64_t> shape = tensor.sizes().vec();
         shape[0] = B;
         whole = at::zeros(shape, tensor.options());
+      } else if (whole.sizes().slice(1) != tensor.sizes().slice(1)) {
+        fail(
+            "adapters: their prompts are of different lengths, and so are the results: expected one at a "
+            "time");
       }
       outputs[name].index_copy_(0, rows, tensor);
     }
@@ -83,7 +91,7 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
                                        : forward_text(model, inputs, options);
   if (r.loss.defined()) r.out["loss"] = r.loss;
   if (const Tensor hidden = find(r.out, "last_hidden_state"); options.sentence && hidden.defined())
-    r.out["sentence_embedding"] = embed_texts(*options.sentence, inputs, hidden);
+    r.out["sentence_embedding"] = embed_texts(*options.sentence, inputs, net, options.adapter, hidden);
   if (options.gradients) {
     const Tensor loss = r.whole_loss();
     if (!loss.defined()) fail_without_labels(model);

@@ -14,6 +14,9 @@ struct ForwardOptions {
   // Of the loss, by checkpoint name: grad.<name>. With an adapter, of what the adapter trains alone, by the
   // names of its file.
   bool gradients = false;
+  // With rows of an adapter's virtual tokens before those of each text, as peft has them. Without them,
+  // states and attentions cannot be asked for.
+  bool virtual_rows = true;
   // Of a sentence-transformers directory: sentence_embedding [B, size], where the model has no head.
   SentenceModules* sentence = nullptr;
 };

@@ -1,4 +1,5 @@
 #include "models/forward_parts.h"
+#include "models/prompt_inputs.h"
 #include "models/score_outputs.h"
 #include "models/streams.h"
 #include "models/text_inputs.h"
@@ -46,19 +47,22 @@ Tensor encode_stream(Transformer& net, const Tensors& inputs, const Padded& layo
   return encoded;
 }
 
-Source read_source(Transformer& net, const Tensors& inputs, Pass& pass) {
+Source read_source(Transformer& net, const Tensors& given, std::optional<std::int64_t> adapter, Pass& pass) {
   if (net->reads_images()) {
-    const ImageBatch images = read_images(inputs, net->encoder->patches);
+    const ImageBatch images = read_images(given, net->encoder->patches);
     const auto [rows, columns] = net->encoder->patches->grid(images.pixels);
     const Padded layout(at::zeros({images.pixels.size(0), 1 + rows * columns}, at::kLong), {},
                         "pixel_values");
-    check_interpolation(inputs, images, net->encoder->patches->spec());
+    check_interpolation(given, images, net->encoder->patches->spec());
     return {layout, net->encode(images, pass), layout.batch({}, {}).offsets};
   }
   const StackSpec& stack = net->encoder->spec();
+  check_ids(Padded(find(given, "input_ids"), read_mask(given, stack), "input_ids"), stack, "input_ids");
+  const auto with_prompts = prompted_inputs(given, net, adapter);
+  const Tensors& inputs = with_prompts ? *with_prompts : given;
   const Padded layout(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
-  const TokenBatch batch = read_text(inputs, layout, stack);
-  check_ids(layout, stack, "input_ids");
+  TokenBatch batch = read_text(inputs, layout, stack);
+  batch.prompted = with_prompts.has_value();
   check_distances(stack, layout);
   const bool own_keys = stack.looks_back || stack.half_backwards;
   return {layout, own_keys ? encode_stream(net, inputs, layout, pass) : net->encode(batch, pass),
@@ -110,7 +114,7 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   Transformer net = model.network();
   check_names(inputs, pair_inputs(net));
   const std::int64_t vocabulary = net->decoder->spec().embeddings.vocabulary;
-  const auto [source, encoded, source_offsets] = read_source(net, inputs, pass);
+  const auto [source, encoded, source_offsets] = read_source(net, inputs, options.adapter, pass);
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
   const bool made = !decoder_ids.defined();

@@ -1,4 +1,6 @@
+#include "models/adapter.h"
 #include "models/forward_parts.h"
+#include "models/prompt_inputs.h"
 #include "models/score_outputs.h"
 #include "models/span_outputs.h"
 #include "models/streams.h"
@@ -36,9 +38,10 @@ bool chooses_last_column(Transformer& net, const Tensors& inputs) {
 }
 
 // Does the head look at every row, padding or not?
-bool reads_padding(Transformer& net, const Tensors& inputs) {
+bool reads_padding(Transformer& net, const Tensors& inputs, bool prompted) {
   return counts_padding(inputs) || net->spans ||
-         (net->scores && (net->scores->spec().input == HeadInput::last_column ||
+         (net->scores && ((prompted && net->scores->spec().input == HeadInput::last_token) ||
+                          net->scores->spec().input == HeadInput::last_column ||
                           net->scores->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
 }
 
@@ -63,6 +66,15 @@ void put_hidden(Result& r, const std::vector<Tensor>& states, std::size_t step, 
                 const auto& padded) {
   for (std::size_t i = 0; i < states.size(); ++i)
     r.out[fmt::format("hidden_states.{}", first + step * i)] = padded(states[i]);
+}
+
+// The same without the rows of virtual tokens: those of `asked`, which are the last of `given`'s columns.
+Body without_virtual(const Body& body, const Padded& given, const Padded& asked) {
+  const bool whole = body.hidden.size(0) == given.sequences() * given.length();
+  const Padded layout = whole ? asked.whole() : asked;
+  const std::int64_t first = given.length() - asked.length();
+  const Tensor columns = body.layout.pad(body.hidden);  // [B, P + L, d]
+  return {layout.unpad(columns.narrow(1, first, asked.length())), layout, layout.batch({}, {}), body.first};
 }
 
 // XLNet where rows see keys of their own.
@@ -97,8 +109,8 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
   return {given.unpad(content.unflatten(0, {given.sequences(), given.length()})), given, given.batch({}, {})};
 }
 
-Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool all_read, Pass& pass,
-               Capture::Stack& states, const Memory* memory) {
+Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
+               Pass& pass, Capture::Stack& states, const Memory* memory) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
@@ -112,12 +124,13 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   if ((net->decoder ? net->decoder : net->encoder)
           ->prefix_length(pass.adapters ? pass.adapters->only : std::nullopt) > 0) {
     if (!net->decoder || !net->language_model_head) own.erase("position_ids");
-    if (!net->scores && !net->spans) own.erase("token_type_ids");
+    if (!net->scores) own.erase("token_type_ids");
   }
   if (net->scores && !find(own, "token_type_ids").defined())
     if (const Tensor types = types_by_question(net->scores->spec(), inputs); types.defined())
       own["token_type_ids"] = types;
   TokenBatch batch = read_text(own, computed, stack);
+  batch.prompted = prompted;
   if (whole && !zeros && given.padding().any().item<bool>())
     batch.visible = std::make_shared<const VisibleRows>(given.spans());
   batch.past = read_past(inputs, given.sequences(), stack);
@@ -146,7 +159,7 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
       rows = next_labels(rows, body.batch.offsets);
     put_language_model(r, net, body.hidden, body.layout, rows, pass);
     if (const auto scores = r.out.find(std::string(net->spec().language_model->output));
-        scores != r.out.end() && reads_padding(net, inputs))
+        scores != r.out.end() && reads_padding(net, inputs, body.batch.prompted))
       scores->second = given.pad(given.unpad(scores->second));
   }
   if (net->spans)
@@ -187,24 +200,33 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   std::int64_t choices = 1;
   const bool by_choice = net->scores && net->scores->spec().kind == ScoreKind::multiple_choice;
   if (by_choice) inputs = flatten_choices(std::move(inputs), choices);
+  if (hides_types(model, options.adapter))
+    for (const char* name : {"token_type_ids", "position_ids"}) inputs.erase(name);
 
-  const Padded given(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
-  check_ids(given, stack, "input_ids");
+  const Padded asked(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
+  check_ids(asked, stack, "input_ids");
+  const auto with_prompts = prompted_inputs(inputs, net, options.adapter);
+  if (with_prompts) inputs = *with_prompts;
+  const bool prompted = with_prompts.has_value();
+  const Padded given =
+      prompted ? Padded(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids") : asked;
   Capture capture{options.hidden_states || stack.memory, options.attentions, {}, {}};
   Pass pass = capturing(capture, options);
   Capture::Stack& states = net->decoder ? capture.decoder : capture.encoder;
 
-  const bool whole = reads_padding(net, inputs);
+  const bool whole = reads_padding(net, inputs, prompted);
   const bool streams =
       stack.two_streams && ((whole && given.padding().any().item<bool>()) || inputs.count("perm_mask") > 0 ||
                             inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0 ||
                             stack.looks_back || stack.half_backwards);
   const auto encoded =
       read_encoded(inputs, net->decoder ? net->decoder : net->encoder, given.sequences(), pass);
-  const Body body =
-      streams ? read_streams(r, net, inputs, given, whole, options.attentions, pass, states)
-              : read_rows(net, inputs, given, whole, pass, states, encoded ? &encoded->memory : nullptr);
-  put_heads(r, net, inputs, given, body, choices, pass);
+  Body body = streams ? read_streams(r, net, inputs, given, whole, options.attentions, pass, states)
+                      : read_rows(net, inputs, given, prompted, whole, pass, states,
+                                  encoded ? &encoded->memory : nullptr);
+  const bool cut = prompted && !options.virtual_rows;
+  if (cut) body = without_virtual(body, given, asked);
+  put_heads(r, net, inputs, cut ? asked : given, body, choices, pass);
 
   if (stack.memory) {
     std::vector<Tensor> layer_inputs;

@@ -63,6 +63,9 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
     case HeadInput::first_token:
       return rows.first.defined() ? rows.first : head_rows(spec, rows.batch, rows.hidden);
     case HeadInput::last_token:
+      // Behind virtual tokens the original does not know what is padding, and takes the last column.
+      if (rows.batch.prompted) return rows.hidden.index_select(0, rows.batch.offsets.last_rows());
+      [[fallthrough]];
     case HeadInput::before_token:
       if (!spec.token_id && rows.batch.offsets.count() > 1)
         fail("without pad_token_id in config.json this model scores one text at a time, found {}",

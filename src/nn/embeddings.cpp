@@ -153,7 +153,7 @@ Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {
 // The same where some are virtual, which are neither scaled nor of the vocabulary.
 Tensor EmbeddingsImpl::prompted_vectors(const TokenBatch& batch, const Pass& pass) {
   std::vector<Tensor> tables;
-  for (const TokenPrompt& prompt : prompts) tables.push_back(prompt.vectors);
+  for (const TokenPrompt& prompt : prompts) tables.push_back(prompt.vectors());
   const Tensor is_virtual = batch.ids.ge(spec_.vocabulary), places = is_virtual.nonzero().squeeze(1);
   const Tensor x = token_vectors(batch.ids.masked_fill(is_virtual, 0), pass) * spec_.scale;
   if (places.numel() == 0) return x;

@@ -36,6 +36,11 @@ class EmbeddingsImpl : public torch::nn::Module {
   };
   std::vector<Summand> summands(const TokenBatch& batch, Pass& pass);
 
+  // The ids of the virtual tokens that a text of this adapter has before it (absent: of all that there are).
+  std::vector<std::int64_t> prompt(std::optional<std::int64_t> adapter) const {
+    return prompt_ids(prompts, spec_.vocabulary, adapter);
+  }
+
   // Error for an id outside the vocabulary.
   void check_ids(std::span<const std::int64_t> ids) const;
 

@@ -78,9 +78,16 @@ class StackImpl : public torch::nn::Module {
   void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
                 const std::vector<PagedCache::Sequence>& sources, Pass& pass);
 
-  // How many rows of prefixes a text of this adapter has before it (absent: of all that there are), and these
-  // rows into an empty sequence of a cache.
+  // How many rows a text of this adapter has before it (absent: of all that there are): of prefixes, and with
+  // those of virtual tokens; and how many tokens are left for the text itself.
   std::int64_t prefix_length(std::optional<std::int64_t> adapter) const;
+  std::int64_t virtual_rows(std::optional<std::int64_t> adapter) const {
+    return prefix_length(adapter) + std::ssize(embeddings->prompt(adapter));
+  }
+  std::int64_t max_positions(std::optional<std::int64_t> adapter = {}) const {
+    return embeddings->max_positions() - virtual_rows(adapter);
+  }
+  // The rows of prefixes into an empty sequence of a cache.
   void begin(PagedCache& cache, PagedCache::Sequence sequence, std::optional<std::int64_t> adapter);
 
   // A layer's result as the last layer's would leave the stack: behind the final norm, if there is one.

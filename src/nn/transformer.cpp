@@ -57,18 +57,18 @@ Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const Memory
   });
 }
 
-Memory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
-  const auto all = behind_prompts(*encoder, source, pass);
-  const AdapterScope scope(pass, all ? all->adapters : pass.adapters);
-  const TokenBatch& batch = all ? all->batch : source;
-  return remember(encode(batch, pass), batch.offsets, pass);
-}
-
 HiddenText TransformerImpl::read(const TokenBatch& batch, Pass& pass) {
-  const auto all = behind_prompts(decoder ? *decoder : *encoder, batch, pass);
+  StackImpl& stack = encoder ? *encoder : *decoder;
+  const auto all = behind_prompts(stack, batch, pass);
   const AdapterScope scope(pass, all ? all->adapters : pass.adapters);
   const TokenBatch& whole = all ? all->batch : batch;
-  return {decoder ? decode(whole, pass) : encode(whole, pass), whole};
+  return {encoder ? encode(whole, pass) : decode(whole, pass), whole, pass.adapters};
+}
+
+Memory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
+  const HiddenText text = read(source, pass);
+  const AdapterScope scope(pass, text.adapters);
+  return remember(text.hidden, text.batch.offsets, pass);
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {

@@ -9,10 +9,11 @@
 
 namespace attend {
 
-// Hidden states [T, d] and the batch whose rows they are.
+// Hidden states [T, d], the batch whose rows they are, and which adapters these have (Pass::adapters).
 struct HiddenText {
   Tensor hidden;
   TokenBatch batch;
+  std::shared_ptr<const AdapterChoice> adapters;
 };
 
 // One model serves one thread at a time.
@@ -30,7 +31,7 @@ class TransformerImpl : public torch::nn::Module {
   // stand before the texts meanwhile, unless they are in the batch or, decoding, in the cache.
   Tensor encode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
-  // encode() or decode(), whichever a model of one stack has, with the rows of virtual tokens.
+  // The stack that reads a text, encode() if there is one, with the rows of virtual tokens.
   HiddenText read(const TokenBatch& batch, Pass& pass);
   // What decode() reads of a text that is yet to be encoded, its virtual tokens included.
   Memory remember(const TokenBatch& source, Pass& pass);

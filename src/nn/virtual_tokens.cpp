@@ -51,7 +51,7 @@ std::vector<std::int64_t> prompt_ids(const std::vector<TokenPrompt>& prompts, st
   std::vector<std::int64_t> ids;
   std::int64_t next = vocabulary;
   for (const TokenPrompt& prompt : prompts)
-    for (std::int64_t i = 0; i < prompt.vectors.size(0); ++i, ++next)
+    for (std::int64_t i = 0; i < prompt.count; ++i, ++next)
       if (!adapter || prompt.adapter == *adapter) ids.push_back(next);
   return ids;
 }

@@ -40,7 +40,10 @@ class PassPrefixes {
 // is the first of its first prompt, and those of the next prompt follow.
 struct TokenPrompt {
   std::int64_t adapter = 0;
-  Tensor vectors;  // [P, width]
+  std::int64_t count = 0;  // P
+  Tensor numbers;          // [P or more, width], of which the first P are read
+
+  Tensor vectors() const { return numbers.narrow(0, 0, count); }  // [P, width]
 };
 
 // The ids of the virtual tokens that a text of this adapter has before it (absent: of all that there are).

@@ -72,7 +72,7 @@ std::unique_ptr<Objective> make(const Setting& setting) {
   if (!stack.layers.front().self_attention.causal)
     fail("{}: expected a model that reads from left to right; config.json says it with \"causal\": true",
          setting.directory.path().string());
-  const std::int64_t most = max_positions(stack.embeddings), wanted = setting.recipe.length;
+  const std::int64_t most = readable_tokens(setting, stack), wanted = setting.recipe.length;
   constexpr std::int64_t kUsual = 512;  // where positions have no end
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
   TokenizeOptions options;

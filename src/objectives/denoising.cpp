@@ -38,7 +38,7 @@ Denoising::Denoising(const Setting& setting)
       rows_(read_documents_as_tokens(setting)),
       frame_(*setting.tokenizers.source, /*with_types=*/false, /*pairs=*/false),
       mask_(static_cast<TokenId>(find_mask_token(setting.directory, *setting.tokenizers.source))),
-      longest_(std::min(longest_text(setting), max_positions(setting.spec.decoder->embeddings)) -
+      longest_(std::min(longest_text(setting), readable_tokens(setting, *setting.spec.decoder)) -
                frame_.specials()),
       blocks_(pack_rows(rows_, longest_)),
       start_token_(start_token(setting)) {}

@@ -1,6 +1,7 @@
 #include "objectives/question_answering.h"
 
 #include "base/log.h"
+#include "models/adapter.h"
 #include "models/forward.h"
 #include "nn/label_loss.h"
 #include "objectives/answer_meter.h"
@@ -59,9 +60,10 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
 // type and lets no answer begin there but the one that means none.
 Tensor span_scores(const Model& model, const TokenBatch& given, Pass& pass) {
   const std::optional<std::int64_t> end = model.network()->scores->spec().question_end;
-  if (!end) return text_scores(model, given, pass);
-  const Tensor question = question_rows(given, *end);
   TokenBatch tokens = given;
+  if (hides_types(model)) tokens.types = Tensor();
+  if (!end) return text_scores(model, tokens, pass);
+  const Tensor question = question_rows(tokens, *end);
   if (!tokens.types.defined()) tokens.types = 1 - question.squeeze(1);
   const Tensor scores = text_scores(model, tokens, pass);
   const Tensor ruled_out = question.index_fill(0, tokens.offsets.first_rows(), 0).to(scores.options());

@@ -59,9 +59,15 @@ Tokenizer plain_tokenizer(const Setting& setting) {
   return tokenizer;
 }
 
+std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack) {
+  const std::int64_t most = max_positions(stack.embeddings);
+  const bool endless = most == std::numeric_limits<std::int64_t>::max();
+  return endless ? most : most - setting.recipe.prefix - setting.recipe.prompt;
+}
+
 std::int64_t longest_text(const Setting& setting) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
-  const std::int64_t readable = max_positions(stack.embeddings);
+  const std::int64_t readable = readable_tokens(setting, stack);
   const std::int64_t wanted = setting.recipe.max_length;
   return wanted > 0 ? std::min(wanted, readable) : std::min<std::int64_t>(readable, 512);
 }

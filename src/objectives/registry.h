@@ -43,6 +43,8 @@ const ObjectiveKind& find_objective(std::string_view name);  // Error that lists
 TableOptions table_options(const Setting& setting);
 // The model's tokenizer without the truncation and padding that its file may ask for.
 Tokenizer plain_tokenizer(const Setting& setting);
+// How many tokens of a text a stack reads beside the virtual ones that the recipe's adapter puts before it.
+std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack);
 // In tokens: what the recipe allows and the model can read; without a word from the recipe at most 512.
 std::int64_t longest_text(const Setting& setting);
 // What a decoder behind an encoder begins with.

@@ -114,7 +114,7 @@ std::unique_ptr<Objective> make(const Setting& setting) {
     fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],
          sources.size(), files[1], targets.size());
   if (sources.empty()) fail("{}: the file is empty", files[0]);
-  const std::int64_t most = max_positions(setting.spec.decoder->embeddings),
+  const std::int64_t most = readable_tokens(setting, *setting.spec.decoder),
                      wanted = setting.recipe.max_length;
   return std::make_unique<SequenceToSequence>(setting.tokenizers, sources, targets, start_token(setting),
                                               wanted > 0 ? std::min(wanted, most) : most,

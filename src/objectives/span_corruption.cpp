@@ -86,7 +86,7 @@ SpanCorruption::SpanCorruption(const Setting& setting)
       sentinels_(find_sentinels(*setting.tokenizers.source)),
       start_token_(start_token(setting)) {
   const std::int64_t longest = longest_block(
-      rates_, longest_text(setting), max_positions(setting.spec.decoder->embeddings), frame_.specials());
+      rates_, longest_text(setting), readable_tokens(setting, *setting.spec.decoder), frame_.specials());
   if (rates_.spans(longest) > static_cast<std::int64_t>(sentinels_.size()))
     fail(
         "{} spans of {} tokens are hidden, and the tokenizer has {} tokens <extra_id_0>, <extra_id_1> ... "

@@ -28,7 +28,7 @@ std::int64_t longest(const Setting& setting, const SentencePooling& pooling) {
   const std::int64_t otherwise = longest_text(setting);
   return setting.recipe.max_length > 0 ? otherwise
                                        : std::min(pooling.max_length.value_or(otherwise),
-                                                  max_positions(setting.spec.encoder->embeddings));
+                                                  readable_tokens(setting, *setting.spec.encoder));
 }
 
 SentencePooling read_pooling(const Setting& setting) {

@@ -98,7 +98,7 @@ struct Conversation::State {
 
   std::int64_t most_tokens() const {
     Transformer network = model.network();
-    return (network->decoder ? network->decoder : network->encoder)->embeddings->max_positions();
+    return (network->decoder ? network->decoder : network->encoder)->max_positions();
   }
 
   std::size_t first() const { return !messages.empty() && messages.front().role == "system" ? 1 : 0; }

@@ -36,7 +36,7 @@ struct Embedder::State {
                 {}, {{.modes = {SentencePooling::Mode::mean}}, {.kind = SentenceModule::Kind::unit_length}}});
     texts = all.texts;
     modules = std::make_unique<SentenceModules>(all.modules, stack()->spec().width());
-    const std::int64_t most = stack()->embeddings->max_positions();
+    const std::int64_t most = stack()->max_positions();
     const auto length = static_cast<std::size_t>(std::min(most, texts.max_length.value_or(most)));
     // What the tokenizer file itself says of truncation is overruled, as in sentence-transformers.
     tokenizer.truncation() = Truncation{.max_length = length};

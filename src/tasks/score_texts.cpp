@@ -80,9 +80,9 @@ std::vector<float> score_by_streams(const Model& model, const Piece& piece) {
   const Tensor ids = torch::tensor(piece.tokens, at::kLong).unsqueeze(0);
   const std::map<std::string, Tensor> inputs = {
       {"input_ids", ids},
-      {"perm_mask", at::ones({1, length, length}).triu()},                // 1: unseen
-      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
-  const Tensor scores = run_forward(model, inputs, {}).at("logits")[0];   // [P, V]
+      {"perm_mask", at::ones({1, length, length}).triu()},                                    // 1: unseen
+      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};                      // [1, P, L]
+  const Tensor scores = run_forward(model, inputs, {.virtual_rows = false}).at("logits")[0];  // [P, V]
   return numbers(at::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
 }
 
@@ -165,7 +165,7 @@ struct TextScorer::State {
   ScoredTexts score_left_to_right(const std::vector<std::string>& texts,
                                   const ScoreTextOptions& options) const {
     const Stack& stack = network()->decoder ? network()->decoder : network()->encoder;
-    const std::int64_t most = stack->embeddings->max_positions(),
+    const std::int64_t most = stack->max_positions(),
                        length = options.length.value_or(std::min(most, kUsualWindow)),
                        stride = options.stride.value_or(std::max<std::int64_t>(1, length / 2));
     if (length < 2 || length > most)
@@ -235,7 +235,7 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
   if (sources.size() != targets.size())
     fail("expected a source for each of {} targets, found {}", targets.size(), sources.size());
   const std::int64_t start = model.config().integer({"decoder_start_token_id"}, {}, 0),
-                     most = model.network()->decoder->embeddings->max_positions();
+                     most = model.network()->decoder->max_positions();
   std::vector<Ids> source_ids = encode_sources(model, state_->text->tokenizer(), sources),
                    target_ids = encode_texts(*state_->target, targets);
   std::vector<Piece> pieces;

@@ -106,7 +106,7 @@ std::optional<Truncation> TextModel::truncation(bool wanted) const {
 void TextModel::check(const Encoding& encoding, const std::string& what) const {
   if (encoding.ids.empty()) fail("{} is empty: expected at least one token", what);
   const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
-  const std::int64_t most = stack->embeddings->max_positions();
+  const std::int64_t most = stack->max_positions();
   if (static_cast<std::int64_t>(encoding.ids.size()) > most)
     fail("{} has {} tokens, but the model reads {}: shorten it", what, encoding.ids.size(), most);
 }
@@ -145,7 +145,7 @@ void TextModel::for_each_batch(
 void TextModel::run(std::span<const Encoding> encodings, const RunOptions& options,
                     const Visit& visit) const {
   for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
-    const std::map<std::string, Tensor> outputs = run_forward(model_, inputs, {});
+    const std::map<std::string, Tensor> outputs = run_forward(model_, inputs, {.virtual_rows = false});
     for (std::size_t b = 0; b < batch.size(); ++b)
       visit(batch[b], Output{outputs, static_cast<std::int64_t>(b)});
   });

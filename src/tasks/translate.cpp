@@ -7,7 +7,7 @@ namespace attend {
 
 std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts) {
-  const std::int64_t most = model.network()->encoder->embeddings->max_positions();
+  const std::int64_t most = model.network()->encoder->max_positions();
   const auto sources = encode_texts(tokenizer, texts);
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (static_cast<std::int64_t>(sources[i].size()) > most)

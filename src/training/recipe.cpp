@@ -90,6 +90,12 @@ std::optional<AdapterOptions> adapter_options(const Recipe& r) {
     fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
   if (r.objective == "replaced-tokens")
     fail("--objective replaced-tokens: two models learn; an adapter is of one");
+  if ((r.prefix > 0 || r.prompt > 0) && adapter_task(r.objective).empty())
+    fail(
+        "--prefix and --prompt: peft puts them before texts with labels, tags or answers, next tokens, pairs "
+        "of "
+        "source and target, and vectors of texts; expected such an objective, found {}",
+        r.objective);
   AdapterOptions o;
   using Kind = AdapterOptions::Kind;
   o.kind = r.ia3 ? Kind::ia3 : r.prefix > 0 ? Kind::prefix : r.prompt > 0 ? Kind::prompt : Kind::lora;

@@ -285,6 +285,7 @@ class Original:
 
     model: Any
     names: list[str]
+    virtual: int = 0  # tokens that an adapter puts before each text
 
     @classmethod
     def load(cls, directory: Path, dtype: torch.dtype = torch.float32) -> Original:
@@ -331,7 +332,7 @@ class Original:
             elif isinstance(value, torch.Tensor):
                 outputs[name] = value
         remembered = getattr(self.model.config, "reuse_len", None)
-        outputs = {name: zero_padding(name, value.detach(), inputs, paired, remembered) for name, value in outputs.items()}
+        outputs = {name: zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual) for name, value in outputs.items()}
         if gradients:
             loss = made.loss
             if "mc_loss" in made and made.mc_loss is not None:  # of two heads: what one trains on
@@ -363,11 +364,23 @@ def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torc
     return functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
 
 
+def behind_virtual(mask: torch.Tensor | None, length: int) -> torch.Tensor | None:
+    """The mask of so many positions, of which those in front that it lacks are of virtual tokens."""
+    if mask is None or mask.shape[1] >= length:
+        return mask
+    return torch.cat([mask.new_ones(len(mask), length - mask.shape[1]), mask], 1)
+
+
 def zero_padding(
-    name: str, value: torch.Tensor, inputs: Tensors, encoder_decoder: bool, remembered: int | None = None
+    name: str,
+    value: torch.Tensor,
+    inputs: Tensors,
+    encoder_decoder: bool,
+    remembered: int | None = None,
+    virtual: int = 0,
 ) -> torch.Tensor:
     """Zeroes what belongs to a padded position: rows, and for attentions columns too. `remembered`: how many of the
-    input's first positions its memories are of; None or 0: all."""
+    input's first positions its memories are of; None or 0: all. `virtual`: tokens that an adapter puts before a text."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
     if "input_mask" in inputs:  # XLNet's, the other way round
@@ -376,6 +389,8 @@ def zero_padding(
         source = (torch.arange(inputs["input_ids"].shape[-1]) < inputs["lengths"][..., None]).long()
     if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other
         source = source.flatten(0, 1)
+    if virtual and source is not None:
+        source = behind_virtual(source, source.shape[1] + virtual)
     target = inputs.get("decoder_attention_mask") if encoder_decoder else source
     rows = source if field.startswith("encoder_") else target
     columns = source if field == "cross_attentions" else rows
@@ -388,6 +403,7 @@ def zero_padding(
             value = value.clone()
             value[-last:] *= kept[-last:, :, None]
     elif field.endswith("attentions"):  # [batch, heads, queries, keys]
+        columns = behind_virtual(columns, value.shape[3])
         if rows is not None:
             value = value * rows[:, None, :, None]
         if columns is not None:

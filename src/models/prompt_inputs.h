@@ -1,0 +1,14 @@
+// Virtual tokens (prompt tuning, nn/virtual_tokens.h) before padded inputs, as peft puts them there.
+#pragma once
+
+#include "models/forward_parts.h"
+
+namespace attend {
+
+// The inputs with the virtual tokens of this adapter (absent: of all) before each text: ids, the mask, types,
+// and the labels of decoders. Positions that were given are passed over. Nothing where there are no virtual
+// tokens. The batch of such ids is `prompted`, and its results have rows of them too.
+std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
+                                       std::optional<std::int64_t> adapter);
+
+}  // namespace attend
