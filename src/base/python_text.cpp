@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <utility>
 
@@ -79,6 +80,20 @@ bool is_other(char32_t c) {
   }
 }
 
+bool is_punctuation(char32_t c) {
+  if (c < 0x80) return c > ' ' && c < 0x7f && !std::isalnum(static_cast<int>(c));
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO && !is_assigned_since(c);
+}
+
+bool is_nonspacing_mark(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_MN && !is_assigned_since(c);
+}
+
+int combining_class(char32_t c) {
+  return is_assigned_since(c) ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+}
+
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   std::size_t begin = 0;
@@ -101,6 +116,11 @@ std::string_view strip_end(std::string_view text) {
   const std::vector<std::string_view> words = split_words(text);
   if (words.empty()) return {};
   return text.substr(0, static_cast<std::size_t>(words.back().data() + words.back().size() - text.data()));
+}
+
+std::string_view strip(std::string_view text) {
+  const std::vector<std::string_view> words = split_words(text);
+  return words.empty() ? std::string_view() : strip_end(text).substr(words.front().data() - text.data());
 }
 
 bool is_final_sigma(std::u32string_view text, std::size_t at) {

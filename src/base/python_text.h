@@ -14,11 +14,21 @@ bool is_space(char32_t c);
 // unicodedata.category() begins with C: control and format characters, private ones, what is not assigned.
 bool is_other(char32_t c);
 
+// unicodedata.category() begins with P, or a visible character of ASCII that is neither letter nor digit.
+bool is_punctuation(char32_t c);
+
+// unicodedata.category() is Mn.
+bool is_nonspacing_mark(char32_t c);
+
+// unicodedata.combining(); 0: the character stands for itself.
+int combining_class(char32_t c);
+
 // str.split(): maximal runs without white space, Unicode's included. The views are into `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 
-// str.rstrip().
+// str.rstrip() and str.strip().
 std::string_view strip_end(std::string_view text);
+std::string_view strip(std::string_view text);
 
 // Whether the capital sigma text[at] ends a word, where str.lower() makes another letter of it: a cased
 // letter is before it and none behind, whatever is ignorable aside.

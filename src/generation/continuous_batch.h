@@ -112,7 +112,8 @@ class ContinuousBatch {
   std::int64_t batch_tokens_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;
-  Embeddings source_{nullptr}, target_{nullptr};  // of what is read and what is written; one in a decoder
+  // Of what is read (null: images are) and what is written; one in a decoder.
+  Embeddings source_{nullptr}, target_{nullptr};
   Jobs waiting_, running_;
   std::vector<std::unique_ptr<Job>> gone_;  // over, but their on_end has not been called
 

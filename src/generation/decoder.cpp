@@ -29,7 +29,7 @@ std::int64_t pages_within(const Transformer& network, const CacheLimit& limit) {
 void check_generates(const Model& model) {
   Transformer network = model.network();
   const bool grows = network->decoder || rereads(network);
-  if (!grows || network->reads_images() || !network->language_model_head)
+  if (!grows || !network->language_model_head)
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
 }

@@ -12,7 +12,7 @@ class Model;
 
 // What a text begins with: the prompt of a decoder, or the source that an encoder reads.
 struct Prompt {
-  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> ids;  // none of an image
   // Where each id stands in an encoder's source; empty: 0, 1, 2, ...
   std::vector<std::int64_t> positions;
   // A decoder's prompt as it stands in a padded batch, padding included, if it came from one. The model never
@@ -25,6 +25,8 @@ struct Prompt {
   std::vector<std::int64_t> negative = {};
   // The one of the model's adapters with which the text is read and goes on; -1: none; absent: all of them.
   std::optional<std::int64_t> adapter = {};
+  // [channels, height, width] float32: what an encoder of images reads.
+  Tensor image = {};
 };
 
 class Decoder {

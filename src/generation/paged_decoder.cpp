@@ -28,6 +28,13 @@ at::TensorOptions options(const Transformer& network) {
   return network->decoder->embeddings->tokens.options();
 }
 
+// Prompts that are images of one size, one behind the other: [B, channels, height, width].
+Tensor stack_images(std::span<const Prompt* const> prompts) {
+  std::vector<Tensor> images;
+  for (const Prompt* prompt : prompts) images.push_back(prompt->image);
+  return at::stack(images);
+}
+
 // Keys and values follow from the adapter as well (PagedCache::add).
 std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
   return adapter ? static_cast<std::uint64_t>(*adapter + 2) : 0;
@@ -43,7 +50,20 @@ std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
   return layers(network) * 2 * PagedCache::kPageRows * width(network) * size;
 }
 
+std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
+  if (reads_images()) {
+    const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
+    return 1 + rows * columns;
+  }
+  const Embeddings& reader = (has_encoder() ? network_->encoder : network_->decoder)->embeddings;
+  return static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
+}
+
 void PagedDecoder::check(const Prompt& prompt) const {
+  if (prompt.image.defined() && !reads_images()) fail("the model reads texts, and this is an image");
+  if (reads_images() && !prompt.image.defined())
+    fail("the model reads images (the input pixel_values), and this is a text");
+  if (reads_images()) return;
   const std::int64_t limit =
       (has_encoder() ? network_->encoder : network_->decoder)->max_positions(prompt.adapter);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
@@ -61,6 +81,22 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     }
     return sequences;
   }
+  Pass pass = Pass::inference();
+  const HiddenText read = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
+  const AdapterScope scope(pass, read.adapters);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    sources.push_back(cache_.add());
+    cache_.extend(sources.back(), read.batch.offsets.length(static_cast<std::int64_t>(i)));
+    sequences.push_back(cache_.add());
+    set_source(sequences.back(), sources.back());
+    set_adapter(sequences.back(), prompts[i]->adapter);
+    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
+  }
+  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources, pass);
+  return sequences;
+}
+
+HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
   std::vector<std::int64_t> lengths, ids, positions;
   std::vector<std::optional<std::int64_t>> adapters;  // of each row
   for (const Prompt* prompt : prompts) {
@@ -75,21 +111,29 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
   }
   const at::Device device = network_->encoder->embeddings->tokens.device();
   const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
-  Pass pass = Pass::inference();
   pass.adapters = choose_adapters(adapters);
-  const HiddenText text = network_->read(batch, pass);
-  const AdapterScope scope(pass, text.adapters);
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    sources.push_back(cache_.add());
-    cache_.extend(sources.back(), text.batch.offsets.length(static_cast<std::int64_t>(i)));
-    sequences.push_back(cache_.add());
-    set_source(sequences.back(), sources.back());
-    set_adapter(sequences.back(), prompts[i]->adapter);
-    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
+  return network_->read(batch, pass);
+}
+
+HiddenText PagedDecoder::encode_images(std::span<const Prompt* const> prompts, Pass& pass) {
+  std::vector<std::int64_t> lengths;
+  std::vector<std::optional<std::int64_t>> all, adapters;  // of each row
+  std::vector<Tensor> encoded;
+  for (const Prompt* prompt : prompts) {
+    lengths.push_back(source_length(*prompt));
+    all.resize(all.size() + static_cast<std::size_t>(lengths.back()), prompt->adapter);
   }
-  network_->decoder->remember(network_->bridged(text.hidden, pass), text.batch.offsets, cache_, sources,
-                              pass);
-  return sequences;
+  for (std::size_t begin = 0, end = 0; begin < prompts.size(); begin = end) {  // those of one size together
+    adapters.clear();
+    for (; end < prompts.size() && prompts[end]->image.sizes() == prompts[begin]->image.sizes(); ++end)
+      adapters.resize(adapters.size() + static_cast<std::size_t>(lengths[end]), prompts[end]->adapter);
+    pass.adapters = choose_adapters(adapters);
+    encoded.push_back(
+        network_->encode(ImageBatch{stack_images(prompts.subspan(begin, end - begin)), {}}, pass));
+  }
+  TokenBatch rows;
+  rows.offsets = Offsets(lengths);
+  return {at::cat(encoded), rows, choose_adapters(all)};
 }
 
 void PagedDecoder::set_adapter(Sequence sequence, std::optional<std::int64_t> adapter) {
@@ -116,9 +160,7 @@ void PagedDecoder::release(Sequence sequence) {
 
 std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,
                                          std::int64_t texts) const {
-  const Embeddings& reader = (has_encoder() ? network_->encoder : network_->decoder)->embeddings;
-  const auto length =
-      static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
+  const std::int64_t length = source_length(prompt);
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
   // One more while a page that texts share is copied for one of them.

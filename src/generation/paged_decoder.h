@@ -40,6 +40,11 @@ class PagedDecoder : public Decoder {
   std::int64_t first_position(const Feed& feed) const {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
+  bool reads_images() const { return network_->reads_images(); }
+  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones included.
+  std::int64_t source_length(const Prompt& prompt) const;
+  HiddenText encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
+  HiddenText encode_images(std::span<const Prompt* const> prompts, Pass& pass);
   // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
   Tensor read(std::span<const Feed> feeds);

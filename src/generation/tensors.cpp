@@ -1,15 +1,12 @@
 #include "generation/tensors.h"
 
 #include "generation/rereading_decoder.h"
-#include "models/forward.h"
-#include "models/padded.h"
+#include "models/forward_parts.h"
 
 #include <algorithm>
 
 namespace attend {
 namespace {
-
-using Tensors = std::map<std::string, Tensor>;
 
 std::vector<std::int64_t> numbers(const Tensor& t) {
   const Tensor row = t.to(at::kLong).contiguous();
@@ -36,22 +33,38 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
   return begins ? ids : at::cat({start, ids}, 1);
 }
 
+// The number of an adapter for each row, or undefined.
+Tensor read_adapters(const Tensor& given, std::int64_t rows) {
+  if (given.defined() &&
+      (given.dim() != 1 || given.size(0) != rows || !at::isIntegralType(given.scalar_type(), false)))
+    fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", rows,
+         toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
+  return given;
+}
+
 // Padded prompts, and what they are prompts of.
 struct Given {
-  Tensor ids, mask;                // [B, L]
+  Tensor ids, mask;                // [B, L]; undefined: images are read
+  Tensor images;                   // [B, channels, H, W], or undefined
   std::optional<Padded> negative;  // [B, N]: what texts are led away from
   Tensor adapters;                 // [B], or undefined
   Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
   bool has_encoder;
 
   Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
+  std::int64_t rows() const { return images.defined() ? images.size(0) : ids.size(0); }
   std::vector<Prompt> prompts() const;
+
+ private:
+  std::vector<Prompt> texts() const;
 };
 
 Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
     : has_encoder(model.network()->is_encoder_decoder()) {
   using Names = std::vector<std::string>;
-  Names names = has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
+  const bool reads_images = has_encoder && model.network()->reads_images();
+  Names names = reads_images ? Names{"pixel_values", "interpolate_pos_encoding", "decoder_input_ids"}
+                : has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
                             : Names{"input_ids", "attention_mask", "negative_prompt_ids",
                                     "negative_prompt_attention_mask"};
   if (!model.adapters().empty()) names.emplace_back("adapters");
@@ -62,6 +75,13 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
     const auto found = inputs.find(name);
     return found == inputs.end() ? Tensor() : found->second;
   };
+  if (reads_images) {
+    if (!find("pixel_values").defined()) fail("expected an input named pixel_values");
+    images = read_images(inputs, model.network()->encoder->patches).pixels;
+    before = written(find("decoder_input_ids"), images.size(0), config);
+    adapters = read_adapters(find("adapters"), images.size(0));
+    return;
+  }
   ids = find("input_ids");
   check_matrix(ids, "input_ids");
   mask = find("attention_mask");
@@ -93,26 +113,29 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
   } else if (find("negative_prompt_attention_mask").defined()) {
     fail("negative_prompt_attention_mask: it belongs to negative_prompt_ids, which are missing");
   }
-  adapters = find("adapters");
-  if (adapters.defined() && (adapters.dim() != 1 || adapters.size(0) != ids.size(0) ||
-                             !at::isIntegralType(adapters.scalar_type(), false)))
-    fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", ids.size(0),
-         toString(adapters.scalar_type()), fmt::join(adapters.sizes(), ", "));
+  adapters = read_adapters(find("adapters"), ids.size(0));
   before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
 }
 
 std::vector<Prompt> Given::prompts() const {
+  std::vector<Prompt> all = images.defined() ? std::vector<Prompt>(static_cast<std::size_t>(rows())) : texts();
+  for (std::int64_t b = 0; b < rows(); ++b) {
+    Prompt& prompt = all[static_cast<std::size_t>(b)];
+    if (images.defined()) prompt.image = images[b];
+    if (has_encoder) prompt.written = numbers(before[b]);
+    if (adapters.defined()) prompt.adapter = adapters[b].item<std::int64_t>();
+  }
+  return all;
+}
+
+std::vector<Prompt> Given::texts() const {
   std::vector<Prompt> all;
   const Padded padded(ids, mask, "input_ids");
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
     Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
     if (negative) prompt.negative = numbers(negative->ids()[b].index_select(0, negative->columns(b)));
-    if (adapters.defined()) prompt.adapter = adapters[b].item<std::int64_t>();
-    if (has_encoder) {
-      prompt.positions = numbers(columns);
-      prompt.written = numbers(before[b]);
-    }
+    if (has_encoder) prompt.positions = numbers(columns);
     all.push_back(std::move(prompt));
   }
   return all;
@@ -125,24 +148,24 @@ void put_states(Tensors& outputs, const Model& model, const Given& given,
   if (rereads(model.network()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
          model.architecture());
-  const std::int64_t repeats = std::ssize(texts) / given.ids.size(0);
+  const std::int64_t repeats = std::ssize(texts) / given.rows();
   const auto repeated = [&](const Tensor& t) { return t.repeat_interleave(repeats, 0); };
   const Tensor sequences = outputs["sequences"];
   const Tensor read = sequences.narrow(1, 0, sequences.size(1) - 1);
-  const Tensor source_mask = given.mask.ne(0);
   const std::int64_t before = std::min(given.before.size(1), read.size(1));
   Tensor real = at::zeros(read.sizes(), at::kBool);
   real.narrow(1, 0, before).fill_(true);
-  if (!given.has_encoder) real.narrow(1, 0, before).copy_(repeated(source_mask).narrow(1, 0, before));
+  if (!given.has_encoder) real.narrow(1, 0, before).copy_(repeated(given.mask.ne(0)).narrow(1, 0, before));
   for (std::int64_t i = 0; i < std::ssize(texts); ++i)
     if (const std::int64_t more = std::ssize(texts[i].ids) - 1; more > 0)
       real[i].narrow(0, before, more).fill_(true);
   Tensors inputs;
   if (given.has_encoder) {
-    inputs = {{"input_ids", repeated(given.ids)},
-              {"attention_mask", repeated(source_mask)},
-              {"decoder_input_ids", read},
-              {"decoder_attention_mask", real}};
+    inputs = {{"decoder_input_ids", read}, {"decoder_attention_mask", real}};
+    if (given.images.defined())
+      inputs["pixel_values"] = repeated(given.images);
+    else
+      inputs.insert({{"input_ids", repeated(given.ids)}, {"attention_mask", repeated(given.mask.ne(0))}});
   } else {
     inputs = {{"input_ids", read}, {"attention_mask", real}};
     if (const auto& positions = model.network()->decoder->spec().embeddings.positions;

@@ -30,7 +30,10 @@ Tensor embed_texts(SentenceModules& modules, const Tensors& given, Transformer& 
 
 bool takes_types(const ModelSpec& model) {
   if (model.encoder && (model.decoder || model.encoder->patches)) return false;
-  const StackSpec& stack = model.decoder ? *model.decoder : *model.encoder;
+  return takes_types(model.decoder ? *model.decoder : *model.encoder);
+}
+
+bool takes_types(const StackSpec& stack) {
   const auto& distance = stack.layers.front().self_attention.distance;
   return stack.embeddings.types > 0 || stack.embeddings.types_are_tokens || (distance && distance->segments);
 }

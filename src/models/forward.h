@@ -22,6 +22,7 @@ struct ForwardOptions {
 };
 
 // Does the model take token_type_ids?
+bool takes_types(const StackSpec& stack);
 bool takes_types(const ModelSpec& model);
 inline bool takes_types(const Model& model) {
   return takes_types(model.network()->spec());

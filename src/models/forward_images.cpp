@@ -5,17 +5,6 @@
 namespace attend {
 namespace {
 
-// interpolate_pos_encoding: other sizes than the model's own are read only if it is not denied.
-void check_interpolation(const Tensors& inputs, const ImageBatch& images, const PatchSpec& spec) {
-  const Tensor flag = find(inputs, "interpolate_pos_encoding");
-  if (!flag.defined()) return;
-  if (flag.numel() != 1) fail("interpolate_pos_encoding: expected one number, 0 or 1");
-  const bool own = images.pixels.size(2) == spec.height && images.pixels.size(3) == spec.width;
-  if (!own && !flag.ne(0).item<bool>())
-    fail("pixel_values: expected images of {} x {} without interpolate_pos_encoding, found {} x {}",
-         spec.height, spec.width, images.pixels.size(2), images.pixels.size(3));
-}
-
 // The mean over hidden pixels, as the original has it.
 Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
@@ -25,6 +14,16 @@ Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const P
 }
 
 }  // namespace
+
+void check_interpolation(const Tensors& inputs, const ImageBatch& images, const PatchSpec& spec) {
+  const Tensor flag = find(inputs, "interpolate_pos_encoding");
+  if (!flag.defined()) return;
+  if (flag.numel() != 1) fail("interpolate_pos_encoding: expected one number, 0 or 1");
+  const bool own = images.pixels.size(2) == spec.height && images.pixels.size(3) == spec.width;
+  if (!own && !flag.ne(0).item<bool>())
+    fail("pixel_values: expected images of {} x {} without interpolate_pos_encoding, found {} x {}",
+         spec.height, spec.width, images.pixels.size(2), images.pixels.size(3));
+}
 
 ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();

@@ -1,26 +1,51 @@
 #include "models/forward_parts.h"
 #include "models/prompt_inputs.h"
 #include "models/score_outputs.h"
+#include "models/streams.h"
+#include "models/text_inputs.h"
 
 namespace attend {
 namespace {
 
+std::int64_t padding_of(const Fields& config, std::int64_t vocabulary) {
+  return config.integer({"pad_token_id"}, {}, 0, vocabulary - 1);
+}
+
 // Marian's and BART's shift_tokens_right: the start token, then the labels (or ids) but the last.
 Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t vocabulary) {
   const std::int64_t start = config.integer({"decoder_start_token_id"}, {}, 0, vocabulary - 1);
-  const std::int64_t pad = config.integer({"pad_token_id"}, {}, 0, vocabulary - 1);
+  const std::int64_t pad = padding_of(config, vocabulary);
   Tensor ids = at::empty_like(labels);
   ids.select(1, 0).fill_(start);
   ids.narrow(1, 1, labels.size(1) - 1).copy_(labels.narrow(1, 0, labels.size(1) - 1));
   return ids.masked_fill(ids == kIgnoredLabel, pad);
 }
 
+// Are encoder and decoder models of their own, which take what they take alone as well?
+bool is_composed(Transformer& net) {
+  return !net->spec().encoder_family.empty();
+}
+
 // What the encoder reads: a text, or the patches of images, of which none is padding.
 struct Source {
   Padded layout;
   Tensor encoded;  // [Ts, d]
-  TokenBatch batch;
+  Offsets offsets;
 };
+
+// XLNet where it sees only what stands before, or reads half of the batch backwards.
+Tensor encode_stream(Transformer& net, const Tensors& inputs, const Padded& layout, Pass& pass) {
+  const Streams streams(layout, inputs, net->encoder->spec(), {}, false);
+  const auto real = [&](const Tensor& rows) {
+    return layout.unpad(streams.content(rows).unflatten(0, {layout.sequences(), layout.length()}));
+  };
+  const Tensor encoded = real(net->encode(streams.batch, pass));
+  if (!pass.capture) return encoded;
+  for (Tensor& hidden : pass.capture->encoder.hidden) hidden = real(hidden);
+  for (std::vector<Tensor>& layer : pass.capture->encoder.self_attentions)
+    layer = streams.real_weights(layer, layout);
+  return encoded;
+}
 
 Source read_source(Transformer& net, const Tensors& given, std::optional<std::int64_t> adapter, Pass& pass) {
   if (net->reads_images()) {
@@ -28,28 +53,56 @@ Source read_source(Transformer& net, const Tensors& given, std::optional<std::in
     const auto [rows, columns] = net->encoder->patches->grid(images.pixels);
     const Padded layout(at::zeros({images.pixels.size(0), 1 + rows * columns}, at::kLong), {},
                         "pixel_values");
-    return {layout, net->encode(images, pass), layout.batch({}, {})};
+    check_interpolation(given, images, net->encoder->patches->spec());
+    return {layout, net->encode(images, pass), layout.batch({}, {}).offsets};
   }
-  check_ids(Padded(find(given, "input_ids"), find(given, "attention_mask"), "input_ids"),
-            net->encoder->spec(), "input_ids");
+  const StackSpec& stack = net->encoder->spec();
+  check_ids(Padded(find(given, "input_ids"), read_mask(given, stack), "input_ids"), stack, "input_ids");
   const auto with_prompts = prompted_inputs(given, net, adapter);
   const Tensors& inputs = with_prompts ? *with_prompts : given;
-  const Padded layout(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
-  TokenBatch batch = layout.batch({}, find(inputs, "token_type_ids"));
+  const Padded layout(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
+  TokenBatch batch = read_text(inputs, layout, stack);
   batch.prompted = with_prompts.has_value();
-  check_distances(net->encoder->spec(), layout);
-  return {layout, net->encode(batch, pass), batch};
+  check_distances(stack, layout);
+  const bool own_keys = stack.looks_back || stack.half_backwards;
+  return {layout, own_keys ? encode_stream(net, inputs, layout, pass) : net->encode(batch, pass),
+          batch.offsets};
 }
 
 std::set<std::string> pair_inputs(Transformer& net) {
-  std::set<std::string> known = {"decoder_input_ids", "decoder_attention_mask"};
+  std::set<std::string> known = {"input_ids", "attention_mask"};
   if (net->reads_images())
-    known.insert("pixel_values");
-  else
-    known.insert({"input_ids", "attention_mask"});
-  if (net->encoder->spec().embeddings.types > 0) known.insert("token_type_ids");
+    known = {"pixel_values", "interpolate_pos_encoding"};
+  else if (is_composed(net))
+    known = text_inputs(net->encoder->spec());
+  if (is_composed(net))
+    for (const std::string& name : text_inputs(net->decoder->spec())) known.insert("decoder_" + name);
+  known.insert({"decoder_input_ids", "decoder_attention_mask"});
   known.merge(label_inputs(net));
   return known;
+}
+
+// A decoder's rows where some keys are hidden from all: seen [B, L] bool.
+std::shared_ptr<const VisibleRows> hide_keys(const Tensor& seen) {
+  const std::int64_t L = seen.size(1);
+  constexpr double lowest = std::numeric_limits<float>::lowest();
+  const Tensor later = at::full({L, L}, -std::numeric_limits<double>::infinity(), at::kFloat).triu(1);
+  auto visible = std::make_shared<VisibleRows>();
+  for (std::int64_t b = 0; b < seen.size(0); ++b) {
+    visible->first.push_back(0);
+    visible->count.push_back(L);
+    const Tensor hidden = seen[b].logical_not().to(at::kFloat) * lowest;
+    visible->own.push_back({later + hidden.unsqueeze(0), at::arange(L), {}});
+  }
+  return visible;
+}
+
+// Those of the rows of `target`; undefined: none. VisionEncoderDecoderModel has the loss of a decoder alone,
+// for which labels stand one column behind the row that predicts them.
+Tensor labels_of_rows(Transformer& net, const Tensor& labels, const Padded& target, std::int64_t vocabulary) {
+  if (!labels.defined()) return labels;
+  const Tensor rows = ragged_labels(labels, target, vocabulary);
+  return net->reads_images() ? next_labels(rows, target.batch({}, {}).offsets) : rows;
 }
 
 }  // namespace
@@ -61,10 +114,11 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   Transformer net = model.network();
   check_names(inputs, pair_inputs(net));
   const std::int64_t vocabulary = net->decoder->spec().embeddings.vocabulary;
-  const auto [source, encoded, source_batch] = read_source(net, inputs, options.adapter, pass);
+  const auto [source, encoded, source_offsets] = read_source(net, inputs, options.adapter, pass);
   const Tensor labels = find(inputs, "labels");
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
-  if (!decoder_ids.defined()) {
+  const bool made = !decoder_ids.defined();
+  if (made) {
     // A model without a language model reads its own input there, shifted.
     const bool predicts = static_cast<bool>(net->language_model_head);
     if (predicts && !labels.defined()) fail("expected decoder_input_ids or labels");
@@ -74,18 +128,23 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
   const Padded given(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
   const bool whole = counts_padding(inputs);
   const Padded target = whole ? given.whole() : given;
-  TokenBatch target_batch = target.batch({}, {});
+  TokenBatch target_batch = read_text(inputs, target, net->decoder->spec(), "decoder_");
   if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
-  if (source_batch.offsets.count() != target_batch.offsets.count())
-    fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_batch.offsets.count(),
+  const bool masked = find(inputs, "decoder_attention_mask").defined();
+  if (made && !masked && is_composed(net) && !net->reads_images()) {
+    // EncoderDecoderModel hides what is padding among inputs that it makes of labels.
+    const Tensor seen = decoder_ids.ne(padding_of(model.config(), vocabulary));
+    if (!seen.all().item<bool>()) target_batch.visible = hide_keys(seen);
+  }
+  if (source_offsets.count() != target_batch.offsets.count())
+    fail("decoder_input_ids: expected {} sequences, as input_ids has, found {}", source_offsets.count(),
          target_batch.offsets.count());
   check_ids(given, net->decoder->spec(), "decoder_input_ids");
   check_distances(net->decoder->spec(), target);
-  const Memory memory = net->remember(encoded, source_batch.offsets, pass);
+  const Memory memory = net->remember(encoded, source_offsets, pass);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
   if (net->language_model_head)
-    put_language_model(r, net, hidden, target,
-                       labels.defined() ? ragged_labels(labels, target, vocabulary) : labels, pass);
+    put_language_model(r, net, hidden, target, labels_of_rows(net, labels, target, vocabulary), pass);
   else if (net->scores)
     r.loss = put_scores(
         r.out, inputs, net,

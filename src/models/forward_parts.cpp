@@ -78,6 +78,14 @@ Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vo
   return rows;
 }
 
+Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
+  Tensor next = at::full_like(labels, kIgnoredLabel);
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    if (const std::int64_t n = offsets.length(b); n > 1)
+      next.narrow(0, offsets.begin(b), n - 1).copy_(labels.narrow(0, offsets.begin(b) + 1, n - 1));
+  return next;
+}
+
 void check_distances(const StackSpec& stack, const Padded& layout) {
   if (!std::holds_alternative<std::monostate>(stack.distances)) layout.spans();
 }

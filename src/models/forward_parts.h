@@ -39,6 +39,8 @@ Pass capturing(Capture& capture, const ForwardOptions& options);
 
 // Labels in the order of the rows of `layout`; Error for one outside the vocabulary.
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary);
+// Row t of the result is the label that row t predicts: the next token of its sequence.
+Tensor next_labels(const Tensor& labels, const Offsets& offsets);
 // Scores over the vocabulary, and the loss where there are labels [T].
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels, Pass& pass);
@@ -63,6 +65,8 @@ void keep_real_scores(Tensors& out, const Padded& given);
 
 // pixel_values and bool_masked_pos as an encoder of images reads them; Error where they do not fit it.
 ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches);
+// interpolate_pos_encoding: other sizes than the model's own are read only if it is not denied.
+void check_interpolation(const Tensors& inputs, const ImageBatch& images, const PatchSpec& spec);
 
 // For a model with one stack, with two, and for one that reads images: pixel_values [B, channels, H, W], and
 // bool_masked_pos [B, patches] where it fills in hidden patches.

@@ -4,30 +4,10 @@
 #include "models/score_outputs.h"
 #include "models/span_outputs.h"
 #include "models/streams.h"
+#include "models/text_inputs.h"
 
 namespace attend {
 namespace {
-
-// Row t of the result is the label that row t predicts: the next token of its sequence.
-Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
-  Tensor next = at::full_like(labels, kIgnoredLabel);
-  for (std::int64_t b = 0; b < offsets.count(); ++b)
-    if (const std::int64_t n = offsets.length(b); n > 1)
-      next.narrow(0, offsets.begin(b), n - 1).copy_(labels.narrow(0, offsets.begin(b) + 1, n - 1));
-  return next;
-}
-
-// XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
-Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
-  const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
-  if (mask.defined()) return mask;
-  check_matrix(ids, "input_ids");
-  Tensor lengths = find(inputs, "lengths");
-  if (!lengths.defined()) lengths = ids.ne(padding).sum(1);
-  if (lengths.numel() != ids.size(0))
-    fail("lengths: expected one for each of {} texts, found {}", ids.size(0), lengths.numel());
-  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
-}
 
 // Multiple choice: [questions, choices, length] -> [questions * choices, length].
 Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
@@ -41,36 +21,15 @@ Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
   return inputs;
 }
 
-// DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
-bool passes_over_types(const StackSpec& stack) {
-  return stack.padding_begins_as_zero;
-}
-
 // Inputs beside the labels.
-std::set<std::string> text_inputs(const Model& model, const StackSpec& stack) {
-  Transformer net = model.network();
-  std::set<std::string> known = {"input_ids", "attention_mask"};
-  // Passed over where there is nothing to look up for them.
-  if (passes_over_types(stack) || !std::holds_alternative<std::monostate>(stack.embeddings.positions))
-    known.insert("position_ids");
-  if (passes_over_types(stack) || takes_types(model)) known.insert("token_type_ids");
+std::set<std::string> all_inputs(Transformer& net, const StackSpec& stack) {
+  std::set<std::string> known = text_inputs(stack);
   if (stack.layers.front().cross_attention) known.insert({"encoder_hidden_states", "encoder_attention_mask"});
-  // XLM takes both always, and passes over languages where it has no vectors for them.
-  if (stack.padding_is_zero) known.insert({"langs", "lengths"});
-  if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
   if (stack.two_streams || stack.memory)
     for (std::size_t i = 0; i < stack.layers.size(); ++i) known.insert(fmt::format("mems.{}", i));
   if (net->scores && net->scores->spec().label_input == "mc_labels") known.insert("mc_token_ids");
   if (net->scores && net->scores->spec().question_end) known.insert("question_lengths");
   return known;
-}
-
-Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
-  if (stack.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
-  const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
-  if (!padding.defined()) return mask;
-  if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");
-  return 1 - padding;
 }
 
 // A head that reads a chosen token reads the last column where none is chosen.
@@ -159,22 +118,19 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   const bool zeros = whole && stack.padding_is_zero;
   const Padded layout = whole ? given.whole() : given;
   const Padded& computed = zeros ? given : layout;
-  Tensor types = find(inputs, "token_type_ids"), positions = find(inputs, "position_ids");
+  Tensors own = inputs;
   // Behind virtual tokens peft counts positions itself where no next tokens are predicted, and has types for
   // heads only.
   if ((net->decoder ? net->decoder : net->encoder)
           ->prefix_length(pass.adapters ? pass.adapters->only : std::nullopt) > 0) {
-    if (!net->decoder || !net->language_model_head) positions = Tensor();
-    if (!net->scores) types = Tensor();
+    if (!net->decoder || !net->language_model_head) own.erase("position_ids");
+    if (!net->scores) own.erase("token_type_ids");
   }
-  if (passes_over_types(stack) && stack.embeddings.types == 0) types = Tensor();
-  if (net->scores && !types.defined()) types = types_by_question(net->scores->spec(), inputs);
-  TokenBatch batch = computed.batch(positions, types);
+  if (net->scores && !find(own, "token_type_ids").defined())
+    if (const Tensor types = types_by_question(net->scores->spec(), inputs); types.defined())
+      own["token_type_ids"] = types;
+  TokenBatch batch = read_text(own, computed, stack);
   batch.prompted = prompted;
-  if (const Tensor langs = find(inputs, "langs"); langs.defined()) {
-    computed.check(langs, "langs");
-    batch.languages = computed.unpad(langs.to(at::kLong));
-  }
   if (whole && !zeros && given.padding().any().item<bool>())
     batch.visible = std::make_shared<const VisibleRows>(given.spans());
   batch.past = read_past(inputs, given.sequences(), stack);
@@ -238,7 +194,7 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   Result r;
   Transformer net = model.network();
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
-  std::set<std::string> known = text_inputs(model, stack);
+  std::set<std::string> known = all_inputs(net, stack);
   known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;

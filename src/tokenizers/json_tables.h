@@ -29,9 +29,11 @@ struct TokenizerJson {
   std::unique_ptr<Decoder> decoder;
   // As transformers' slow tokenizers do it: added tokens have the ids that the list says, of a pair both
   // texts are cut token by token, and these added tokens stand apart from decoded text around them, with
-  // spaces between.
+  // spaces between, but not before those of `closing`.
   bool slow = false;
   std::set<std::string> apart;
+  std::string between_parts = " ";
+  std::set<std::string> closing;
   std::set<TokenId> marked;  // in special_tokens_mask also where a text has them (Marian)
 };
 

@@ -231,7 +231,7 @@ class Moses : public Normalizer {
     text = text_of(letters, text.source(), text.aligned());
     if (!steps_.strip_accents) return;
     normalize(text, unicode::Form::nfd);
-    text.filter([](char32_t c) { return !unicode::is(c, unicode::nonspacing_mark); });
+    text.filter([](char32_t c) { return !is_nonspacing_mark(c); });
   }
 
  private:

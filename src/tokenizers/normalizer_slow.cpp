@@ -12,7 +12,7 @@ class StripCombining : public Normalizer {
  public:
   void apply(NormalizedText& text) const override {
     if (unicode::is_ascii(text.text())) return;
-    text.filter([](char32_t c) { return unicode::combining_class(c) == 0; });
+    text.filter([](char32_t c) { return combining_class(c) == 0; });
   }
 };
 

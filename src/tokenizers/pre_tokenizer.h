@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "tokenizers/normalizer.h"
 #include "tokenizers/text.h"
 
 #include <memory>
@@ -27,5 +28,7 @@ std::unique_ptr<PreTokenizer> make_digits_pre_tokenizer(const Json& json, const 
 std::unique_ptr<PreTokenizer> make_delimiter_pre_tokenizer(const Json& json, const std::string& source);
 std::unique_ptr<PreTokenizer> make_scripts_pre_tokenizer();
 std::unique_ptr<PreTokenizer> make_metaspace_pre_tokenizer(const Json& json, const std::string& source);
+// Sets punctuation apart, and normalizes each part by itself.
+std::unique_ptr<PreTokenizer> make_punctuated_pre_tokenizer(std::unique_ptr<Normalizer> rules);
 
 }  // namespace attend::tokenizers

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "formats/sentencepiece.h"
+#include "tokenizers/decoder.h"
 #include "tokenizers/model.h"
 #include "tokenizers/normalizer.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,20 @@ struct PieceIds {
 // `fields` is what to_json() says about it; null: it cannot be written as a tokenizer.json.
 std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, PieceIds ids, Json fields,
                                                 const std::string& source);
+
+// How pieces become a text again in transformers' slow tokenizers.
+struct PieceJoining {
+  bool by_model = true;             // decoded by the model, else put side by side
+  bool before_run = true;           // a space in front of what stands before a special token, unless it is one too
+  bool behind_special = false;      // a space behind each special token; and letters for spaces that remain
+  bool bare_begin = false;          // no such space where the text begins
+  bool drops_first_space = false;   // the first piece loses its own
+  bool space_behind_first = false;  // a special token at the beginning has one behind it
+  bool strips = true;               // both ends of the text
+};
+// `specials`: the tokens that are not the model's to decode.
+std::unique_ptr<Decoder> make_piece_decoder(const SentencePieceFile& file, const PieceJoining& joining,
+                                            std::set<std::string> specials);
 
 // The merges of BPE are not in the file: two pieces merge if the two together are a piece, the sooner the
 // higher its score. By rank; each merge is joined as in tokenizer.json, and pieces of the same score have the

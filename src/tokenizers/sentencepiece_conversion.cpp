@@ -21,18 +21,7 @@ Json replace(const char* kind, const char* from, const char* to) {
   return {{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
 }
 
-struct Spaces {
-  bool prefix;  // a text begins with a space
-  bool legacy;  // and so does what follows a special token
-};
-
-Spaces spaces_of(const Family& family, const Fields& config) {
-  // Only Llama and T5 can be told to do otherwise.
-  if (family.steps != Steps::plain && family.sentinels == 0) return {true, true};
-  return {config.flag({"add_prefix_space"}, true), config.flag({"legacy"}, true)};
-}
-
-Json metaspace(Spaces spaces, bool split = true) {
+Json metaspace(SpaceFields spaces, bool split = true) {
   return {{"type", "Metaspace"},
           {"replacement", space_letter},
           {"prepend_scheme", !spaces.prefix  ? "never"
@@ -41,7 +30,7 @@ Json metaspace(Spaces spaces, bool split = true) {
           {"split", split}};
 }
 
-Json normalizer(const Family& family, const SentencePieceFile& file, const Fields& config, Spaces spaces) {
+Json normalizer(const Family& family, const SentencePieceFile& file, const Fields& config, SpaceFields spaces) {
   Json steps = Json::array();
   const auto add_rules = [&] {
     if (!file.charsmap.empty())
@@ -83,7 +72,7 @@ Json normalizer(const Family& family, const SentencePieceFile& file, const Field
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
-Json pre_tokenizer(const Family& family, const Fields& config, Spaces spaces) {
+Json pre_tokenizer(const Family& family, const Fields& config, SpaceFields spaces) {
   if (family.steps == Steps::plain) return spaces.legacy ? Json() : metaspace(spaces, false);
   Json parts = Json::array();
   if (family.steps == Steps::punctuation && config.flag({"split_by_punct"}, false))
@@ -92,7 +81,7 @@ Json pre_tokenizer(const Family& family, const Fields& config, Spaces spaces) {
   return {{"type", "Sequence"}, {"pretokenizers", parts}};
 }
 
-Json decoder(const Family& family, Spaces spaces) {
+Json decoder(const Family& family, SpaceFields spaces) {
   if (family.steps != Steps::plain) return metaspace(spaces);
   Json steps =
       Json::array({replace("String", space_letter, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
@@ -180,7 +169,7 @@ TokenizerJson convert_sentencepiece(const Family& family, const SentencePieceFil
   auto by_role = config.tokens(family.roles);
   if (family.has_language()) by_role["language"] = language_token(family, config, side);
 
-  const Spaces spaces = spaces_of(family, config.fields());
+  const SpaceFields spaces = read_spaces(family, config.fields());
   const bool byte_fallback = family.steps == Steps::plain;
   const TokenId unknown = family.ids != Family::Ids::file ? 3
                           : family.steps == Steps::plain  ? 0

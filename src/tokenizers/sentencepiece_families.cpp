@@ -35,7 +35,8 @@ const std::vector<Family> families = {
                {"mask_token", "<mask>", true}},
      .single = "<s> $A </s>",
      .pair = "<s> $A </s> </s> $B </s>",
-     .ids = Ids::fairseq},
+     .ids = Ids::fairseq,
+     .joining = {.by_model = false}},
     {.names = {"Camembert", "camembert"},
      .roles = {{"bos_token", "<s>"},
                {"eos_token", "</s>"},
@@ -59,7 +60,8 @@ const std::vector<Family> families = {
      .single = "$A eos_token language",
      .pair = "$A $B eos_token language",
      .ids = Ids::fairseq,
-     .languages = mbart},
+     .languages = mbart,
+     .joining = {.by_model = false}},
     {.names = {"MBart50"},
      .roles = {{"eos_token", "</s>"},
                {"unk_token", "<unk>"},
@@ -94,7 +96,9 @@ const std::vector<Family> families = {
      .single = "$A <sep> <cls>:2",
      .pair = "$A <sep> $B:1 <sep>:1 <cls>:2",
      .steps = Steps::cleaned,
-     .additional = {"<eop>", "<eod>"}},
+     .additional = {"<eop>", "<eod>"},
+     .joining = {.by_model = false},
+     .between_parts = ""},
     {.names = {"BigBird", "big_bird"},
      .roles = {{"bos_token", "<s>", false, true},
                {"eos_token", "</s>", false, true},
@@ -104,7 +108,9 @@ const std::vector<Family> families = {
                {"cls_token", "[CLS]", false, true},
                {"mask_token", "[MASK]", true, true}},
      .single = "[CLS] $A [SEP]",
-     .pair = "[CLS] $A [SEP] $B:1 [SEP]:1"},
+     .pair = "[CLS] $A [SEP] $B:1 [SEP]:1",
+     .between_parts = " ",
+     .closing = {"[MASK]", "[SEP]"}},
     {.names = {"DebertaV2", "deberta-v2"},
      .roles = {{"bos_token", "[CLS]"},
                {"eos_token", "[SEP]"},
@@ -120,7 +126,8 @@ const std::vector<Family> families = {
      .roles = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
      .single = "bos_token? $A eos_token?",
      .pair = "bos_token? $A eos_token? bos_token?:1 $B:1 eos_token?:1",
-     .steps = Steps::plain},
+     .steps = Steps::plain,
+     .joining = {.bare_begin = true, .strips = false}},
     {.names = {"M2M100", "m2m_100"},
      .roles = {{"bos_token", "<s>"},
                {"eos_token", "</s>"},
@@ -132,7 +139,7 @@ const std::vector<Family> families = {
      .ids = Ids::vocab_json,
      .steps = Steps::sentencepiece,
      .has_languages = true,
-     .spaces = Family::Spaces::stripped},
+     .joining = {.before_run = false}},
     {.names = {"Marian", "marian"},
      .roles = {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}},
      .single = "$A eos_token",
@@ -140,7 +147,7 @@ const std::vector<Family> families = {
      .ids = Ids::vocab_json,
      .steps = Steps::sentencepiece,
      .has_language_codes = true,
-     .spaces = Family::Spaces::set},
+     .joining = {.before_run = false, .behind_special = true}},
 };
 
 // Fan et al. 2020, "Beyond English-centric multilingual machine translation", arXiv:2010.11125.
@@ -164,6 +171,11 @@ const Family* find_sentencepiece_family(std::string_view name) {
     return std::find(family.names.begin(), family.names.end(), name) != family.names.end();
   });
   return found == families.end() ? nullptr : &*found;
+}
+
+SpaceFields read_spaces(const Family& family, const Fields& config) {
+  if (family.steps != Steps::plain && family.sentinels == 0) return {};
+  return {true, config.flag({"add_prefix_space"}, true), config.flag({"legacy"}, true)};
 }
 
 std::span<const std::string_view> m2m_languages(std::string_view set) {

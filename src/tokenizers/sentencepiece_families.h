@@ -1,6 +1,7 @@
 // How families use a SentencePiece model: ids, special tokens, templates. Each is a row of data.
 #pragma once
 
+#include "tokenizers/sentencepiece.h"
 #include "tokenizers/tokenizer_config.h"
 
 #include <span>
@@ -40,15 +41,26 @@ struct SentencePieceFamily {
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
-  // Decoded text: has spaces at its ends as they come, has none there, or has moreover one space behind each
-  // special token.
-  enum class Spaces { kept, stripped, set } spaces = Spaces::kept;
+  // Where transformers has no fast tokenizer of the model.
+  PieceJoining joining = {};
+  // And where every added token is then a part of its own in decoded text, not only those without a role:
+  // what stands between parts, and which have nothing in front of them.
+  const char* between_parts = nullptr;  // null: it is not so
+  std::vector<std::string_view> closing = {};
 
   bool has_language() const { return has_languages || !languages.empty(); }
 };
 
 std::span<const SentencePieceFamily> sentencepiece_families();
 const SentencePieceFamily* find_sentencepiece_family(std::string_view name);  // null: there is none
+
+// What only Llama's and T5's directories may say of the spaces that pieces begin with.
+struct SpaceFields {
+  bool can_be_told = false;
+  bool prefix = true;  // a text begins with a space
+  bool legacy = true;  // and so does what follows a special token
+};
+SpaceFields read_spaces(const SentencePieceFamily& family, const Fields& config);
 
 // The languages of M2M-100, in the order of their ids; `set` is "m2m100" or "wmt21".
 std::span<const std::string_view> m2m_languages(std::string_view set);

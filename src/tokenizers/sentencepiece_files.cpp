@@ -94,48 +94,30 @@ Json metaspace(const SentencePieceFile& file) {
           {"split", true}};
 }
 
-// As a regular expression: each text, with nothing in it that has a meaning.
-std::string any_of(const std::vector<std::string>& texts) {
-  std::string pattern;
-  for (const std::string& text : texts) {
-    if (!pattern.empty()) pattern += '|';
-    for (const char c : text) {
-      if (std::ispunct(static_cast<unsigned char>(c)) != 0) pattern += '\\';
-      pattern += c;
-    }
-  }
-  return pattern;
-}
-
-// Behind each special token this, in place of the space of a word that follows: it is decoded as if it began
-// the text.
-Json set_spaces(const SentencePieceFile& file, const Json& added, const char* behind) {
-  std::vector<std::string> specials;
-  for (const Json& token : added)
-    if (token.at("special").get<bool>()) specials.push_back(token.at("content").get<std::string>());
-  const char* dropped = file.remove_extra_whitespaces ? " *" : file.add_dummy_prefix ? " ?" : "";
-  return {{"type", "Replace"},
-          {"pattern", {{"Regex", "(?<=" + any_of(specials) + ")" + dropped}}},
-          {"content", behind}};
-}
-
-Json decoder(const Family& family, const SentencePieceFile& file, const Json& added) {
-  using Spaces = Family::Spaces;
-  if (!file.byte_fallback && family.spaces == Spaces::kept) return metaspace(file);
-  const auto strip = [](std::int32_t start, std::int32_t stop) {
-    return Json{{"type", "Strip"}, {"content", " "}, {"start", start}, {"stop", stop}};
-  };
-  Json steps =
-      Json::array({{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}}});
-  if (file.byte_fallback) steps.push_back({{"type", "ByteFallback"}});
-  steps.push_back({{"type", "Fuse"}});
-  if (family.spaces != Spaces::kept)
-    steps.push_back(set_spaces(file, added, family.spaces == Spaces::set ? " " : ""));
-  if (family.spaces != Spaces::kept)
-    steps.push_back(strip(INT32_MAX, INT32_MAX));
-  else if (file.add_dummy_prefix)
-    steps.push_back(strip(1, 0));
+// The nearest that a tokenizer.json can say of the way back.
+Json decoder_fields(const SentencePieceFile& file) {
+  if (!file.byte_fallback) return metaspace(file);
+  Json steps = Json::array({{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}},
+                            {{"type", "ByteFallback"}},
+                            {{"type", "Fuse"}}});
+  if (file.add_dummy_prefix)
+    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   return {{"type", "Sequence"}, {"decoders", steps}};
+}
+
+std::unique_ptr<Decoder> make_decoder(const Family& family, const SentencePieceFile& file,
+                                      const Fields& config, const Json& added) {
+  PieceJoining joining = family.joining;
+  const SpaceFields spaces = read_spaces(family, config);
+  joining.drops_first_space = spaces.can_be_told && spaces.prefix;
+  if (family.steps == Family::Steps::plain) {
+    joining.before_run = spaces.legacy;
+    joining.space_behind_first = spaces.prefix;
+  }
+  std::set<std::string> specials;
+  for (const Json& token : added)
+    if (token.at("special").get<bool>()) specials.insert(token.at("content").get<std::string>());
+  return make_piece_decoder(file, joining, std::move(specials));
 }
 
 }  // namespace
@@ -191,8 +173,6 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                           : type == "Lowercase" && !normalizers.empty() ? make_slow_lowercase()
                                                                         : make_normalizer(step, source));
   }
-  normalizers.push_back(make_sentencepiece_normalizer(file, source));
-
   TokenizerJson result;
   Json fields = family.ids == Family::Ids::vocab_json ? Json() : model_fields(file, ids);
   result.fields = {{"version", "1.0"},
@@ -202,16 +182,27 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                    {"post_processor", template_processor(config.fill_in(family.single, tokens),
                                                          config.fill_in(family.pair, tokens), added,
                                                          &ids.vocabulary, tokens.at("unk_token"))},
-                   {"decoder", decoder(family, file, added)}};
+                   {"decoder", decoder_fields(file)}};
   result.slow = true;
   result.apart = config.tokens_apart(added, family.roles, encoder);
+  if (family.between_parts != nullptr) {
+    for (const Json& token : added) result.apart.insert(token.at("content").get<std::string>());
+    result.between_parts = family.between_parts;
+    result.closing = {family.closing.begin(), family.closing.end()};
+  }
   if (family.has_language_codes) {
     result.unknown_language_code = ids.unknown;
     for (const Json& token : added)
       if (token.at("special").get<bool>() && token.at("content") != tokens.at("unk_token"))
         result.marked.insert(token.at("id").get<TokenId>());
   }
+  auto rules = make_sentencepiece_normalizer(file, source);
+  if (family.steps == Family::Steps::punctuation && config.fields().flag({"split_by_punct"}, false))
+    result.pre_tokenizer = make_punctuated_pre_tokenizer(std::move(rules));
+  else
+    normalizers.push_back(std::move(rules));
   result.normalizer = make_sequence(std::move(normalizers));
+  result.decoder = make_decoder(family, file, config.fields(), added);
   result.model = make_sentencepiece_model(file, std::move(ids), std::move(fields), source);
   return result;
 }

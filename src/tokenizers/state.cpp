@@ -100,6 +100,8 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   added.read(field("added_tokens"), *model, normalizer.get(), source, json.slow);
   slow = json.slow;
   apart = std::move(json.apart);
+  between_parts = std::move(json.between_parts);
+  closing = std::move(json.closing);
   marked = std::move(json.marked);
   if (json.unknown_language_code) added.take_language_codes(model->vocabulary(), *json.unknown_language_code);
   needs_alignment = pre_tokenizer && pre_tokenizer->needs_alignment();

@@ -39,7 +39,8 @@ struct Tokenizer::State {
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
   bool slow = false;
-  std::set<std::string> apart;  // as in TokenizerJson
+  std::set<std::string> apart, closing;  // as in TokenizerJson
+  std::string between_parts = " ";
   std::set<TokenId> marked;
   bool cleans_up = false;        // decoded text, as the directory says
   bool needs_alignment = false;  // even where nobody asks for offsets

@@ -219,7 +219,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
   std::string text;
   bool has_parts = false;
   const auto add_part = [&](const std::string& part) {
-    if (std::exchange(has_parts, true)) text += ' ';
+    if (std::exchange(has_parts, true)) text += state_->between_parts;
     text += part;
   };
   for (const TokenId id : ids) {
@@ -234,6 +234,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
     add_part(*token);
   }
   if (!tokens.empty()) add_part(join(std::move(tokens)));
+  for (const std::string& token : state_->closing) tokenizers::replace_all(text, " " + token, token);
   if (state_->cleans_up) clean_up(text);
   return text;
 }

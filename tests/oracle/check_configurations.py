@@ -25,14 +25,15 @@ import torch
 
 from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
-from configurations import CLASSES, Draw, Fields, heads_of, make_configuration
+from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
 from forward import Original, double_of, has_loss, is_paired, layouts_of, make_inputs
 from original_generate import original_generate
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,
 )  # fmt: skip
+from spellings import respell
 
-GENERATES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel")
+GENERATES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel", "EncoderDecoderModel")
 
 
 @dataclass
@@ -68,7 +69,31 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
     if config.model_type.startswith("deberta") and draw.random() < 0.5:
         count = max(1, config.type_vocab_size)
         more["token_type_ids"] = torch.randint(0, count, inputs["input_ids"].shape, generator=generator)
+    if config.model_type in COMPOSED:
+        return more | beside_decoder(model, inputs, draw, generator)
+    by_choice = config.architectures[0].endswith(("MultipleChoice", "DoubleHeadsModel"))
+    if "position_ids" in taken and not is_paired(config) and not by_choice and draw.random() < 0.3:
+        shape = (draw.choice([1, rows]), length)
+        more["position_ids"] = torch.randint(0, getattr(config, "max_position_embeddings", 20), shape, generator=generator)
+    if config.model_type == "xlnet" and "attention_mask" in inputs and draw.random() < 0.2:
+        more["input_mask"] = 1.0 - inputs.pop("attention_mask")
+    if config.model_type == "vit" and draw.random() < 0.3:
+        more["interpolate_pos_encoding"] = torch.tensor(isinstance(config.image_size, int))
     return {name: tensor for name, tensor in more.items() if name not in inputs and name in taken}
+
+
+def beside_decoder(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) -> Tensors:
+    """What an EncoderDecoderModel hands on to its decoder."""
+    config, more = model.config.decoder, {}
+    if "decoder_input_ids" not in inputs:
+        return more
+    taken, shape = inspect.signature(model.decoder.forward).parameters, inputs["decoder_input_ids"].shape
+    types = config.vocab_size if config.model_type == "gpt2" else getattr(config, "type_vocab_size", 0)
+    if "token_type_ids" in taken and types > 0 and draw.random() < 0.3:
+        more["decoder_token_type_ids"] = torch.randint(0, types, shape, generator=generator)
+    if "position_ids" in taken and draw.random() < 0.3:
+        more["decoder_position_ids"] = torch.randint(0, config.max_position_embeddings, shape, generator=generator)
+    return more
 
 
 def is_rounding(name: str, wanted: Tensors, got: Tensors, true: Tensors) -> bool:
@@ -110,6 +135,38 @@ def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, se
             bad = [f for f in compare(wanted, got, true) if f.failed and not is_rounding(f.name, wanted, got, true)]
         if bad:
             tally.fail(f"{case} {layout}", fields, [str(finding) for finding in bad], verbose)
+
+
+def check_spelled(attend: Attend, directory: Path, case: str, fields: Fields, seed: int, tally: Tally, verbose: bool) -> None:
+    """The same model as another version of transformers would have written it."""
+    plain, draw = Original.load(directory), Draw(f"{case} spelled")
+    config = plain.model.config
+    inputs = make_inputs(config, layouts_of(config.model_type, config.architectures[0])[0], seed)
+    gradients = has_loss(inputs)
+    with TemporaryDirectory() as folder:
+        other = Path(folder)
+        ways = respell(directory, other, draw)
+        try:
+            wanted = Original(Original.load(other).model, plain.names).run(inputs, gradients=gradients)
+            again = Original(Original.load(other).model, plain.names).run(inputs, gradients=False)
+            if any(not torch.equal(tensor, wanted[name]) for name, tensor in again.items()):
+                raise RuntimeError("some tensors are drawn anew")
+        except Exception as error:
+            tally.without_original[f"{config.architectures[0]} spelled: {type(error).__name__}: {error}"[:110]] += 1
+            return
+        case = f"{case} spelled {' '.join(ways)}"
+        tally.cases += 1
+        try:
+            got = attend.forward(other, inputs, gradients=gradients)
+        except AttendFailed as error:
+            return tally.fail(case, fields, [str(error)], verbose)
+        bad = [finding for finding in compare(wanted, got) if finding.failed]
+        if bad:
+            exact = Original(Original.load(other, double_of(config.model_type)).model, plain.names)
+            true = wanted | exact.run(inputs, gradients=gradients)
+            bad = [f for f in compare(wanted, got, true) if f.failed and not is_rounding(f.name, wanted, got, true)]
+        if bad:
+            tally.fail(case, fields, [str(finding) for finding in bad], verbose)
 
 
 def check_generate(attend: Attend, directory: Path, case: str, fields: Fields, seed: int, tally: Tally, verbose: bool) -> None:
@@ -201,6 +258,7 @@ def main() -> int:
                         tally.without_original[f"{head}: {type(error).__name__}: {error}"[:110]] += 1
                         continue
                     check_forward(attend, directory, case, fields, seed, tally, options.verbose)
+                    check_spelled(attend, directory, case, fields, seed, tally, options.verbose)
                     if head.endswith(GENERATES) and not options.without_generate:
                         check_generate(attend, directory, case, fields, seed, tally, options.verbose)
     if not options.family and not options.head:

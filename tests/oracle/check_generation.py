@@ -98,6 +98,10 @@ def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 
     padding, and Transformer-XL has no word for it. Their prompts have one length.
     """
     paired = config.is_encoder_decoder
+    if config.model_type == "vision-encoder-decoder":
+        images = InputMaker(config.encoder, torch.Generator().manual_seed(seed), "plain").images()["pixel_values"]
+        return {"pixel_values": images[:rows].contiguous()}
+    config = getattr(config, "encoder", config)  # of a model of two, what reads
     layout = "right" if paired else "plain" if config.model_type in ("openai-gpt", "ctrl", "xlm", "transfo-xl") else "left"
     maker = InputMaker(config, torch.Generator().manual_seed(seed), layout)
     mask = maker.mask(rows, longest, maker.layout)

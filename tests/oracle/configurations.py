@@ -9,6 +9,7 @@ when transformers gets another.
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib
 import inspect
 import random
@@ -35,6 +36,23 @@ CLASSES: dict[str, type] = {
     "openai-gpt": transformers.OpenAIGPTConfig, "roberta": transformers.RobertaConfig, "t5": transformers.T5Config,
     "transfo-xl": transformers.TransfoXLConfig, "vit": transformers.ViTConfig, "xlm": transformers.XLMConfig,
     "xlm-roberta": transformers.XLMRobertaConfig, "xlnet": transformers.XLNetConfig,
+    "encoder-decoder": transformers.EncoderDecoderConfig,
+    "vision-encoder-decoder": transformers.VisionEncoderDecoderConfig,
+}  # fmt: skip
+
+# Models of two: what they may read with, and what they write with.
+COMPOSED = {
+    "encoder-decoder": {
+        "albert": "AlbertModel", "bert": "BertModel", "big_bird": "BigBirdModel", "deberta": "DebertaModel",
+        "deberta-v2": "DebertaV2Model", "distilbert": "DistilBertModel", "electra": "ElectraModel",
+        "roberta": "RobertaModel", "xlm": "XLMModel", "xlm-roberta": "XLMRobertaModel", "xlnet": "XLNetModel",
+    },
+    "vision-encoder-decoder": {"vit": "ViTModel"},
+}  # fmt: skip
+WRITERS = {
+    "bart": "BartForCausalLM", "bert": "BertLMHeadModel", "big_bird": "BigBirdForCausalLM", "electra": "ElectraForCausalLM",
+    "gpt2": "GPT2LMHeadModel", "marian": "MarianForCausalLM", "roberta": "RobertaForCausalLM",
+    "xlm-roberta": "XLMRobertaForCausalLM",
 }  # fmt: skip
 
 # PReLU and xIELU have weights of their own, which no checkpoint of these families holds.
@@ -268,10 +286,33 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
     return {name: value for name, value in fields.items() if name not in unused}
 
 
+def draw_part(family: str, head: str, draw: Draw, **more: Any) -> Fields:
+    """A config inside another, which may say that it was that of another head."""
+    fields = draw_fields(family, head, draw)
+    for name in ("num_labels", "problem_type"):
+        fields.pop(name, None)
+    return {"model_type": family, "architectures": draw.choice([None, [head]])} | fields | more
+
+
+def draw_composed(family: str, draw: Draw) -> Fields:
+    reader, writer = draw.choice(sorted(COMPOSED[family])), draw.choice(sorted(WRITERS))
+    encoder = draw_part(reader, COMPOSED[family][reader], draw, is_decoder=False, add_cross_attention=False)
+    decoder = draw_part(writer, WRITERS[writer], draw, is_decoder=True, add_cross_attention=True)
+    if writer == "big_bird":
+        decoder["attention_type"] = "original_full"
+    start, pad, end = draw.sample(range(decoder["vocab_size"]), 3)
+    return {
+        "encoder": encoder, "decoder": decoder, "decoder_start_token_id": start, "pad_token_id": pad,
+        "eos_token_id": draw.choice([end, decoder.get("eos_token_id", end)]),
+        "tie_word_embeddings": draw.random() < 0.5,  # of the decoder its own field says it
+    }  # fmt: skip
+
+
 def make_configuration(family: str, head: str, seed: int, directory: Path, **weights: Any) -> Fields:
     """Writes a model of random fields; returns them. Raises what the original raises where it has none of this kind."""
-    fields = draw_fields(family, head, Draw(f"{family} {head} {seed}"))
-    config = CLASSES[family](**fields)
+    draw = Draw(f"{family} {head} {seed}")
+    fields = draw_composed(family, draw) if family in COMPOSED else draw_fields(family, head, draw)
+    config = CLASSES[family](**copy.deepcopy(fields))
     model = head_class(head)(config)
     randomize(model, torch.Generator().manual_seed(seed), **weights)
     try:

@@ -9,6 +9,7 @@ Inputs are named as the arguments of the Hugging Face forward, outputs as the fi
 from __future__ import annotations
 
 import argparse
+import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ LAYOUTS = {
     "xlnet": [*ENCODER_LAYOUTS, "permuted", "memory"],
     "transfo-xl": ["plain", "single", "memory"],  # knows no padding
     "big_bird": ["plain", "single"],  # the original's result depends on the padded length, attend's does not
+    "encoder-decoder": ["right", "left", "targets", "single"],
+    "vision-encoder-decoder": ["right", "left", "targets", "larger", "single"],
 }
 
 
@@ -140,6 +143,8 @@ class InputMaker:
         config, layout = self.config, self.layout
         if config.model_type == "vit":
             return self.images()
+        if config.model_type in ("encoder-decoder", "vision-encoder-decoder"):
+            return self.composed()
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
         longest = int(self.integers(5, min(18, self.positions()) + 1, (1,)))
         pad = config.pad_token_id or 0
@@ -238,6 +243,18 @@ class InputMaker:
             inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
         return inputs | ({} if layout == "single" else self.labels(head, mask))
 
+    def composed(self) -> Tensors:
+        """What the encoder reads by itself, and what the decoder is to say."""
+        layout = {"targets": "right"}.get(self.layout, self.layout)
+        if self.config.encoder.model_type == "big_bird" and layout == "left":  # as LAYOUTS says
+            layout = "plain"
+        encoder, decoder = copy.deepcopy(self.config.encoder), copy.deepcopy(self.config.decoder)
+        encoder.architectures = ["Model"]
+        inputs = InputMaker(encoder, self.generator, layout).make()
+        decoder.architectures = ["MTModel"]
+        decoder.is_decoder = False  # labels stand where they are predicted
+        return inputs | InputMaker(decoder, self.generator, self.layout).make_targets(len(next(iter(inputs.values()))))
+
     def make_targets(self, rows: int) -> Tensors:
         config, layout = self.config, self.layout
         longest = int(self.integers(3, min(15, self.positions()) + 1, (1,)))
@@ -280,14 +297,9 @@ class Original:
             names += torch.load(path, weights_only=True).keys()
         model: Any = load_model(directory, dtype)
         model.config.use_cache = False
-        if dtype == torch.float64 and model.config.model_type == "gpt2":
-            model.loss_function = causal_loss  # the original's own rounds to float32
-            for block in getattr(model, "transformer", model).h:
-                block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic, but float32 only
-        if dtype == torch.float64 and model.config.model_type == "xlnet":  # its two streams want one type
-            body = getattr(model, "transformer", model)
-            encode = body.relative_positional_encoding
-            body.relative_positional_encoding = lambda *sizes, **more: encode(*sizes, **more).to(dtype)
+        if dtype == torch.float64:
+            for part in (model, getattr(model, "encoder", None), getattr(model, "decoder", None)):
+                make_exact(part)
         return cls(model, names)
 
     def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
@@ -300,11 +312,13 @@ class Original:
             given["mems"] = memories
         self.model.zero_grad()
         config = self.model.config
-        if config.model_type == "vit" and given["pixel_values"].shape[2] != config.image_size:
-            given["interpolate_pos_encoding"] = isinstance(config.image_size, int)
+        size = getattr(getattr(config, "encoder", config), "image_size", None)
+        if "pixel_values" in given and given["pixel_values"].shape[2] != size:
+            given["interpolate_pos_encoding"] = isinstance(size, int)
         with torch.set_grad_enabled(gradients):
             # BigBird's attentions are float32 whatever the model is.
-            attentions = self.model.config.model_type != "big_bird" or dtype == torch.float32
+            parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
+            attentions = dtype == torch.float32 or all(getattr(part, "model_type", "") != "big_bird" for part in parts)
             made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
         paired = is_paired(self.model.config)
         outputs: Tensors = {}
@@ -331,6 +345,21 @@ class Original:
         return {name: value.clone().contiguous() for name, value in outputs.items()}  # some are views of others
 
 
+def make_exact(model: Any) -> None:
+    """Lets an original compute in float64 what it computes in float32 whatever the model is."""
+    family = getattr(getattr(model, "config", None), "model_type", "")
+    if family == "gpt2":
+        model.loss_function = causal_loss
+        for block in getattr(model, "transformer", model).h:
+            block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic
+    if family == "vision-encoder-decoder":
+        model.loss_function = causal_loss
+    if family == "xlnet":  # its two streams want one type
+        body = getattr(model, "transformer", model)
+        encode = body.relative_positional_encoding
+        body.relative_positional_encoding = lambda *sizes, **more: encode(*sizes, **more).to(torch.float64)
+
+
 def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torch.Tensor:
     return functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
 
@@ -354,6 +383,8 @@ def zero_padding(
     input's first positions its memories are of; None or 0: all. `virtual`: tokens that an adapter puts before a text."""
     field = name.split(".")[0]
     source = inputs.get("attention_mask")
+    if "input_mask" in inputs:  # XLNet's, the other way round
+        source = (1 - inputs["input_mask"]).long()
     if "lengths" in inputs:
         source = (torch.arange(inputs["input_ids"].shape[-1]) < inputs["lengths"][..., None]).long()
     if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other

@@ -3,6 +3,7 @@
 draw(rng, kind, directory) writes one; load(directory) is what transformers makes of it: AutoTokenizer, or where
 that cannot read the directory the class that the directory names.
 """
+import copy
 import json
 import os
 import pickle
@@ -178,12 +179,24 @@ def only_by_target(d):
             write(d / f"{name}.json", vocabulary)
 
 
+DEFAULTS = {}
+
+
+def copy_defaults():
+    """Some classes let go of lists that are defaults of theirs, and what one tokenizer adds to such a list is then in all."""
+    for name in CLASS_NAMES.values():
+        make = getattr(transformers, name).__init__
+        make.__defaults__ = copy.deepcopy(DEFAULTS.setdefault(name, make.__defaults__))
+
+
 def named_class(directory):
+    copy_defaults()
     name = json.loads((directory / "tokenizer_config.json").read_text())["tokenizer_class"].removesuffix("Fast")
     return getattr(transformers, name).from_pretrained(str(directory))
 
 
 def load(directory):
+    copy_defaults()
     try:
         return AutoTokenizer.from_pretrained(str(directory))
     except Exception:

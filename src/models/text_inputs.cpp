@@ -1,0 +1,57 @@
+#include "models/text_inputs.h"
+
+namespace attend {
+namespace {
+
+// XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
+Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
+  const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
+  if (mask.defined()) return mask;
+  check_matrix(ids, "input_ids");
+  Tensor lengths = find(inputs, "lengths");
+  if (!lengths.defined()) lengths = ids.ne(padding).sum(1);
+  if (lengths.numel() != ids.size(0))
+    fail("lengths: expected one for each of {} texts, found {}", ids.size(0), lengths.numel());
+  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
+}
+
+// DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
+bool passes_over_types(const StackSpec& stack) {
+  return stack.padding_begins_as_zero;
+}
+
+}  // namespace
+
+std::set<std::string> text_inputs(const StackSpec& stack) {
+  std::set<std::string> known = {"input_ids", "attention_mask"};
+  // Passed over where there is nothing to look up for them.
+  if (passes_over_types(stack) || !std::holds_alternative<std::monostate>(stack.embeddings.positions))
+    known.insert("position_ids");
+  if (passes_over_types(stack) || takes_types(stack)) known.insert("token_type_ids");
+  // XLM takes both always, and passes over languages where it has no vectors for them.
+  if (stack.padding_is_zero) known.insert({"langs", "lengths"});
+  if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
+  return known;
+}
+
+Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
+  if (stack.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
+  const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
+  if (!padding.defined()) return mask;
+  if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");
+  return 1 - padding;
+}
+
+TokenBatch read_text(const Tensors& inputs, const Padded& layout, const StackSpec& stack,
+                     const std::string& prefix) {
+  Tensor types = find(inputs, prefix + "token_type_ids");
+  if (passes_over_types(stack) && stack.embeddings.types == 0) types = Tensor();
+  TokenBatch batch = layout.batch(find(inputs, prefix + "position_ids"), types);
+  if (const Tensor langs = find(inputs, prefix + "langs"); langs.defined()) {
+    layout.check(langs, prefix + "langs");
+    batch.languages = layout.unpad(langs.to(at::kLong));
+  }
+  return batch;
+}
+
+}  // namespace attend

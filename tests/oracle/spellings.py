@@ -1,0 +1,116 @@
+"""A checkpoint as other versions of transformers wrote it: other names of tensors, other files, other numbers.
+
+    python spellings.py DIRECTORY OTHER --seed 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from configurations import Draw
+from models import load_model
+
+# What older versions stored although it can be computed: by the end of the name of a tensor beside it.
+OLD_BUFFERS = {
+    "embeddings.word_embeddings.weight": ["embeddings.position_ids"],
+    "attn.c_attn.weight": ["attn.bias", "attn.masked_bias"],
+    "attn.attention.q_proj.weight": ["attn.attention.bias", "attn.attention.masked_bias"],
+    "attn.q_proj.weight": ["attn.bias", "attn.masked_bias"],
+    "word_emb.emb_layers.0.weight": ["pos_emb.inv_freq"],
+}  # fmt: skip
+WAYS = ["gamma", "prefix", "tied", "buffers", "half", "shards", "bin"]
+
+
+def old_buffer(name: str) -> torch.Tensor:
+    if name.endswith("position_ids"):
+        return torch.arange(40)[None]
+    if name.endswith("masked_bias"):
+        return torch.tensor(-1e4)
+    return torch.ones((1, 1, 40, 40)).tril().to(torch.uint8) if name.endswith("bias") else torch.rand(7)
+
+
+def tied_groups(model: Any) -> list[list[str]]:
+    """Names of one and the same tensor."""
+    groups: dict[int, list[str]] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if tensor.numel() > 0:
+            groups.setdefault(id(tensor), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+def other_prefix(model: Any, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """A body as part of a model with a head, or a model without the name of its body."""
+    prefix = f"{model.base_model_prefix}."
+    if not any(name.startswith(prefix) for name in tensors):
+        return {prefix + name: tensor for name, tensor in tensors.items()}
+    if all(name.startswith(prefix) for name in tensors):
+        return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    return tensors  # a head of its own: a file without the prefix would be one of a body alone
+
+
+def write_shards(directory: Path, tensors: dict[str, torch.Tensor], draw: Draw, as_bin: bool, count: int) -> None:
+    stem, end = ("pytorch_model", "bin") if as_bin else ("model", "safetensors")
+    names = draw.sample(list(tensors), len(tensors))
+    parts = [names[i::count] for i in range(min(count, len(names)))]
+    files = [f"{stem}.{end}" if len(parts) == 1 else f"{stem}-{i + 1:05}-of-{len(parts):05}.{end}" for i in range(len(parts))]
+    for part, file in zip(parts, files):
+        chosen = {name: tensors[name] for name in part}
+        if as_bin:
+            torch.save(chosen, directory / file)
+        else:
+            save_file({name: tensor.clone().contiguous() for name, tensor in chosen.items()}, directory / file,
+                      metadata={"format": "pt"})  # fmt: skip
+    if len(parts) > 1:
+        index = {"metadata": {"total_size": sum(t.nbytes for t in tensors.values())},
+                 "weight_map": {name: file for part, file in zip(parts, files) for name in part}}  # fmt: skip
+        (directory / f"{stem}.{end}.index.json").write_text(json.dumps(index))
+
+
+def respell(directory: Path, other: Path, draw: Draw) -> list[str]:
+    """Writes the same model in another way, and returns what is other about it."""
+    model, ways = load_model(directory), draw.sample(WAYS, draw.randint(1, 3))
+    if "half" in ways:
+        model = model.to(draw.choice([torch.float16, torch.bfloat16]))
+    tensors = {name: tensor.detach() for name, tensor in model.state_dict().items()}
+    for group in tied_groups(model):
+        kept = draw.sample(group, draw.randint(1, len(group))) if "tied" in ways else group[:1]
+        for name in set(group) - set(kept):
+            del tensors[name]
+    if "buffers" in ways:
+        for name in list(tensors):
+            for end, buffers in OLD_BUFFERS.items():
+                if name.endswith(end):
+                    tensors |= {name.removesuffix(end) + buffer: old_buffer(buffer) for buffer in buffers}
+    if "prefix" in ways:
+        tensors = other_prefix(model, tensors)
+    if "gamma" in ways:
+        for now, then in (("weight", "gamma"), ("bias", "beta")):
+            tensors = {
+                name.removesuffix(now) + then if name.endswith(f"LayerNorm.{now}") else name: tensor
+                for name, tensor in tensors.items()
+            }
+    other.mkdir(parents=True, exist_ok=True)
+    for path in directory.glob("*.json"):
+        shutil.copy(path, other)
+    write_shards(other, tensors, draw, "bin" in ways, draw.randint(2, 4) if "shards" in ways else 1)
+    return ways
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("other", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    print(*respell(options.directory, options.other, Draw(options.seed)))
+
+
+if __name__ == "__main__":
+    main()
