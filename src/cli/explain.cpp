@@ -2,10 +2,13 @@
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
+#include "explain/ablation.h"
 #include "explain/collect.h"
 #include "explain/document.h"
 #include "explain/page.h"
 #include "explain/still.h"
+
+#include <algorithm>
 
 #include <fmt/ranges.h>
 
@@ -17,6 +20,7 @@ namespace {
 struct Against {
   std::string model;
   std::optional<std::string> text;
+  std::string weights;  // a format, or ""
   bool plain = false, bfloat16 = false;
 
   // Its input, and what is different in words.
@@ -28,21 +32,107 @@ struct Against {
       path.adapters.clear();
     }
     options.bfloat16 = bfloat16;
+    if (!weights.empty()) path.weights = weight_format(weights);
     std::vector<std::string> words;
     if (!model.empty()) words.push_back("another model");
     if (text) words.push_back("another text");
     if (plain) words.push_back("without its adapters");
     if (bfloat16) words.push_back("with products in bfloat16");
+    if (!weights.empty()) words.push_back(fmt::format("with weights as {}", weights));
     return fmt::format("{}", fmt::join(words, ", "));
   }
-  explicit operator bool() const { return !model.empty() || text || plain || bfloat16; }
+  explicit operator bool() const { return !model.empty() || text || plain || bfloat16 || !weights.empty(); }
 };
 
 void add_against(CLI::App& app, Against& against) {
   app.add_option("--against", against.model, "Hold it against this model");
   app.add_option("--against-text", against.text, "Hold it against this text");
   app.add_flag("--against-plain", against.plain, "Hold it against the model without its adapters");
+  app.add_option("--against-weights", against.weights,
+                 "Hold it against the model with matrices as float32, float16, bfloat16, int8 or int4")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
   app.add_flag("--against-bfloat16", against.bfloat16, "Hold it against matrix products in bfloat16");
+}
+
+void add_attribution(CLI::App& app, AttributionOptions& options) {
+  app.add_option_function<std::vector<std::string>>(
+         "--attribute",
+         [&options](const std::vector<std::string>& names) {
+           for (const std::string& name : names)
+             if (name == "all")
+               options.methods = attribution_methods();
+             else if (std::ranges::find(options.methods, name) == options.methods.end())
+               options.methods.push_back(name);
+         },
+         fmt::format("What the result depends on, by these methods, with commas, or all of them: {}",
+                     fmt::join(attribution_methods(), ", ")))
+      ->delimiter(',')
+      ->check([](const std::string& name) {
+        const auto& known = attribution_methods();
+        if (name == "all" || std::ranges::find(known, name) != known.end()) return std::string();
+        return fmt::format("expected all, or some of {}", fmt::join(known, ", "));
+      });
+  app.add_option("--toward", options.toward,
+                 "Of --attribute: the label or token that is asked for (otherwise the likeliest)");
+  app.add_option("--instead-of", options.instead_of, "Of --attribute: why that one and not this one");
+  app.add_option("--place", options.places,
+                 "Of --attribute: where a token is asked for, from 0, with commas (otherwise each mask, the "
+                 "next token of a text, all of a target)")
+      ->delimiter(',');
+  app.add_option("--steps", options.steps, "Of integrated gradients")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option(
+         "--baseline", options.baseline,
+         "Of --attribute: what stands where a token is taken away, mask, pad, unk or zeros (otherwise "
+         "the first of them that the tokenizer has)")
+      ->check(CLI::IsMember({"mask", "pad", "unk", "zeros"}));
+}
+
+// A line for the result, and one for each method.
+void print_attributions(const std::vector<AttributedResult>& results) {
+  for (const AttributedResult& result : results) {
+    fmt::print("toward {}{}{}: score {:.4g}", result.toward,
+               result.instead_of.empty() ? "" : " instead of " + result.instead_of,
+               result.place < 0 ? "" : fmt::format(", place {}", result.place), result.score);
+    if (result.has_probability) fmt::print(", probability {:.4g}", result.certainty);
+    fmt::print("; taken away: {}\n", result.baseline);
+    const auto line = [](std::string_view name, const std::optional<Faithfulness>& faithful,
+                         const std::optional<Attribution::Completeness>& complete) {
+      fmt::print("  {:<21}", name);
+      if (faithful)
+        fmt::print(" comprehensiveness {:>7.4f}  sufficiency {:>7.4f}", faithful->comprehensiveness,
+                   faithful->sufficiency);
+      if (complete)
+        fmt::print("  completeness: {:.6g} - {:.6g} is {:.2g} more than the sum", complete->score,
+                   complete->baseline, complete->gap());
+      fmt::print("\n");
+    };
+    for (const Attribution& method : result.methods)
+      line(method.method, method.faithfulness, method.completeness);
+    line("chance", result.chance, {});
+  }
+}
+
+void add_ablation(CLI::App& app, AblationOptions& options) {
+  app.add_option("--ablate", options.files,
+                 "Also what each head is worth: the model's figures on these files, as attend evaluate reads "
+                 "them, without it");
+  app.add_option("--task", options.task,
+                 "Of --ablate: as attend evaluate has it (otherwise what the model's head is for)");
+  app.add_option("--columns", options.columns, "Of --ablate: as attend evaluate has it");
+  app.add_option("--format", options.format, "Of --ablate: as attend evaluate has it");
+}
+
+// A line for each head: by how much the figures change without it.
+void print_ablation(const Ablation& ablation) {
+  const bool more = !ablation.figure.empty();
+  fmt::print("attention\tlayer\thead\tloss{}\n", more ? "\t" + ablation.figure : "");
+  fmt::print("all\t\t\t{:.6g}{}\n", ablation.loss, more ? fmt::format("\t{:.6g}", ablation.value) : "");
+  for (const auto& layer : ablation.layers)
+    for (std::size_t head = 0; head < layer.loss.size(); ++head)
+      fmt::print("{}\t{}\t{}\t{:+.6f}{}\n", layer.attention, layer.number, head, layer.loss[head],
+                 more ? fmt::format("\t{:+.6f}", layer.value[head]) : "");
 }
 
 }  // namespace
@@ -52,6 +142,7 @@ int explain(int argc, char** argv) {
   Against against;
   ExplainInput input;
   ExplainOptions options;
+  AblationOptions ablation;
   StillOptions still;
   std::string text, page, json, tensors, picture;
   Parser parser(
@@ -83,18 +174,34 @@ int explain(int argc, char** argv) {
       ->check(not_negative());
   app.add_option("--layers", options.layers, "Keep the attentions of these layers alone, from 0, with commas")
       ->delimiter(',');
+  add_attribution(app, options.attribution);
+  add_ablation(app, ablation);
   add_against(app, against);
   if (const auto status = parser.parse(argc, argv)) return *status;
-  if (given->count() == 0 && !input.image) fail("expected a text, or a picture (--image)");
-  if (page.empty() && json.empty() && tensors.empty() && picture.empty())
-    fail("expected a file to write: --output, --json, --safetensors or --svg");
+  ablation.layers = options.layers;
+  const bool has_input = given->count() > 0 || input.image;
+  if (!has_input && !ablation.files.empty() && page.empty() && json.empty() && tensors.empty() &&
+      picture.empty()) {
+    print_ablation(ablate(model, ablation));
+    return 0;
+  }
+  if (!has_input) fail("expected a text, or a picture (--image)");
+  if (page.empty() && json.empty() && tensors.empty() && picture.empty() &&
+      options.attribution.methods.empty() && ablation.files.empty())
+    fail("expected a file to write: --output, --json, --safetensors or --svg; or --attribute or --ablate");
+  for (const char* needs : {"--toward", "--instead-of", "--place", "--baseline"})
+    if (app.count(needs) > 0 && options.attribution.methods.empty())
+      fail("{}: expected --attribute beside it", needs);
   input.text = text;
 
+  const ModelPath measured = model;
   Explanation explanation = attend::explain(model, input, options);
   if (against) {
     explanation.difference = against.change(model, input, options);
     explanation.other = std::make_shared<const Explanation>(attend::explain(model, input, options));
   }
+  print_attributions(explanation.attributions);
+  if (!ablation.files.empty()) print_ablation(*(explanation.ablation = ablate(measured, ablation)));
   if (!page.empty()) write_page(explanation, page);
   if (!json.empty()) write_json(explanation, json);
   if (!tensors.empty()) write_tensors(explanation, tensors);

@@ -1,9 +1,11 @@
 #include "explain/collect.h"
 
 #include "explain/attention_words.h"
+#include "explain/head_statistics.h"
 #include "explain/memory_key.h"
 #include "explain/predictions.h"
 #include "explain/readable_tokens.h"
+#include "explain/units.h"
 #include "generation/generate.h"
 #include "models/forward.h"
 #include "models/padded.h"
@@ -60,6 +62,8 @@ class Collector {
     else
       last = network_->decode(batch, pass_);
     source_ids_ = ids;
+    given_.ids = torch::tensor(ids, at::kLong);
+    if (typed) given_.types = types[0];
     source_offsets_ = batch.offsets;
     keep_side(std::move(side), network_->encoder ? capture_.encoder : capture_.decoder);
     if (network_->is_encoder_decoder()) return;
@@ -93,6 +97,7 @@ class Collector {
         side.tokens.push_back({.text = fmt::format("row {}, column {}", row + 1, column + 1),
                                .piece = "patch",
                                .id = row * columns + column});
+    given_.pixels = pixels;
     const Tensor last = encoded_ = network_->encode(ImageBatch{pixels, {}}, pass_);
     source_offsets_ = Offsets(std::vector<std::int64_t>{last.size(0)});
     keep_side(std::move(side), capture_.encoder);
@@ -117,6 +122,7 @@ class Collector {
     if (static_cast<std::int64_t>(ids.size()) > most)
       fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), most);
     const TokenBatch batch = batch_of(ids, {});
+    given_.target_ids = torch::tensor(ids, at::kLong);
     ExplainedSide side{.name = "target", .texts = {}, .tokens = readable.read(ids)};
     side.texts.push_back(
         target ? *target : tokenizer.decode(std::vector<TokenId>(written.begin(), written.end()), true));
@@ -125,6 +131,11 @@ class Collector {
     const Tensor last = network_->decode(batch, pass_, &memory);
     keep_side(std::move(side), capture_.decoder);
     if (network_->language_model_head) keep_predictions(last, tokenizer, capture_.decoder);
+  }
+
+  // What the result depends on; behind all sides.
+  void attribute(const SideTokenizers& tokenizers) {
+    attend::attribute(model_, given_, tokenizers, options_.attribution, options_.bfloat16, result_);
   }
 
   Explanation finish() {
@@ -157,6 +168,7 @@ class Collector {
 
   void keep_side(ExplainedSide side, const Capture::Stack& states) {
     side.hidden = states.hidden;
+    number_units(side);
     result_.sides.push_back(std::move(side));
   }
 
@@ -228,6 +240,8 @@ class Collector {
       if (!scores[i].empty()) layer.scores = std::move(scores[i].front());
       attention.memory = layer.weights.size(2) - length;
       fold_memory(layer, attention.memory);
+      layer.statistics =
+          head_statistics(layer.weights, result_.sides[queries], result_.sides[keys], attention.memory);
       attention.layers.push_back(std::move(layer));
     }
     result_.attentions.push_back(std::move(attention));
@@ -239,6 +253,7 @@ class Collector {
   Capture capture_;
   Pass pass_ = Pass::inference();
   Explanation result_;
+  GivenInput given_;
   Ids source_ids_;
   Offsets source_offsets_;
   Tensor encoded_;  // [Ts, d]
@@ -265,15 +280,20 @@ bool reads_images(const ModelDirectory& directory) {
 }  // namespace
 
 Explanation explain(const ModelPath& path, const ExplainInput& input, const ExplainOptions& options) {
-  const c10::InferenceMode inference;
+  const at::NoGradGuard no_gradients;  // but those that an attribution asks for
   const ModelDirectory directory(path);
   Explanation result;
-  const auto with_target = [&](Collector& collector, const Model& model) {
-    if (model.network()->is_encoder_decoder())
-      collector.read_target(Tokenizer::from_file(directory.path(), TextSide::target), input.target);
-    else if (input.target)
+  const auto finish = [&](Collector& collector, const Model& model, const Tokenizer* source) {
+    std::optional<Tokenizer> target;
+    if (model.network()->is_encoder_decoder()) {
+      target = Tokenizer::from_file(directory.path(), TextSide::target);
+      collector.read_target(*target, input.target);
+    } else if (input.target) {
       fail("{}: a target is for a decoder with an encoder, found {}", directory.path().string(),
            model.architecture());
+    }
+    collector.attribute({source, target ? &*target : nullptr, directory.path()});
+    result = collector.finish();
   };
   if (input.image) {
     const Model model = Model::load(directory, Purpose::inference);
@@ -283,8 +303,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     check_layers(model, options.layers);
     Collector collector(model, options);
     collector.read_image(directory.path(), *input.image);
-    with_target(collector, model);
-    result = collector.finish();
+    finish(collector, model, nullptr);
   } else {
     if (reads_images(directory))
       fail("{}: the model reads pictures: give it one (--image)", directory.path().string());
@@ -292,8 +311,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     check_layers(text->model(), options.layers);
     Collector collector(text->model(), options);
     collector.read_text(*text, input, directory.path());
-    with_target(collector, text->model());
-    result = collector.finish();
+    finish(collector, text->model(), &text->tokenizer());
   }
   const std::filesystem::path named = std::filesystem::weakly_canonical(directory.path());
   result.model =

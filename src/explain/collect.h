@@ -3,7 +3,7 @@
 
 #include <attend/model_path.h>
 
-#include "explain/explanation.h"
+#include "explain/attribute.h"
 
 namespace attend {
 
@@ -20,6 +20,7 @@ struct ExplainOptions {
   // How many tokens are kept of what the model says at a place, and behind each layer.
   std::int64_t predictions = 100, lens = 5;
   bool bfloat16 = false;  // matrix products round their factors (Pass::bfloat16)
+  AttributionOptions attribution = {};
 };
 
 // Error for an input that the model does not read.

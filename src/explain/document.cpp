@@ -1,6 +1,7 @@
 #include "explain/document.h"
 
 #include "base/file.h"
+#include "explain/units.h"
 #include "models/tensors.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,10 @@ Json describe(const ExplainedToken& token) {
   if (token.parts > 1) {
     json["part"] = token.part;
     json["parts"] = token.parts;
+  }
+  if (token.word >= 0) {
+    json["word"] = token.word;
+    json["sentence"] = token.sentence;
   }
   return json;
 }
@@ -50,10 +55,22 @@ Tensor count_keys(const FormedScores& formed) {
   return formed.copies.defined() ? seen * formed.copies.to(at::kByte) : seen;
 }
 
+Json describe(const HeadStatistics& statistics) {
+  Json json{
+      {"entropy", statistics.entropy}, {"first", statistics.first}, {"separator", statistics.separator}};
+  if (!statistics.distance.empty()) {
+    json["distance"] = statistics.distance;
+    json["itself"] = statistics.itself;
+    json["before"] = statistics.before;
+  }
+  return json;
+}
+
 Json describe(const ExplainedAttention::Layer& layer, const std::string& name, const PutTensor& put) {
   const std::string prefix = fmt::format("attentions.{}.{}.", name, layer.number);
   Json json{{"number", layer.number},
-            {"weights", put(prefix + "weights", layer.weights, NumberUse::weights)}};
+            {"weights", put(prefix + "weights", layer.weights, NumberUse::weights)},
+            {"statistics", describe(layer.statistics)}};
   const FormedScores& formed = layer.scores;
   if (!formed.query.defined()) return json;
   json["scale"] = formed.scale;
@@ -98,6 +115,69 @@ Json describe(const ExplainedPredictions& predictions, const PutTensor& put) {
   return json;
 }
 
+Json describe(const Faithfulness& faithfulness) {
+  Json json{{"comprehensiveness", faithfulness.comprehensiveness}, {"sufficiency", faithfulness.sufficiency}};
+  for (const auto& [taken, certainty] : faithfulness.curve) {
+    json["taken"].push_back(taken);
+    json["certainty"].push_back(certainty);
+  }
+  return json;
+}
+
+// Scores by token, and their sums by word and by sentence where a side has such.
+Json describe(const Attribution& attribution, const std::vector<ExplainedSide>& sides) {
+  Json json{{"method", attribution.method}, {"sides", Json::array()}};
+  for (std::size_t side = 0; side < attribution.scores.size(); ++side) {
+    Json scores{{"side", side}, {"scores", attribution.scores[side]}};
+    if (const auto words = sum_by_word(sides[side], attribution.scores[side]); !words.empty()) {
+      scores["words"] = words;
+      scores["sentences"] = sum_by_sentence(sides[side], attribution.scores[side]);
+    }
+    json["sides"].push_back(std::move(scores));
+  }
+  if (const auto& complete = attribution.completeness)
+    json["completeness"] = {{"score", complete->score},
+                            {"baseline", complete->baseline},
+                            {"sum", complete->sum},
+                            {"gap", complete->gap()}};
+  if (attribution.faithfulness) json["faithfulness"] = describe(*attribution.faithfulness);
+  return json;
+}
+
+Json describe(const AttributedResult& result, const std::vector<ExplainedSide>& sides) {
+  Json json{{"label", result.label},
+            {"toward", result.toward},
+            {"toward_id", result.toward_id},
+            {"side", result.side},
+            {"score", result.score},
+            {"certainty", result.certainty},
+            {"probability", result.has_probability},
+            {"baseline", result.baseline},
+            {"methods", Json::array()}};
+  if (result.instead_of_id >= 0) {
+    json["instead_of"] = result.instead_of;
+    json["instead_of_id"] = result.instead_of_id;
+  }
+  if (result.place >= 0) json["place"] = result.place;
+  if (result.chance) json["chance"] = describe(*result.chance);
+  for (const Attribution& method : result.methods) json["methods"].push_back(describe(method, sides));
+  return json;
+}
+
+Json describe(const Ablation& ablation) {
+  Json json{{"task", ablation.task}, {"loss", ablation.loss}, {"layers", Json::array()}};
+  if (!ablation.figure.empty()) {
+    json["figure"] = ablation.figure;
+    json["value"] = ablation.value;
+  }
+  for (const auto& layer : ablation.layers) {
+    Json one{{"attention", layer.attention}, {"number", layer.number}, {"loss", layer.loss}};
+    if (!layer.value.empty()) one["value"] = layer.value;
+    json["layers"].push_back(std::move(one));
+  }
+  return json;
+}
+
 // Nested lists; a number as JSON knows it.
 Json as_lists(const Tensor& tensor) {
   if (tensor.dim() > 0) {
@@ -139,11 +219,9 @@ Json describe(const Explanation& explanation, const PutTensor& put) {
     json["beams"].push_back({{"tokens", describe(beam.tokens)},
                              {"log_probabilities", beam.log_probabilities},
                              {"score", beam.score}});
-  for (const Attribution& attribution : explanation.attributions)
-    json["attributions"].push_back({{"method", attribution.method},
-                                    {"target", attribution.target},
-                                    {"side", attribution.side},
-                                    {"scores", attribution.scores}});
+  for (const AttributedResult& result : explanation.attributions)
+    json["attributions"].push_back(describe(result, explanation.sides));
+  if (explanation.ablation) json["ablation"] = describe(*explanation.ablation);
   if (explanation.other) {
     json["difference"] = explanation.difference;
     json["other"] =

@@ -20,6 +20,7 @@ struct ExplainedToken {
   bool continues = false;  // goes on with the word of the token before
   // A character may be several tokens: this is part `part` of `parts`, and `text` is that of all of them.
   int part = 1, parts = 1;
+  std::int64_t word = -1, sentence = -1;  // which of the side's, from 0; -1: a special token is of none
 };
 
 // A picture under its patches, by rows; token 0 stands for all of it.
@@ -41,6 +42,16 @@ struct ExplainedSide {
   std::vector<Tensor> hidden = {};
 };
 
+// What the heads of a layer do on average over their queries, a number for each head.
+struct HeadStatistics {
+  std::vector<float> entropy;    // of a row, in nats: as if exp(entropy) tokens were looked at alike
+  std::vector<float> distance;   // from query to key, in tokens or a picture's patches; empty: of other sides
+  std::vector<float> itself;     // share of the token itself; empty: of other sides
+  std::vector<float> before;     // share of the token before; empty: of other sides
+  std::vector<float> first;      // share of the first token
+  std::vector<float> separator;  // share of special tokens but the first
+};
+
 // One kind of attention: queries of one side read keys of one side.
 struct ExplainedAttention {
   std::string name;                   // "self", "encoder", "decoder", "cross"
@@ -53,6 +64,7 @@ struct ExplainedAttention {
     std::int64_t number = 0;  // from 0, of all that the stack has
     Tensor weights;           // [heads, Lq, Lk]
     FormedScores scores;
+    HeadStatistics statistics = {};
   };
   std::vector<Layer> layers = {};
   std::int64_t all_layers = 0;
@@ -87,11 +99,58 @@ struct ExplainedBeam {
   float score = 0;
 };
 
-// How much each token of a side has to do with a result, by one method.
+// What becomes of a result when tokens are taken away, those that matter most first (DeYoung et al. 2020,
+// arXiv:1911.03429, section 4). "Certainty" is the result's probability, or its score where it has none.
+struct Faithfulness {
+  // How much certainty goes with the most important tokens (the more, the more faithful), and how much is
+  // lost if only they stay (the less, the more faithful): means over the first 1, 5, 10, 20 and 50 %.
+  double comprehensiveness = 0, sufficiency = 0;
+  struct Step {
+    std::int64_t taken = 0;  // so many tokens
+    double certainty = 0;    // without them
+  };
+  std::vector<Step> curve = {};  // from none to all
+};
+
+// How much each token has to do with a result, by one method.
 struct Attribution {
-  std::string method, target;
-  std::size_t side = 0;
-  std::vector<float> scores;
+  std::string method;                           // "integrated-gradients"
+  std::vector<std::vector<float>> scores = {};  // by side, one for each token
+  // Of integrated gradients: the sum of all scores should be score - baseline.
+  struct Completeness {
+    double score = 0, baseline = 0, sum = 0;
+    double gap() const { return score - baseline - sum; }
+  };
+  std::optional<Completeness> completeness = {};
+  std::optional<Faithfulness> faithfulness = {};  // absent: there is no token that may be taken away
+};
+
+// One result, and what it depends on.
+struct AttributedResult {
+  bool label = false;                              // a label's score; else a token's
+  std::string toward, instead_of = {};             // whose score, and less whose; "": nobody's
+  std::int64_t toward_id = 0, instead_of_id = -1;  // their numbers
+  std::size_t side = 0;  // where it is said: a side and a place in it, -1 for a label
+  std::int64_t place = -1;
+  double score = 0, certainty = 0;
+  bool has_probability = true;  // certainty is one
+  std::string baseline;         // what stands where a token is taken away, in words
+  std::vector<Attribution> methods = {};
+  std::optional<Faithfulness> chance = {};  // of tokens in random order: what any method should beat
+};
+
+// How a model's figures on a data set change without each of its heads.
+struct Ablation {
+  std::string task;         // "classification"
+  double loss = 0;          // of the whole model
+  std::string figure = {};  // another figure that tells better from worse ("accuracy"); "": none
+  double value = 0;         // of the whole model
+  struct Layer {
+    std::string attention;  // as ExplainedAttention::name
+    std::int64_t number = 0;
+    std::vector<float> loss = {}, value = {};  // of each head: by how much it changes
+  };
+  std::vector<Layer> layers;
 };
 
 struct Explanation {
@@ -101,7 +160,8 @@ struct Explanation {
   std::optional<ExplainedPredictions> predictions = {};
   std::vector<LabelOutput> labels = {};
   std::vector<ExplainedBeam> beams = {};
-  std::vector<Attribution> attributions = {};
+  std::vector<AttributedResult> attributions = {};
+  std::optional<Ablation> ablation = {};
   // What it is held against, and how that differs ("without its adapters"); null: nothing.
   std::shared_ptr<const Explanation> other = {};
   std::string difference = {};

@@ -206,7 +206,10 @@ Tensor torch_attention(const Views& views, const Layout& layout, const Attention
 
 Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
   const Views views(first, key_value, call.spec.heads * call.spec.head_size);
-  if (!on_kernels(first)) return torch_attention(views, layout, call);
+  // Who wants to know how weights come about, and differentiates, gets weights that gradients reach: the
+  // kernels' are none.
+  const bool traced = call.scores && at::GradMode::is_enabled();
+  if (!on_kernels(first) || traced) return torch_attention(views, layout, call);
   for (std::int64_t b = 0; call.scores && b < layout.count(); ++b)
     capture_scores(layout.queries.part(views.query, b),
                    views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),

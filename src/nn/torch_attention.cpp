@@ -86,7 +86,8 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   scores = call.spec.causal ? scores + own.penalty
                             : at::where(own.penalty > lowest, scores + own.penalty, own.penalty);
   Tensor weights = at::softmax(scores, -1);
-  if (call.weights) call.weights->push_back(weights.detach());
+  // With `scores` they stay what the result is made of, so that its gradient in them can be asked for.
+  if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
   // Every sequence has a seed of its own, for which the row where it begins stands.
   weights = seeded_dropout(weights, call.dropout,
                            call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));

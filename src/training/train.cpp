@@ -9,7 +9,7 @@
 #include "models/shrink.h"
 #include "objectives/distillation.h"
 #include "tasks/translate.h"
-#include "training/evaluate.h"
+#include "training/measured_model.h"
 #include "training/recipe.h"
 #include "training/samples.h"
 
@@ -178,27 +178,62 @@ void check_head(const Workshop& shop, const std::string& objective) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> evaluate(const Recipe& given) {
-  Recipe recipe = given;
-  if (recipe.objective == "language-model") recipe.objective = language_model(ModelDirectory(recipe.model));
-  const Workshop shop(recipe, recipe.model);
-  check_head(shop, recipe.objective);
-  const Model model = Model::load(shop.directory, {.architecture = shop.architecture});
+struct MeasuredModel::Parts {
+  Recipe recipe;
+  Workshop shop;
+  Model model;
   std::optional<Labels> labels;
-  if (model.network()->spec().scores) labels = Labels{read_labels(model.config()), {}};
-  const std::unique_ptr<Objective> objective =
-      shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
-  Trainee trainee(model);
-  ScoreCollector collector(*objective);
+  std::unique_ptr<Objective> objective;
+
+  explicit Parts(const Recipe& given) : recipe(named(given)), shop(recipe, recipe.model), model(load()) {
+    if (model.network()->spec().scores) labels = Labels{read_labels(model.config()), {}};
+    objective = shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
+  }
+
+ private:
+  static Recipe named(Recipe recipe) {
+    if (recipe.objective == "language-model") recipe.objective = language_model(ModelDirectory(recipe.model));
+    return recipe;
+  }
+  Model load() const {
+    check_head(shop, recipe.objective);
+    return Model::load(shop.directory, {.architecture = shop.architecture});
+  }
+};
+
+MeasuredModel::MeasuredModel(const Recipe& recipe) : parts_(std::make_unique<Parts>(recipe)) {}
+MeasuredModel::~MeasuredModel() = default;
+
+const Model& MeasuredModel::model() const {
+  return parts_->model;
+}
+
+const std::string& MeasuredModel::objective() const {
+  return parts_->recipe.objective;
+}
+
+std::vector<Score> MeasuredModel::measure(const ScoreListener& listener) const {
+  const Recipe& recipe = parts_->recipe;
+  Trainee trainee(parts_->model);
+  return attend::evaluate(trainee, *parts_->objective,
+                          {recipe.batch_tokens.value_or(BatchSize().tokens), recipe.batch_size.value_or(0)},
+                          listener);
+}
+
+std::string MeasuredModel::telling_score() const {
+  return attend::telling_score(*parts_->objective);
+}
+
+std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe) {
+  const MeasuredModel measured(recipe);
+  ScoreCollector collector(*measured.parts_->objective);
   ScoreListener listener;
   if (!recipe.save_scores.empty())
     listener = [&](const Batch& batch, const Tensor& scores) { collector.add(batch, scores); };
-  const std::vector<Score> scores =
-      evaluate(trainee, *objective,
-               {recipe.batch_tokens.value_or(BatchSize().tokens), recipe.batch_size.value_or(0)}, listener);
+  const std::vector<Score> scores = measured.measure(listener);
   if (!recipe.save_scores.empty()) {
-    if (!labels) fail("--save-scores: expected a task with labels");
-    StoredScores{*labels, collector.scores()}.write(recipe.save_scores);
+    if (!measured.parts_->labels) fail("--save-scores: expected a task with labels");
+    StoredScores{*measured.parts_->labels, collector.scores()}.write(recipe.save_scores);
   }
   std::vector<std::pair<std::string, double>> figures;
   for (const Score& score : scores) figures.emplace_back(score.name, score.value);

@@ -73,6 +73,7 @@ export class App {
     s.temperature = Math.min(5, Math.max(0.05, s.temperature));
     s.topK = clamp(s.topK, 0, 100000);
     s.topP = Math.min(1, Math.max(0.01, s.topP));
+    s.result = clamp(s.result, 0, Math.max(0, (this.document.attributions?.length ?? 0) - 1));
   }
 
   get attention(): Attention {

@@ -21,7 +21,7 @@ export class Controls {
   draw(): void {
     const { app } = this;
     const { selection } = app;
-    const layered = ["heads", "model", "neuron", "picture", "compare"].includes(selection.view);
+    const layered = ["heads", "model", "neuron", "picture", "compare", "statistics"].includes(selection.view);
     this.element.hidden = !layered;
     if (!layered) return;
     const key = JSON.stringify([selection.which, selection.view, selection.attention, selection.layer, selection.filter, selection.special, selection.form, selection.zoom === 0, selection.share]);
@@ -49,7 +49,8 @@ export class Controls {
           (value) => app.select({ attention: Number(value) }),
         ),
       );
-    if (selection.view !== "model" && selection.view !== "compare")
+    const ofOneLayer = !["model", "compare", "statistics"].includes(selection.view);
+    if (ofOneLayer)
       parts.push(
         choice(
           "Layer",
@@ -95,7 +96,7 @@ export class Controls {
         ),
       );
     this.chips.replaceChildren();
-    if (selection.view !== "model" && selection.view !== "compare") parts.push(this.chips);
+    if (ofOneLayer) parts.push(this.chips);
     this.element.replaceChildren(...parts);
   }
 

@@ -17,6 +17,8 @@ export interface Token {
   continues?: boolean;
   part?: number;
   parts?: number;
+  word?: number;
+  sentence?: number;
 }
 
 export interface Picture {
@@ -36,9 +38,48 @@ export interface Side {
   hidden?: NumbersRef[];
 }
 
+/** Of the heads of a layer, a number each. */
+export interface Statistics {
+  entropy: number[];
+  distance?: number[];
+  itself?: number[];
+  before?: number[];
+  first: number[];
+  separator: number[];
+}
+
+export interface Faithfulness {
+  comprehensiveness: number;
+  sufficiency: number;
+  taken: number[];
+  certainty: number[];
+}
+
+export interface Attribution {
+  method: string;
+  sides: { side: number; scores: number[]; words?: number[]; sentences?: number[] }[];
+  completeness?: { score: number; baseline: number; sum: number; gap: number };
+  faithfulness?: Faithfulness;
+}
+
+export interface AttributedResult {
+  label: boolean;
+  toward: string;
+  instead_of?: string;
+  side: number;
+  place?: number;
+  score: number;
+  certainty: number;
+  probability: boolean;
+  baseline: string;
+  chance?: Faithfulness;
+  methods: Attribution[];
+}
+
 export interface Layer {
   number: number;
   weights: NumbersRef;
+  statistics?: Statistics;
   scale?: number;
   query?: NumbersRef;
   key?: NumbersRef;
@@ -64,6 +105,15 @@ export interface Ranking {
   total: NumbersRef;
 }
 
+/** How figures on a data set change without each head. */
+export interface Ablation {
+  task: string;
+  loss: number;
+  figure?: string;
+  value?: number;
+  layers: { attention: string; number: number; loss: number[]; value?: number[] }[];
+}
+
 export interface Explanation {
   format: string;
   model: string;
@@ -74,7 +124,8 @@ export interface Explanation {
   predictions?: { side: number; next: boolean; size: number; last: Ranking; lens?: Ranking[] };
   labels?: { label: string; logit: number }[];
   beams?: { tokens: Token[]; log_probabilities: number[]; score: number }[];
-  attributions?: { method: string; target: string; side: number; scores: number[] }[];
+  attributions?: AttributedResult[];
+  ablation?: Ablation;
   other?: Explanation;
   difference?: string;
   vocabulary: Record<string, string>;

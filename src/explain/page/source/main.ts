@@ -3,6 +3,7 @@ import { App, type ViewPart } from "./app";
 import { BeamsView } from "./beams";
 import { CompareView } from "./compare";
 import { Controls } from "./controls";
+import { DependsView } from "./depends";
 import { button, make } from "./dom";
 import type { Explanation } from "./explanation";
 import { HeadsView } from "./heads";
@@ -11,6 +12,7 @@ import { ModelView } from "./model";
 import { NeuronView } from "./neuron";
 import { PictureView } from "./picture";
 import type { View } from "./state";
+import { StatisticsView } from "./statistics";
 import { StepsView } from "./steps";
 import { visible } from "./tokens";
 
@@ -21,6 +23,8 @@ const titles: Record<View, string> = {
   picture: "On the picture",
   steps: "Step by step",
   lens: "What each layer would say",
+  depends: "What it depends on",
+  statistics: "Heads in numbers",
   beams: "Other translations",
   compare: "Two at once",
 };
@@ -44,6 +48,8 @@ function start(root: Element): void {
     ["picture", new PictureView(app)],
     ["steps", new StepsView(app)],
     ["lens", new LensView(app)],
+    ["depends", new DependsView(app)],
+    ["statistics", new StatisticsView(app)],
     ["beams", new BeamsView(app)],
     ["compare", new CompareView(app)],
   ]);

@@ -1,7 +1,9 @@
 // What is selected: one for all views, kept in the page's address.
 
-export type View = "heads" | "model" | "neuron" | "steps" | "lens" | "picture" | "beams" | "compare";
-export const views: readonly View[] = ["heads", "model", "neuron", "steps", "lens", "picture", "beams", "compare"];
+export const views = ["heads", "model", "neuron", "steps", "lens", "picture", "depends", "statistics", "beams", "compare"] as const;
+export type View = (typeof views)[number];
+export const units = ["token", "word", "sentence"] as const;
+export type Unit = (typeof units)[number];
 
 export interface Selection {
   view: View;
@@ -19,6 +21,8 @@ export interface Selection {
   temperature: number;
   topK: number; // 0: all
   topP: number;
+  result: number; // which of those that were attributed
+  unit: Unit; // what its numbers are added up over
 }
 
 export const initial: Selection = {
@@ -37,6 +41,8 @@ export const initial: Selection = {
   temperature: 1,
   topK: 0,
   topP: 1,
+  result: 0,
+  unit: "token",
 };
 
 type Field = keyof Selection;
@@ -55,13 +61,13 @@ export function toHash(selection: Selection): string {
 export function fromHash(hash: string): Selection {
   const parameters = new URLSearchParams(hash.replace(/^#/, ""));
   const selection: Selection = { ...initial };
-  const number = (field: "which" | "attention" | "layer" | "token" | "share" | "zoom" | "temperature" | "topK" | "topP"): void => {
+  const number = (field: "which" | "attention" | "layer" | "token" | "share" | "zoom" | "temperature" | "topK" | "topP" | "result"): void => {
     const value = Number(parameters.get(field) ?? NaN);
     if (Number.isFinite(value)) selection[field] = value;
   };
   const view = parameters.get("view") as View | null;
   if (view && views.includes(view)) selection.view = view;
-  for (const field of ["which", "attention", "layer", "token", "share", "zoom", "temperature", "topK", "topP"] as const)
+  for (const field of ["which", "attention", "layer", "token", "share", "zoom", "temperature", "topK", "topP", "result"] as const)
     number(field);
   const heads = parameters.get("heads");
   if (heads)
@@ -73,6 +79,8 @@ export function fromHash(hash: string): Selection {
   const filter = parameters.get("filter") as Selection["filter"] | null;
   if (filter && ["00", "11", "01", "10"].includes(filter)) selection.filter = filter;
   if (parameters.get("special") === "false") selection.special = false;
+  const unit = parameters.get("unit") as Unit | null;
+  if (unit && units.includes(unit)) selection.unit = unit;
   if (parameters.get("form") === "squares") selection.form = "squares";
   return selection;
 }

@@ -1,0 +1,13 @@
+// Whether tokens that a method holds for important are so to the model (DeYoung et al. 2020, ERASER).
+#pragma once
+
+#include "explain/attribution.h"
+
+namespace attend {
+
+// Tokens are taken away in the order of their scores, the highest first. Absent: there is none to take.
+std::optional<Faithfulness> faithfulness(const AttributionTask& task, const TokenScores& scores);
+// The mean over some random orders, the same each time.
+std::optional<Faithfulness> faithfulness_of_chance(const AttributionTask& task);
+
+}  // namespace attend

@@ -1,0 +1,61 @@
+#include "explain/one_layer.h"
+
+#include "nn/two_streams.h"
+
+namespace attend {
+namespace {
+
+template <class Module>
+std::shared_ptr<Module> child(const torch::nn::Module& parent, const std::string& name) {
+  const auto children = parent.named_children();
+  const auto* const found = children.find(name);
+  return found ? std::dynamic_pointer_cast<Module>(*found) : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<LayerImpl> OneLayer::module() const {
+  const auto& shared = stack_->spec().weights_of;
+  const std::int64_t number = shared.empty() ? number_ : shared[static_cast<std::size_t>(number_)];
+  return child<torch::nn::ModuleListImpl>(*stack_, "layers")
+      ->ptr<LayerImpl>(static_cast<std::size_t>(number));
+}
+
+LinearImpl& OneLayer::query_key_value() const {
+  return *child<LinearImpl>(*child<SelfAttentionImpl>(*module(), "self_attention"), "query_key_value");
+}
+
+LinearImpl* OneLayer::key_value() const {
+  const auto attention = child<CrossAttentionImpl>(*module(), "cross_attention");
+  return attention ? child<LinearImpl>(*attention, "key_value").get() : nullptr;
+}
+
+Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& types, const Tensor& key_value,
+                     const Offsets& key_offsets, Pass& pass) const {
+  const PassScope scope(pass);
+  const StackSpec& spec = stack_->spec();
+  TokenBatch batch;
+  batch.offsets = offsets;
+  batch.types = types;
+  std::vector<Tensor> positions;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) positions.push_back(at::arange(offsets.length(b)));
+  batch.positions = at::cat(positions);
+  batch.ids = at::zeros_like(batch.positions);
+  DistanceTable table;
+  if (const auto distances = child<DistancesImpl>(*stack_, "distances"))
+    table = distances->forward(spec.layers.front().self_attention.empty_keys + offsets.longest(), x);
+  const bool sees_less = spec.looks_back || spec.half_backwards;
+  const LayerContext context{.layer = number_,
+                             .offsets = offsets,
+                             .visible = sees_less ? usual_sight(spec, batch) : nullptr,
+                             .positions = batch.positions,
+                             .types = types,
+                             .distances = std::move(table),
+                             .memory = key_value,
+                             .memory_offsets = key_offsets};
+  const Tensor result = module()->forward(x, context, pass);
+  const auto convolution = number_ == 0 ? child<ConvolutionImpl>(*stack_, "convolution") : nullptr;
+  return convolution ? convolution->forward(x, result, offsets, pass) : result;
+}
+
+}  // namespace attend

@@ -1,0 +1,30 @@
+// One layer of a stack by itself, as often as somebody wants.
+#pragma once
+
+#include "nn/transformer.h"
+
+namespace attend {
+
+class OneLayer {
+ public:
+  OneLayer(Stack stack, std::int64_t number) : stack_(std::move(stack)), number_(number) {}
+
+  // x [T, d] of the sequences that `offsets` says -> [T, d]. `key_value`: what the layer's cross-attention
+  // reads, for sequences of `key_offsets`; undefined: nothing. `types` as TokenBatch has it.
+  Tensor run(const Tensor& x, const Offsets& offsets, const Tensor& types, const Tensor& key_value,
+             const Offsets& key_offsets, Pass& pass) const;
+
+  // Its matrix of queries, keys and values, one below the other.
+  LinearImpl& query_key_value() const;
+  // That of its cross-attention's keys and values; null: it has none.
+  LinearImpl* key_value() const;
+  const LayerSpec& spec() const { return stack_->spec().layers[static_cast<std::size_t>(number_)]; }
+
+ private:
+  std::shared_ptr<LayerImpl> module() const;
+
+  Stack stack_;
+  std::int64_t number_;
+};
+
+}  // namespace attend

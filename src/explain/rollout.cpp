@@ -1,0 +1,156 @@
+#include "explain/rollout.h"
+
+#include <torch/csrc/autograd/autograd.h>
+
+namespace attend {
+namespace {
+
+// Weights of all layers are in memory at once.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 30;
+
+// The mean over heads, layer by layer: [Lq, Lk] each.
+struct Flow {
+  std::vector<Tensor> encoder, decoder, cross;  // of the only stack: encoder
+};
+
+void check_size(const AttributionTask& task) {
+  Transformer network = task.function.network();
+  std::int64_t weights = 0;
+  for (const Stack* stack : {&network->encoder, &network->decoder})
+    if (*stack)
+      for (const LayerSpec& layer : (*stack)->spec().layers)
+        for (const Tensor& side : task.function.inputs())
+          weights += layer.self_attention.heads * side.size(0) * side.size(0);
+  if (weights > kMostWeights)
+    fail("rollout keeps the attention weights of all layers, {:.1f} GB here: shorten the text",
+         weights * 4e-9);
+}
+
+// Without what stands before the text's own keys.
+Tensor own_keys(const Tensor& weights, std::int64_t count) {
+  return weights.narrow(2, weights.size(2) - count, count);
+}
+
+template <class Mean>
+Flow flow_of(const Capture& capture, const AttributionTask& task, const Mean& mean) {
+  const std::vector<Tensor>& inputs = task.function.inputs();
+  const bool two = inputs.size() > 1;
+  const auto each = [&](const std::vector<std::vector<Tensor>>& layers, std::int64_t keys) {
+    std::vector<Tensor> means;
+    for (const std::vector<Tensor>& layer : layers)
+      if (!layer.empty()) means.push_back(own_keys(mean(layer.front()), keys)[0]);
+    return means;
+  };
+  Flow flow;
+  const Capture::Stack& first = capture.encoder.self_attentions.empty() ? capture.decoder : capture.encoder;
+  flow.encoder = each(first.self_attentions, inputs.front().size(0));
+  if (!two) return flow;
+  flow.decoder = each(capture.decoder.self_attentions, inputs.back().size(0));
+  flow.cross = each(capture.decoder.cross_attentions, inputs.front().size(0));
+  return flow;
+}
+
+// How much each row of the last side counts for the result: [n].
+Tensor asked_rows(const AttributionTask& task) {
+  const std::vector<std::int64_t> read = task.function.rows_read(task.asked);
+  const std::int64_t n = task.function.inputs().back().size(0);
+  if (read.empty()) return at::full({n}, 1.0 / static_cast<double>(n), at::kDouble);
+  Tensor rows = at::zeros({n}, at::kDouble);
+  for (const std::int64_t row : read) rows[row] = 1.0 / static_cast<double>(read.size());
+  return rows;
+}
+
+Tensor half_past(const Tensor& weights) {
+  const Tensor both = weights.to(at::kDouble) + at::eye(weights.size(0), at::kDouble);
+  return both / both.sum(1, true);
+}
+
+// I + what is left of the rows, which become shares of 1 (Chefer et al. 2021, equations 8 and 9).
+Tensor normalized(const Tensor& relevance) {
+  const Tensor eye = at::eye(relevance.size(0), at::kDouble), rest = relevance - eye;
+  const Tensor sums = rest.sum(1, true);
+  return at::where(sums.gt(0), rest / sums, at::zeros_like(rest)) + eye;
+}
+
+}  // namespace
+
+Tensor roll_out(const std::vector<Tensor>& steps, Tensor rows) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+    rows = at::matmul(rows, step->to(at::kDouble));
+  return rows;
+}
+
+TokenScores attention_rollout(const AttributionTask& task) {
+  check_size(task);
+  const at::NoGradGuard no_gradients;
+  Capture capture;
+  capture.attentions = true;
+  Pass pass = task.pass();
+  pass.capture = &capture;
+  std::vector<Tensor> x;
+  for (const Tensor& side : task.function.inputs()) x.push_back(side.unsqueeze(0));
+  task.function.scores(x, task.asked, pass);
+  const Flow flow = flow_of(capture, task, [](const Tensor& w) { return w.mean(0, /*keepdim=*/true); });
+  std::vector<Tensor> encoder;
+  for (const Tensor& weights : flow.encoder) encoder.push_back(half_past(weights));
+  Tensor rows = asked_rows(task);
+  if (flow.decoder.empty()) return {roll_out(encoder, rows)};
+  Tensor source = at::zeros({task.function.inputs().front().size(0)}, at::kDouble);
+  for (std::size_t i = flow.decoder.size(); i-- > 0;) {
+    source = source + at::matmul(rows, flow.cross[i].to(at::kDouble)) / 2;
+    rows = at::matmul(rows / 2, half_past(flow.decoder[i]));
+  }
+  return {roll_out(encoder, source), rows};
+}
+
+TokenScores gradient_rollout(const AttributionTask& task) {
+  check_size(task);
+  const at::AutoGradMode gradients(true);
+  Capture capture;
+  capture.attentions = capture.scores = true;  // scores: so that gradients reach the weights
+  Pass pass = task.pass();
+  pass.capture = &capture;
+  std::vector<Tensor> x;
+  for (const Tensor& side : task.function.inputs()) x.push_back(side.unsqueeze(0).detach().requires_grad_());
+  const Tensor score = task.asked.of(task.function.scores(x, task.asked, pass));
+  std::vector<Tensor> weights;
+  bool all_differentiable = true;
+  for (const Capture::Stack* stack : {&capture.encoder, &capture.decoder})
+    for (const auto* layers : {&stack->self_attentions, &stack->cross_attentions})
+      for (const std::vector<Tensor>& layer : *layers)
+        if (!layer.empty()) {
+          if (layer.front().requires_grad()) weights.push_back(layer.front());
+          all_differentiable &= layer.front().requires_grad();
+        }
+  const auto found = weights.empty() ? torch::autograd::variable_list()
+                                     : torch::autograd::grad({score.sum()}, weights, {}, false, false, true);
+  std::map<const void*, Tensor> gradient_of;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (found[i].defined()) gradient_of[weights[i].unsafeGetTensorImpl()] = found[i];
+  if (!all_differentiable || gradient_of.empty())
+    fail(
+        "the gradient-weighted rollout: in blocks (BigBird) the weights as they are shown are not those that "
+        "the result is made of; shorter texts are read without blocks");
+  const at::NoGradGuard no_more;
+  const Flow flow = flow_of(capture, task, [&](const Tensor& w) {
+    const auto gradient = gradient_of.find(w.unsafeGetTensorImpl());
+    // None reaches weights behind which nothing is read.
+    if (gradient == gradient_of.end()) return at::zeros_like(w).mean(0, true);
+    return (gradient->second * w.detach()).clamp_min(0).mean(0, true);
+  });
+  const auto eye = [](const Tensor& like) { return at::eye(like.size(0), at::kDouble); };
+  Tensor encoder = eye(flow.encoder.front());
+  for (const Tensor& step : flow.encoder) encoder = encoder + at::matmul(step.to(at::kDouble), encoder);
+  const Tensor rows = asked_rows(task);
+  if (flow.decoder.empty()) return {at::matmul(rows, encoder) - rows};
+  Tensor target = eye(flow.decoder.front()), source = at::zeros(flow.cross.front().sizes(), at::kDouble);
+  for (std::size_t i = 0; i < flow.decoder.size(); ++i) {
+    const Tensor own = flow.decoder[i].to(at::kDouble), cross = flow.cross[i].to(at::kDouble);
+    source = source + at::matmul(own, source);
+    target = target + at::matmul(own, target);
+    source = source + at::matmul(normalized(target).t(), at::matmul(cross, normalized(encoder)));
+  }
+  return {at::matmul(rows, source), at::matmul(rows, target) - rows};
+}
+
+}  // namespace attend

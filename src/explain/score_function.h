@@ -1,0 +1,75 @@
+// A model's scores as a function of what its tokens begin as: their vectors, before positions and the like
+// are added, or the pixels of a picture's patches. So a token can be taken away, wholly or in part, and its
+// place stays.
+#pragma once
+
+#include "models/model.h"
+
+#include <functional>
+
+namespace attend {
+
+// What a model was given.
+struct GivenInput {
+  Tensor ids, types = {};  // [L] int64, of its only text or its source; types may be undefined
+  Tensor target_ids = {};  // [Lt] int64, of a decoder with an encoder
+  Tensor pixels = {};      // [1, C, H, W], instead of ids
+};
+
+// Which score is meant.
+struct AskedScore {
+  bool label = false;                           // of a label, else of a token
+  std::int64_t place = 0;                       // of a token: where in the last side
+  std::int64_t toward = 0;                      // whose: its number
+  std::optional<std::int64_t> instead_of = {};  // less the score of this one
+
+  Tensor of(const Tensor& scores) const;  // [copies, V or labels] -> [copies]
+};
+
+// Of one input. Its tensors have a list each of its sides: the text or source or picture, and the target.
+class ScoreFunction {
+ public:
+  // Error for a model whose scores are no function of its tokens' vectors alone.
+  ScoreFunction(const Model& model, GivenInput given);
+  ScoreFunction(const ScoreFunction&) = delete;
+  ScoreFunction& operator=(const ScoreFunction&) = delete;
+
+  const Model& model() const { return model_; }
+  Transformer network() const { return network_; }
+  const GivenInput& input() const { return given_; }
+  std::size_t sides() const { return inputs_.size(); }
+  bool is_picture() const { return given_.pixels.defined(); }
+  // What the tokens of each side begin as: [n, d]. A picture's first token, which is no patch, has zeros.
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  // What a token of this id would begin as, on a side of tokens: [d].
+  Tensor vector_of(std::size_t side, std::int64_t id) const;
+
+  // x: of each side [copies, n, d]. Scores over the vocabulary in the asked place, or over labels: [copies, V
+  // or labels]. Differentiable in x where gradients are on.
+  Tensor scores(const std::vector<Tensor>& x, const AskedScore& asked, Pass& pass) const;
+  // Which rows of the last stack's result a label's score reads; of a token's its place. All of them: empty.
+  std::vector<std::int64_t> rows_read(const AskedScore& asked) const;
+  // How likely that makes the result: of `instead_of` and it, if the one is given, else of all. Where there
+  // is no probability, the score itself. [copies]
+  Tensor certainty(const Tensor& scores, const AskedScore& asked) const;
+  bool has_probability(const AskedScore& asked) const;
+
+  // Copies of the input that go through the model together: each text's tokens make rows, of which a pass
+  // should not have too many.
+  std::int64_t copies_at_once() const;
+
+ private:
+  struct Copies;
+  Tensor encoded(const Tensor& x, const Copies& copies, Pass& pass) const;
+
+  const Model& model_;
+  mutable Transformer network_;
+  GivenInput given_;
+  std::vector<Tensor> inputs_;
+};
+
+// work(first, count) for the numbers from 0 to `total`, `most` at a time.
+void in_parts(std::int64_t total, std::int64_t most,
+              const std::function<void(std::int64_t first, std::int64_t count)>& work);
+
+}  // namespace attend

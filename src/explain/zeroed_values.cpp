@@ -1,0 +1,24 @@
+#include "explain/zeroed_values.h"
+
+namespace attend {
+
+ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters)
+    : matrix_(matrix), number_(adapters) {
+  MatrixAdapter zero;
+  zero.adapter = number_;
+  zero.first = first;
+  zero.count = count;
+  zero.result_factors = at::zeros({count});
+  matrix_.adapters.push_back(zero);
+}
+
+std::shared_ptr<const AdapterChoice> ZeroedValues::in(const std::vector<std::int64_t>& rows,
+                                                      std::int64_t total) const {
+  auto choice = std::make_shared<AdapterChoice>();
+  choice->rows = total;
+  for (std::int64_t own = 0; own < number_; ++own) choice->runs.push_back({own, 0, total});
+  for (const std::int64_t row : rows) choice->runs.push_back({number_, row, 1});
+  return choice;
+}
+
+}  // namespace attend

@@ -1,0 +1,26 @@
+// Values that an attention does not hand over.
+#pragma once
+
+#include "explain/one_layer.h"
+
+namespace attend {
+
+// While one lives, some columns of what a matrix gives are zero, in all rows or in some: an adapter
+// (nn/adapters.h) whose number is that behind the model's own.
+class ZeroedValues {
+ public:
+  // `count` columns from number `first` on, of a model with so many adapters.
+  ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters);
+  ZeroedValues(const ZeroedValues&) = delete;
+  ZeroedValues& operator=(const ZeroedValues&) = delete;
+  ~ZeroedValues() { matrix_.adapters.pop_back(); }
+
+  // For Pass::adapters: in these rows of `total` alone; the model's own adapters hold for all of them.
+  std::shared_ptr<const AdapterChoice> in(const std::vector<std::int64_t>& rows, std::int64_t total) const;
+
+ private:
+  LinearImpl& matrix_;
+  std::int64_t number_;
+};
+
+}  // namespace attend
