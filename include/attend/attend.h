@@ -26,6 +26,8 @@ using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
 struct RunOptions {
   std::int64_t batch_tokens = 4096;  // how many tokens go through the model at once
   OnProgress on_progress;
+  // The one of the model's adapters that the texts are read with, counted from 0 (-1: none); absent: all.
+  std::optional<std::int64_t> adapter = {};
 };
 
 // Sentences to vectors of one length, so that near in meaning is near in angle: sentence-transformers'

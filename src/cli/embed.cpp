@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <numeric>
 
 #include <fmt/ranges.h>
@@ -16,12 +17,26 @@
 namespace attend::cli {
 namespace {
 
+// The vectors of texts, those of one adapter together.
 std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
-                                                    std::int64_t batch_tokens) {
+                                                    std::int64_t batch_tokens, const AdapterOf& adapters) {
+  adapters.check(texts.size());
+  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < texts.size(); ++i) groups[adapters[i]].push_back(i);
   Progress progress("embedding", texts.size(), "sentences");
-  return embedder.embed(texts,
-                        {.batch_tokens = batch_tokens,
-                         .on_progress = [&](std::size_t done, std::size_t) { progress.update(done); }});
+  std::vector<std::vector<float>> vectors(texts.size());
+  std::size_t before = 0;
+  for (const auto& [adapter, numbers] : groups) {
+    std::vector<std::string> theirs;
+    for (const std::size_t i : numbers) theirs.push_back(texts[i]);
+    auto some = embedder.embed(
+        theirs, {.batch_tokens = batch_tokens,
+                 .on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); },
+                 .adapter = adapter});
+    for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(some[i]);
+    before += numbers.size();
+  }
+  return vectors;
 }
 
 // For each query the `top` nearest of `candidates`.
@@ -62,7 +77,9 @@ int embed(int argc, char** argv) {
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
       "With --search, prints the lines of a file that are nearest to them in meaning.",
       "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
+  AdapterOf adapters;
   add_model(parser.app(), model);
+  adapters.add(parser.app());
   parser.app().add_option("text", arguments, "The sentences");
   parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
   parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
@@ -72,11 +89,11 @@ int embed(int argc, char** argv) {
 
   Embedder embedder(model);
   const std::vector<std::string> texts = texts_or_stdin(arguments);
-  const auto vectors = embed_with_progress(embedder, texts, batch_tokens);
+  const auto vectors = embed_with_progress(embedder, texts, batch_tokens, adapters);
   if (!search.empty()) {
     const std::vector<std::string> candidates = read_lines(search);
-    print_nearest(texts, vectors, candidates, embed_with_progress(embedder, candidates, batch_tokens), top,
-                  json);
+    print_nearest(texts, vectors, candidates,
+                  embed_with_progress(embedder, candidates, batch_tokens, adapters), top, json);
     return 0;
   }
   for (std::size_t i = 0; i < texts.size(); ++i)

@@ -28,7 +28,7 @@ struct Options {
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
   bool json = false;
-  std::vector<std::int64_t> adapters;  // of each prompt
+  AdapterOf adapters;  // of each prompt
   GenerateOptions generation;
 };
 
@@ -53,11 +53,7 @@ void add_options(CLI::App& app, Options& options) {
       app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
   CLI::Option* negative = app.add_option("--negative-prompt", options.negative,
                                          "With --guidance-scale: what a decoder's texts are led away from");
-  app.add_option(
-         "--adapter-of", options.adapters,
-         "Which of the adapters each text is made with (0,1,-1), counted from 0; -1: none; one number holds "
-         "for all. Else all of them together")
-      ->delimiter(',');
+  options.adapters.add(app);
   app.add_option("--generation-config", options.config_file,
                  "A JSON file with fields as in generation_config.json, for this run");
   app.add_option("--assistant", options.assistant,
@@ -129,17 +125,14 @@ class Texts {
       if (negative.empty())
         fail("--negative-prompt: it has no tokens; leave it out to guide by the prompt's last token");
     }
-    if (options.adapters.size() > 1 && options.adapters.size() != texts_.size())
-      fail("--adapter-of: expected a number for each of {} texts, found {}", texts_.size(),
-           options.adapters.size());
+    options.adapters.check(texts_.size());
     for (const Encoding& encoding :
          tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
       Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};
       if (prompt.ids.empty() && continues_ && config.bos_token_id) prompt.ids = {*config.bos_token_id};
       prompt.written = written;
       prompt.negative.assign(negative.begin(), negative.end());
-      if (!options.adapters.empty())
-        prompt.adapter = options.adapters[options.adapters.size() == 1 ? 0 : prompts_.size()];
+      prompt.adapter = options.adapters[prompts_.size()];
       prompts_.push_back(std::move(prompt));
     }
   }

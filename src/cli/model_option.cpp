@@ -1,5 +1,7 @@
 #include "cli/model_option.h"
 
+#include "base/error.h"
+
 #include <charconv>
 
 namespace attend::cli {
@@ -36,6 +38,26 @@ void add_model(CLI::App& app, ModelPath& model) {
          "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
   add_adapters(app, model.adapters);
+}
+
+void AdapterOf::add(CLI::App& app) {
+  app.add_option("--adapter-of", numbers_,
+                 "Which of the adapters each text is computed with (0,1,-1), counted from 0; -1: none; one "
+                 "number holds for all. Else all of them together")
+      ->delimiter(',');
+}
+
+void AdapterOf::check(std::size_t texts) const {
+  if (numbers_.size() > 1 && numbers_.size() != texts)
+    fail("--adapter-of: expected a number for each of {} texts, found {}", texts, numbers_.size());
+}
+
+std::optional<std::int64_t> AdapterOf::operator[](std::size_t text) const {
+  if (numbers_.empty()) return {};
+  if (numbers_.size() > 1 && text >= numbers_.size())
+    fail("--adapter-of: expected a number for each text, found {}, and more texts than that",
+         numbers_.size());
+  return numbers_[numbers_.size() == 1 ? 0 : text];
 }
 
 }  // namespace attend::cli

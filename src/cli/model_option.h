@@ -3,6 +3,10 @@
 
 #include <attend/model_path.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 namespace attend::cli {
@@ -12,5 +16,18 @@ AdapterPath read_adapter(const std::string& given);
 // The argument MODEL, and --adapter DIR or --adapter DIR=SHARE, any number of times.
 void add_model(CLI::App& app, ModelPath& model);
 void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters);
+
+// --adapter-of: which of the adapters each text is computed with.
+class AdapterOf {
+ public:
+  void add(CLI::App& app);
+  // Error unless it is given for so many texts, or for all.
+  void check(std::size_t texts) const;
+  // Of a text, from 0; absent: all of them.
+  std::optional<std::int64_t> operator[](std::size_t text) const;
+
+ private:
+  std::vector<std::int64_t> numbers_;
+};
 
 }  // namespace attend::cli

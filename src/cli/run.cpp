@@ -55,8 +55,10 @@ std::map<std::string, std::string> read_columns(const std::vector<std::string>& 
   return columns;
 }
 
-void add_options(CLI::App& app, ModelPath& model, InputOptions& input, RunOptions& options) {
+void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf& adapters,
+                 RunOptions& options) {
   add_model(app, model);
+  adapters.add(app);
   app.add_option("text", input.texts, "The texts; else lines of standard input");
   app.add_option(
          "--input-format", input.format,
@@ -77,8 +79,28 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, RunOption
       "--json", [](std::int64_t) {}, "Has no effect: answers are JSON anyway");
 }
 
+// The answers of inputs, those of one adapter together. An input's own field "adapter" overrules the option.
+std::vector<Json> run_by_adapter(Task& task, const std::vector<Fields>& inputs, std::size_t first,
+                                 const AdapterOf& adapters, const RunOptions& options) {
+  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto own = inputs[i].maybe_integer({"adapter"}, -1);
+    groups[own ? own : adapters[first + i]].push_back(i);
+  }
+  std::vector<Json> answers(inputs.size());
+  for (const auto& [adapter, numbers] : groups) {
+    std::vector<Fields> theirs;
+    for (const std::size_t i : numbers) theirs.push_back(inputs[i]);
+    RunOptions with_it = options;
+    with_it.adapter = adapter;
+    std::vector<Json> some = task.run(theirs, with_it);
+    for (std::size_t i = 0; i < numbers.size(); ++i) answers[numbers[i]] = std::move(some[i]);
+  }
+  return answers;
+}
+
 // Answers in the order of the inputs, as soon as there are some.
-void run_all(Task& task, InputReader& reader, RunOptions options) {
+void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;
   for (std::vector<Fields> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
@@ -86,7 +108,8 @@ void run_all(Task& task, InputReader& reader, RunOptions options) {
       progress.update(done + inputs.size() * part / whole);  // a long text is several parts
     };
     try {
-      for (const Json& answer : task.run(inputs, options)) print_line(answer.dump());
+      for (const Json& answer : run_by_adapter(task, inputs, done, adapters, options))
+        print_line(answer.dump());
     } catch (const Error& error) {
       if (done == 0) throw;
       fail("among the inputs from number {} on: {}", done + 1, error.what());
@@ -129,16 +152,18 @@ int run(int argc, char** argv) {
   }
   ModelPath model;
   InputOptions input;
+  AdapterOf adapters;
   RunOptions options;
   Parser parser("run " + name, verb->description, verb->example);
-  add_options(parser.app(), model, input, options);
+  add_options(parser.app(), model, input, adapters, options);
   const std::unique_ptr<Task> task = verb->make(name);
   task->add_options(parser.app());
   if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
 
   task->load(model);
   InputReader reader(input, *task);
-  run_all(*task, reader, options);
+  if (reader.total() > 0) adapters.check(reader.total());
+  run_all(*task, reader, adapters, options);
   return 0;
 }
 

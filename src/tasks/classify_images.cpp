@@ -58,7 +58,9 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
       tokens += 1 + rows * columns;
       if (tokens >= options.batch_tokens) break;
     }
-    const Tensor scores = run_forward(state_->model, {{"pixel_values", at::stack(batch)}}, {}).at("logits");
+    const Tensor scores =
+        run_forward(state_->model, {{"pixel_values", at::stack(batch)}}, {.adapter = options.adapter})
+            .at("logits");
     for (std::int64_t b = 0; b < scores.size(0); ++b)
       results.push_back(
           best_labels(numbers(apply_function(function, scores[b])), state_->labels, options.top_k));

@@ -68,6 +68,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
                                                 const RunOptions& options) {
   c10::InferenceMode inference;
   Transformer network = state_->model.network();
+  if (options.adapter) state_->model.check_adapter(*options.adapter);
   std::vector<std::vector<float>> vectors(texts.size());
   const auto encoded = state_->encode(texts);
   std::size_t done = 0;
@@ -76,6 +77,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     for (std::size_t i : batch) ids.push_back(encoded[i]);
     const TokenBatch tokens = TokenBatch::from(ids);
     Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({options.adapter});
     const Tensor hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
     Tensor pooled = state_->modules->embed(hidden, tokens.offsets);  // [B, size]
     if (!pooled.isfinite().all().item<bool>())

@@ -34,12 +34,12 @@ const StackSpec& spec_of(const Transformer& network) {
 }
 
 // log p(labels[i]), as hidden row i predicts it: [n, d] -> n numbers.
-std::vector<float> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels) {
+std::vector<float> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels,
+                                     Pass& pass) {
   LanguageModelHead head = network->language_model_head;
   const Tensor wanted = torch::tensor(labels, at::kLong).unsqueeze(1);  // [n, 1]
   const std::int64_t most = std::max<std::int64_t>(1, kMostScores / spec_of(network).embeddings.vocabulary);
   std::vector<float> all;
-  Pass pass = Pass::inference();
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
     const Tensor scores = at::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
@@ -50,14 +50,13 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
 }
 
 // The hidden states that predict the pieces' tokens, end to end: [n, d].
-Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pieces) {
+Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pieces, Pass& pass) {
   std::vector<Ids> sources, read;  // nothing is predicted from the last token
   for (const Piece* piece : pieces) {
     sources.push_back(piece->source);
     read.emplace_back(piece->tokens.begin(), piece->tokens.end() - 1);
   }
   const TokenBatch batch = TokenBatch::from(read);
-  Pass pass = Pass::inference();
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const Memory memory = network->remember(TokenBatch::from(sources), pass);
@@ -74,15 +73,17 @@ Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pie
 
 // XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
 // arXiv:1906.08237, section 2.3, with the order of the text).
-std::vector<float> score_by_streams(const Model& model, const Piece& piece) {
+std::vector<float> score_by_streams(const Model& model, const Piece& piece,
+                                    std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
              first = static_cast<std::int64_t>(piece.first);
   const Tensor ids = torch::tensor(piece.tokens, at::kLong).unsqueeze(0);
   const std::map<std::string, Tensor> inputs = {
       {"input_ids", ids},
-      {"perm_mask", at::ones({1, length, length}).triu()},                                    // 1: unseen
-      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};                      // [1, P, L]
-  const Tensor scores = run_forward(model, inputs, {.virtual_rows = false}).at("logits")[0];  // [P, V]
+      {"perm_mask", at::ones({1, length, length}).triu()},                // 1: unseen
+      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
+  const Tensor scores =
+      run_forward(model, inputs, {.adapter = adapter, .virtual_rows = false}).at("logits")[0];  // [P, V]
   return numbers(at::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
 }
 
@@ -132,6 +133,9 @@ struct TextScorer::State {
   // The tokens that the pieces of each text predict, in order.
   ScoredTexts score(std::size_t texts, const std::vector<Piece>& pieces, const RunOptions& options) const {
     const c10::InferenceMode inference;
+    if (options.adapter) model().check_adapter(*options.adapter);
+    Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({options.adapter});
     ScoredTexts results(texts);
     std::vector<std::size_t> places;  // of a piece's first token in its text's result
     std::vector<std::int64_t> lengths;
@@ -150,8 +154,8 @@ struct TextScorer::State {
         labels.insert(labels.end(), pieces[i].predicted().begin(), pieces[i].predicted().end());
       }
       const std::vector<float> scores =
-          streams ? score_by_streams(model(), *together.front())
-                  : log_probabilities(network(), predicting_rows(network(), together), labels);
+          streams ? score_by_streams(model(), *together.front(), options.adapter)
+                  : log_probabilities(network(), predicting_rows(network(), together, pass), labels, pass);
       auto score = scores.begin();
       for (const std::size_t i : batch)
         for (std::size_t j = 0; j < pieces[i].predicted().size(); ++j)

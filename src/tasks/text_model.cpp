@@ -115,6 +115,7 @@ void TextModel::for_each_batch(
     std::span<const Encoding> encodings, const RunOptions& options,
     const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const {
   const c10::InferenceMode inference;
+  if (options.adapter) model_.check_adapter(*options.adapter);
   std::vector<std::int64_t> lengths;
   for (const Encoding& encoding : encodings)
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
@@ -145,7 +146,8 @@ void TextModel::for_each_batch(
 void TextModel::run(std::span<const Encoding> encodings, const RunOptions& options,
                     const Visit& visit) const {
   for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
-    const std::map<std::string, Tensor> outputs = run_forward(model_, inputs, {.virtual_rows = false});
+    const std::map<std::string, Tensor> outputs =
+        run_forward(model_, inputs, {.adapter = options.adapter, .virtual_rows = false});
     for (std::size_t b = 0; b < batch.size(); ++b)
       visit(batch[b], Output{outputs, static_cast<std::int64_t>(b)});
   });
@@ -156,6 +158,7 @@ void TextModel::for_each_hidden(
     const std::function<void(const Batch& batch, const Tensor& hidden, const Offsets& offsets)>& work) const {
   for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
     Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({options.adapter});
     const Padded layout(inputs["input_ids"], inputs["attention_mask"], "input_ids");
     const TokenBatch tokens = layout.batch({}, inputs["token_type_ids"]);
     work(batch, hidden_of_tokens(model_, tokens, pass), tokens.offsets);
@@ -181,6 +184,7 @@ void TextModel::score_tokens(std::span<const Encoding> encodings, const Rows& ro
     }
     const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
     Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({options.adapter});
     const std::vector<Tensor> parts = network->language_model_head(chosen, pass).split_with_sizes(counts);
     for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], parts[b]);
   });
