@@ -1,5 +1,6 @@
-// How transformers' slow tokenizers make text of SentencePiece's pieces: the model decodes what stands between
-// special tokens, as SentencePieceProcessor::Decode does (sentencepiece 0.2.0), or all is put side by side.
+// How transformers' slow tokenizers make text of SentencePiece's pieces: the model decodes what stands
+// between special tokens, as SentencePieceProcessor::Decode does (sentencepiece 0.2.0), or all is put side by
+// side.
 #include "base/python_text.h"
 #include "base/utf8.h"
 #include "tokenizers/clean_up.h"
@@ -74,7 +75,8 @@ class PieceDecoder : public Decoder {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const bool special = specials_.contains(tokens[i]);
       if (!special) {
-        if (behind_special && i == 1 && joining_.space_behind_first && !tokens[i].starts_with(space)) text += ' ';
+        if (behind_special && i == 1 && joining_.space_behind_first && !tokens[i].starts_with(space))
+          text += ' ';
         run.push_back(std::move(tokens[i]));
       } else {
         // The originals' own: the space is in front of the run, not of the special token.

@@ -41,8 +41,8 @@ std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, P
 
 // How pieces become a text again in transformers' slow tokenizers.
 struct PieceJoining {
-  bool by_model = true;             // decoded by the model, else put side by side
-  bool before_run = true;           // a space in front of what stands before a special token, unless it is one too
+  bool by_model = true;    // decoded by the model, else put side by side
+  bool before_run = true;  // a space in front of what stands before a special token, unless it is one too
   bool behind_special = false;      // a space behind each special token; and letters for spaces that remain
   bool bare_begin = false;          // no such space where the text begins
   bool drops_first_space = false;   // the first piece loses its own

@@ -30,7 +30,8 @@ Json metaspace(SpaceFields spaces, bool split = true) {
           {"split", split}};
 }
 
-Json normalizer(const Family& family, const SentencePieceFile& file, const Fields& config, SpaceFields spaces) {
+Json normalizer(const Family& family, const SentencePieceFile& file, const Fields& config,
+                SpaceFields spaces) {
   Json steps = Json::array();
   const auto add_rules = [&] {
     if (!file.charsmap.empty())
