@@ -59,8 +59,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   job->source = prompt.row.empty() ? prompt.ids : prompt.row;
   job->tokens = !decoder_->has_encoder() ? job->source : prompt.written.empty() ? start : prompt.written;
   job->first = decoder_->has_encoder() || decoder_->reads_padding() ? job->tokens : std::span(prompt.ids);
-  if (source_)
-    source_->check_ids(decoder_->has_encoder() ? std::span(prompt.ids) : job->first);
+  if (source_) source_->check_ids(decoder_->has_encoder() ? std::span(prompt.ids) : job->first);
   target_->check_ids(job->first);
 
   if (config.guidance_scale != 1) {

@@ -92,7 +92,8 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     set_adapter(sequences.back(), prompts[i]->adapter);
     network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
   }
-  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources, pass);
+  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
+                              pass);
   return sequences;
 }
 

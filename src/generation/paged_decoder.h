@@ -41,7 +41,8 @@ class PagedDecoder : public Decoder {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
   bool reads_images() const { return network_->reads_images(); }
-  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones included.
+  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones
+  // included.
   std::int64_t source_length(const Prompt& prompt) const;
   HiddenText encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
   HiddenText encode_images(std::span<const Prompt* const> prompts, Pass& pass);

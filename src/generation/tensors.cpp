@@ -63,10 +63,10 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
     : has_encoder(model.network()->is_encoder_decoder()) {
   using Names = std::vector<std::string>;
   const bool reads_images = has_encoder && model.network()->reads_images();
-  Names names = reads_images ? Names{"pixel_values", "interpolate_pos_encoding", "decoder_input_ids"}
+  Names names = reads_images  ? Names{"pixel_values", "interpolate_pos_encoding", "decoder_input_ids"}
                 : has_encoder ? Names{"input_ids", "attention_mask", "decoder_input_ids"}
-                            : Names{"input_ids", "attention_mask", "negative_prompt_ids",
-                                    "negative_prompt_attention_mask"};
+                              : Names{"input_ids", "attention_mask", "negative_prompt_ids",
+                                      "negative_prompt_attention_mask"};
   if (!model.adapters().empty()) names.emplace_back("adapters");
   for (const auto& [name, tensor] : inputs)
     if (std::ranges::find(names, name) == names.end())
@@ -118,7 +118,8 @@ Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& 
 }
 
 std::vector<Prompt> Given::prompts() const {
-  std::vector<Prompt> all = images.defined() ? std::vector<Prompt>(static_cast<std::size_t>(rows())) : texts();
+  std::vector<Prompt> all =
+      images.defined() ? std::vector<Prompt>(static_cast<std::size_t>(rows())) : texts();
   for (std::int64_t b = 0; b < rows(); ++b) {
     Prompt& prompt = all[static_cast<std::size_t>(b)];
     if (images.defined()) prompt.image = images[b];
