@@ -39,6 +39,18 @@ inline Vector erf(Vector x) {
   return x != x ? x : c * top / bottom;
 }
 
+// 1 - erf(x), where that would cancel: the fit of Press et al., "Numerical Recipes", 6.2.2, whose error
+// is 1.2e-7 of the value.
+inline Vector erfc(Vector x) {
+  const Vector size = x < 0 ? -x : x, t = 1 / (1 + 0.5f * size);
+  Vector p = splat(0.17087277f);
+  for (const float c : {-0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f, -0.18628806f, 0.09678418f,
+                        0.37409196f, 1.00002368f, -1.26551223f})
+    p = p * t + c;
+  const Vector tail = t * exp(p - size * size);
+  return x < 0 ? 2 - tail : tail;
+}
+
 inline Vector sigmoid(Vector x) {
   return 1 / (1 + exp(-x));
 }
@@ -85,7 +97,7 @@ inline Vector activate(Activation activation, Vector x) {
       return y * y;
     }
     case Activation::laplace:
-      return 0.5f * (1 + erf((x - kLaplaceMean) * kLaplaceScale));
+      return 0.5f * erfc((kLaplaceMean - x) * kLaplaceScale);
   }
   return x;
 }

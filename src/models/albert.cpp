@@ -47,6 +47,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     model.language_model->output = "prediction_logits";
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
                                  .dense = {},
+                                 .labels = read_label_count(config),
                                  .problem = {},
                                  .dropout = dropout,
                                  .output = "sop_logits",

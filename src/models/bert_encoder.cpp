@@ -48,7 +48,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
     fail("{}: add_cross_attention: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
   AttentionSpec attention = read_attention(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
-  attention.causal = decoder;
+  attention.causal = attention.padding_sees_all = decoder;
   attention.dropout =
       read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};

@@ -18,7 +18,8 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
     fail("{}: attention_type: expected block_sparse or original_full, found \"{}\"", config.source(), kind);
   for (LayerSpec& layer : stack.layers) {
     layer.self_attention.input_bias = config.flag({"use_bias"}, true);
-    if (layer.cross_attention) layer.cross_attention->input_bias = layer.self_attention.input_bias;
+    // In the original of transformers 4.57 what an encoder says takes the place of the decoder's own text.
+    layer.cross_attention.reset();
     // Blocks look ahead: a decoder does without them. (The original lets it look ahead where a text is long.)
     if (kind == "block_sparse" && !layer.self_attention.causal)
       layer.self_attention.blocks =

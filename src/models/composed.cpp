@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "models/head.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace attend {
@@ -34,16 +36,18 @@ ModelSpec read_decoder(const Fields& config, const Family& family) {
 }
 
 ModelSpec spec(const Fields& config, std::string_view architecture) {
-  if (config.flag({"tie_encoder_decoder"}, false))
-    fail("{}: tie_encoder_decoder: only false is supported", config.source());
   const Fields first = part_of(config, "encoder"), second = part_of(config, "decoder");
   const Family &reads = find_family(first), &writes = find_family(second);
   ModelSpec model = read_decoder(second, writes);
   model.encoder = read_encoder(first, reads, architecture == "VisionEncoderDecoderModel").encoder;
-  model.share_embeddings = false;
+  // tie_encoder_decoder: every matrix that both have is one (Rothe et al., section 2.3: "shared").
+  model.share_embeddings = config.flag({"tie_encoder_decoder"}, false);
   model.encoder_family = reads.model_type;
   model.decoder_family = writes.model_type;
   model.bridge = model.encoder->width() != model.decoder->width();
+  if (model.share_embeddings && (model.bridge || model.encoder->patches ||
+                                 model.encoder->layers.size() != model.decoder->layers.size()))
+    fail("{}: tie_encoder_decoder: expected an encoder and a decoder of one size", config.source());
   return model;
 }
 
@@ -51,8 +55,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
 void add_rows(std::vector<WeightName>& table, const std::string& part, std::string_view strip,
               std::vector<WeightName> rows) {
   constexpr std::string_view either = "{encoder|decoder}";
-  const auto renamed = [&](const std::string& name) {
-    return part + "." + (name.starts_with(strip) ? name.substr(strip.size()) : name);
+  const auto renamed = [&](std::string name) {
+    if (name.starts_with(strip)) name.erase(0, strip.size());
+    if (const std::size_t group = name.find(either); group != name.npos)
+      name.replace(group, either.size(), part);
+    return part + "." + name;
   };
   for (WeightName& row : rows) {
     if (row.ours.starts_with(either)) row.ours = part + row.ours.substr(either.size());
@@ -60,6 +67,20 @@ void add_rows(std::vector<WeightName>& table, const std::string& part, std::stri
     row.checkpoint = renamed(row.checkpoint);
     for (std::string& alias : row.aliases) alias = renamed(alias);
     table.push_back(std::move(row));
+  }
+}
+
+// Lets what the encoder has in common with the decoder be read from there, where transformers stores it. The
+// names that begin with the encoder's stay known.
+void tie_rows(std::vector<WeightName>& table, std::string_view writer_prefix) {
+  const std::string there = fmt::format("decoder.{}.", writer_prefix);
+  const std::vector<WeightName> all = table;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].ours.starts_with("encoder.")) continue;
+    const std::string shared = there + all[i].checkpoint.substr(all[i].checkpoint.find('.') + 1);
+    if (std::ranges::none_of(all, [&](const WeightName& row) { return row.checkpoint == shared; })) continue;
+    table.push_back({all[i].checkpoint, "(read from the decoder)"});
+    table[i].checkpoint = shared;
   }
 }
 
@@ -72,6 +93,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   // A body without a head is stored without its prefix.
   add_rows(table, "decoder", "", writes.weights(decoder));
   add_rows(table, "encoder", fmt::format("{}.", reads.prefix), reads.weights(encoder));
+  if (model.share_embeddings) tie_rows(table, writes.prefix);
   table.push_back({"enc_to_dec_proj.{weight|bias}", "bridge.{weight|bias}"});
   return table;
 }

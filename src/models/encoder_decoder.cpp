@@ -1,10 +1,18 @@
 #include "models/encoder_decoder.h"
 
+#include "base/error.h"
+
 #include <cmath>
 
 namespace attend {
 
+void check_untied(const Fields& config) {
+  if (config.flag({"tie_encoder_decoder"}, false))
+    fail("{}: tie_encoder_decoder: only false is supported, except for an encoder-decoder", config.source());
+}
+
 StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder) {
+  check_untied(config);
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, relative.width);
   AttentionSpec attention =
       decoder

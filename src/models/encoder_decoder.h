@@ -16,6 +16,9 @@ struct SequenceToSequenceRelative {
   std::string_view activation = "gelu";
 };
 
+// Error for tie_encoder_decoder, which models of two alone may have (composed.cpp).
+void check_untied(const Fields& config);
+
 // One of the two stacks; the positions are the family's.
 StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& relative, bool decoder);
 

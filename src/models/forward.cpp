@@ -40,6 +40,23 @@ bool takes_types(const StackSpec& stack) {
 
 namespace {
 
+// Of every tensor; of one that encoder and decoder share, the sum.
+Tensors gradients_of(const Model& model) {
+  const auto of_stack = [&](bool encoder) {
+    return model.by_checkpoint_name(
+        [&](const std::string& name, const Tensor& weight) {
+          return name.starts_with("encoder.") == encoder ? weight.grad() : Tensor();
+        },
+        false);
+  };
+  Tensors all = of_stack(false);
+  for (const auto& [name, gradient] : of_stack(true)) {
+    Tensor& sum = all[name];
+    sum = sum.defined() ? sum + gradient : gradient;
+  }
+  return all;
+}
+
 // Row b of every input and output is computed with adapter number adapters[b] (-1: none).
 Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapters,
                        const ForwardOptions& options) {
@@ -98,7 +115,7 @@ std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inp
     loss.backward();
     const auto gradients =
         model.adapters().empty()
-            ? model.by_checkpoint_name([](auto&, const Tensor& weight) { return weight.grad(); }, false)
+            ? gradients_of(model)
             : model.adapters().front()->stored(model, [](const Tensor& tensor) { return tensor.grad(); });
     for (const auto& [name, gradient] : gradients) r.out["grad." + name] = gradient;
   }

@@ -1,7 +1,7 @@
 // T5: Raffel et al. 2019, arXiv:1910.10683; v1.1 and Flan with a gated feed-forward layer and a head of their
 // own. Checkpoints: google-t5/t5-*, google/t5-v1_1-*, google/flan-t5-*.
 #include "base/error.h"
-#include "models/family.h"
+#include "models/encoder_decoder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,22 +14,19 @@ struct FeedForwardKind {
   Activation activation;
 };
 
-// "relu", "gated-gelu"... By the latter the authors mean GELU's approximation.
+// "relu", "gated-silu"... By "gated-gelu" the authors mean GELU's approximation.
 FeedForwardKind read_feed_forward(const Fields& config) {
   const std::string kind = config.text({"feed_forward_proj"}, "relu");
-  if (kind == "relu") return {false, Activation::relu};
-  if (kind == "gelu") return {false, Activation::gelu};
-  if (kind == "gelu_new") return {false, Activation::gelu_tanh};
   if (kind == "gated-gelu") return {true, Activation::gelu_tanh};
-  if (kind == "gated-relu") return {true, Activation::relu};
-  if (kind == "gated-silu") return {true, Activation::silu};
-  fail(
-      "{}: feed_forward_proj: expected relu, gelu, gelu_new, gated-gelu, gated-relu or gated-silu, found "
-      "\"{}\"",
-      config.source(), kind);
+  constexpr std::string_view gated = "gated-";
+  const bool is_gated = kind.starts_with(gated);
+  const Fields name(Json{{"feed_forward_proj", is_gated ? kind.substr(gated.size()) : kind}},
+                    config.source());
+  return {is_gated, read_activation(name, {"feed_forward_proj"}, "relu")};
 }
 
 StackSpec read_stack(const Fields& config, bool decoder) {
+  check_untied(config);
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 512);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-6, 0, 1), /*root_mean_square=*/true};
   const double dropout = read_dropout(config, {"dropout_rate"}, 0.1);

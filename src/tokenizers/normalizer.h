@@ -30,6 +30,8 @@ std::unique_ptr<Normalizer> make_bert_normalizer(const Json& json, const std::st
 std::unique_ptr<Normalizer> make_form_normalizer(unicode::Form form);
 std::unique_ptr<Normalizer> make_precompiled_normalizer(const Json& json, const std::string& source);
 std::unique_ptr<Normalizer> make_slow_strip_accents();
+std::unique_ptr<Normalizer> make_newer_spaces(std::unique_ptr<Normalizer> rules, std::string unknown,
+                                              bool prefix);
 std::unique_ptr<Normalizer> make_slow_lowercase();
 
 }  // namespace attend::tokenizers

@@ -3,7 +3,11 @@
 // capital sigma at the end of a word becomes another small letter than elsewhere.
 #include "base/python_text.h"
 #include "base/utf8.h"
+#include "tokenizers/metaspace.h"
 #include "tokenizers/normalizer.h"
+#include "tokenizers/pattern.h"
+
+#include <utility>
 
 namespace attend::tokenizers {
 namespace {
@@ -33,7 +37,43 @@ class LowercaseWords : public Normalizer {
   }
 };
 
+// T5's and Llama's way with `legacy` false: the model puts no space in front of a text, but one goes in front
+// of the whole text, and those that a part of it begins with stay one. The unknown token keeps them, which
+// stands before such a part while the rules are followed.
+class NewerSpaces : public Normalizer {
+ public:
+  NewerSpaces(std::unique_ptr<Normalizer> rules, std::string unknown, bool prefix)
+      : rules_(std::move(rules)), unknown_(std::move(unknown)), prefix_(prefix) {
+    NormalizedText alone(unknown_, {}, false);
+    rules_->apply(alone);
+    kept_ = unicode::count(alone.text());
+  }
+
+  void apply(NormalizedText& text) const override {
+    std::vector<TextSpan> letters;
+    Pattern::text(std::string(space_letter)).find_all(text.text(), letters);
+    text.replace(letters, " ");
+    if (prefix_ && text.source().begin == 0) text.prepend(space_letter);
+    if (!text.text().starts_with(space_letter) && !text.text().starts_with(' ')) return rules_->apply(text);
+    text.prepend(unknown_);
+    rules_->apply(text);
+    std::size_t place = 0;
+    text.filter([&](char32_t) { return place++ >= kept_; });
+  }
+
+ private:
+  std::unique_ptr<Normalizer> rules_;
+  std::string unknown_;
+  bool prefix_;
+  std::size_t kept_;  // characters of the unknown token behind the rules
+};
+
 }  // namespace
+
+std::unique_ptr<Normalizer> make_newer_spaces(std::unique_ptr<Normalizer> rules, std::string unknown,
+                                              bool prefix) {
+  return std::make_unique<NewerSpaces>(std::move(rules), std::move(unknown), prefix);
+}
 
 std::unique_ptr<Normalizer> make_slow_strip_accents() {
   return std::make_unique<StripCombining>();

@@ -152,7 +152,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   const std::string source = model.string();
   const TokenizerConfig config(model.parent_path());
   const Family& family = family_of(config, model);
-  const SentencePieceFile file = read_sentencepiece(model);
+  SentencePieceFile file = read_sentencepiece(model);
   if (can_be_converted(family, file)) return convert_sentencepiece(family, file, config, side, source);
   auto tokens = config.tokens(family.roles);
   PieceIds ids = piece_ids(family, file, config, model, tokens.at("unk_token"));
@@ -196,7 +196,11 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
       if (token.at("special").get<bool>() && token.at("content") != tokens.at("unk_token"))
         result.marked.insert(token.at("id").get<TokenId>());
   }
+  const SpaceFields spaces = read_spaces(family, config.fields());
+  const bool newer = spaces.can_be_told && !spaces.legacy;
+  if (newer) file.add_dummy_prefix = false;
   auto rules = make_sentencepiece_normalizer(file, source);
+  if (newer) rules = make_newer_spaces(std::move(rules), tokens.at("unk_token"), spaces.prefix);
   if (family.steps == Family::Steps::punctuation && config.fields().flag({"split_by_punct"}, false))
     result.pre_tokenizer = make_punctuated_pre_tokenizer(std::move(rules));
   else

@@ -31,6 +31,12 @@ struct Workshop {
     const std::vector<std::string> own = directory.architectures();
     architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front());
     spec = family.spec(directory.config(), architecture);
+    if (!spec.encoder_family.empty() && spec.share_embeddings)
+      fail(
+          "{}: tie_encoder_decoder: a model whose encoder and decoder are one is not trained, for in "
+          "training "
+          "each has weights of its own; set it to false, and both begin alike",
+          directory.config().source());
     if (!reads_images()) tokenizers = TokenizerPair::from_file(directory.path());
   }
 

@@ -39,8 +39,9 @@ Fields that are refused by their name:
 | `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original takes the choices for tokens |
 | `asm` of XLM | an adaptive softmax, which XLM's published checkpoints do not have |
 | `attn_type` other than 0 of Transformer-XL | the original has no other |
+| `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
 | `talking_head` of DeBERTa | the original has dropped it |
-| `tie_encoder_decoder` | one body for both is not written yet: encoders and decoders have parameters of their own |
+| `tie_encoder_decoder` of BART, M2M-100, Marian and T5 | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
 
 )";
 

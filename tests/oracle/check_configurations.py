@@ -59,7 +59,7 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
     taken = inspect.signature(model.forward).parameters
     rows, length = (1, 1) if "input_ids" not in inputs else inputs["input_ids"].shape[-2:]
     decodes = not is_paired(config) and config.architectures[0].endswith("ForCausalLM")
-    if getattr(config, "add_cross_attention", False) or (decodes and config.model_type in ("bart", "marian")):
+    if (getattr(config, "add_cross_attention", False) and config.model_type != "big_bird") or (decodes and config.model_type in ("bart", "marian")):
         count, width = draw.randint(1, 9), config.hidden_size
         more["encoder_hidden_states"] = torch.randn((rows, count, width), generator=generator)
         if draw.random() < 0.7:
@@ -73,8 +73,11 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
         return more | beside_decoder(model, inputs, draw, generator)
     by_choice = config.architectures[0].endswith(("MultipleChoice", "DoubleHeadsModel"))
     if "position_ids" in taken and not is_paired(config) and not by_choice and draw.random() < 0.3:
-        shape = (draw.choice([1, rows]), length)
-        more["position_ids"] = torch.randint(0, getattr(config, "max_position_embeddings", 20), shape, generator=generator)
+        shape, places = (draw.choice([1, rows]), length), getattr(config, "max_position_embeddings", 20)
+        positions = torch.randint(0, places, shape, generator=generator)
+        if "attention_mask" not in inputs:  # some originals take what does not count on for another text
+            positions = torch.arange(length).expand(shape) + draw.randint(0, places - length)
+        more["position_ids"] = positions.contiguous()
     if config.model_type == "xlnet" and "attention_mask" in inputs and draw.random() < 0.2:
         more["input_mask"] = 1.0 - inputs.pop("attention_mask")
     if config.model_type == "vit" and draw.random() < 0.3:

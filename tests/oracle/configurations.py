@@ -50,7 +50,8 @@ COMPOSED = {
     "vision-encoder-decoder": {"vit": "ViTModel"},
 }  # fmt: skip
 WRITERS = {
-    "bart": "BartForCausalLM", "bert": "BertLMHeadModel", "big_bird": "BigBirdForCausalLM", "electra": "ElectraForCausalLM",
+    # Not BigBird, whose decoder reads an encoder in place of its own text.
+    "bart": "BartForCausalLM", "bert": "BertLMHeadModel", "electra": "ElectraForCausalLM",
     "gpt2": "GPT2LMHeadModel", "marian": "MarianForCausalLM", "roberta": "RobertaForCausalLM",
     "xlm-roberta": "XLMRobertaForCausalLM",
 }  # fmt: skip
@@ -207,7 +208,7 @@ OWN: dict[str, dict[str, Rule]] = {
     "t5": {
         "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
         "relative_attention_max_distance": pick(13, 20), "decoder_start_token_id": pick(0),
-        "feed_forward_proj": lambda draw, fields: draw.choice(["", "gated-"]) + draw.choice(["relu", "gelu", "silu", "gelu_new"]),
+        "feed_forward_proj": lambda draw, fields: draw.choice(["", "gated-"]) + draw.choice(["relu", "gelu", "silu", "gelu_new", draw.choice(ACTIVATIONS)]),
     },
     "transfo-xl": {
         "cutoffs": cutoffs, "div_val": pick(1, 2), "tie_projs": tie_projs, "pre_lnorm": flag, "attn_type": pick(0),
@@ -294,17 +295,25 @@ def draw_part(family: str, head: str, draw: Draw, **more: Any) -> Fields:
     return {"model_type": family, "architectures": draw.choice([None, [head]])} | fields | more
 
 
+TIED = ("bert", "roberta", "xlm-roberta", "electra")  # whose encoders and decoders may be one
+UNLIKE = ("architectures", "is_decoder", "add_cross_attention", "tie_word_embeddings", "attention_type")
+
+
 def draw_composed(family: str, draw: Draw) -> Fields:
     reader, writer = draw.choice(sorted(COMPOSED[family])), draw.choice(sorted(WRITERS))
     encoder = draw_part(reader, COMPOSED[family][reader], draw, is_decoder=False, add_cross_attention=False)
     decoder = draw_part(writer, WRITERS[writer], draw, is_decoder=True, add_cross_attention=True)
-    if writer == "big_bird":
-        decoder["attention_type"] = "original_full"
+    tied = reader in TIED and draw.random() < 0.4
+    if tied:  # only models of one size run
+        writer = reader
+        size = {name: decoder_value for name, decoder_value in encoder.items() if name not in UNLIKE}
+        decoder = draw_part(writer, WRITERS[writer], draw, is_decoder=True, add_cross_attention=True) | size
     start, pad, end = draw.sample(range(decoder["vocab_size"]), 3)
     return {
         "encoder": encoder, "decoder": decoder, "decoder_start_token_id": start, "pad_token_id": pad,
         "eos_token_id": draw.choice([end, decoder.get("eos_token_id", end)]),
         "tie_word_embeddings": draw.random() < 0.5,  # of the decoder its own field says it
+        "tie_encoder_decoder": tied,
     }  # fmt: skip
 
 

@@ -102,7 +102,8 @@ class InputMaker:
         keep = self.integers(0, 2, tuple(mask.shape)).bool()
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
-        if self.config.model_type in (*GPT_LIKE, "transfo-xl") or self.config.is_decoder:
+        predicts_next = self.config.architectures[0].endswith(("ForCausalLM", "LMHeadModel"))
+        if self.config.model_type in (*GPT_LIKE, "transfo-xl") or self.config.is_decoder or predicts_next:
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)
@@ -129,7 +130,7 @@ class InputMaker:
         if layout == "larger" and size[0] == size[1]:  # the original interpolates squares only
             size = [size[0] + 5, size[1] + 5]
         pixels = torch.randn((rows, config.num_channels, *size), generator=self.generator)
-        head = config.architectures[0]
+        head = (config.architectures or ["ViTModel"])[0]
         if head.endswith("ForImageClassification") and layout != "single":
             return {"pixel_values": pixels, "labels": self.sentence_labels(rows)}
         if head.endswith("ForMaskedImageModeling") and layout == "plain":

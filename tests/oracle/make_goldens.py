@@ -26,6 +26,7 @@ from transformers import AutoConfig
 
 from check_generation import all_settings, differences, load_generator, make_generator, stable_case
 from common import Tensors, compare
+from configurations import make_configuration
 from forward import Original, double_of, expect, make_inputs
 from models import SMALL, make_model
 
@@ -90,6 +91,9 @@ FORWARD = {  # case: layout and seed
     "t5-sequence-classification": ("right", 54),
     "big-bird-question-answering": ("plain", 55),
 }
+CONFIGURED = {  # random configurations: family, head, seed, layout
+    "encoder-decoder": ("encoder-decoder", "EncoderDecoderModel", 1, "left"),
+}
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0, "xlnet": 0, "xlm": 0, "transfo-xl": 1}
 BEAM_CASES = 12
 
@@ -109,6 +113,12 @@ def make_all(root: Path) -> None:
     for name, (layout, seed) in FORWARD.items():
         directory = root / name
         make_model(name, seed, directory, SMALL)
+        inputs = make_inputs(AutoConfig.from_pretrained(directory), layout, seed)
+        save_file(inputs, directory / "inputs.safetensors")
+        save_file(expect(directory, inputs), directory / "expected.safetensors")
+    for name, (family, head, seed, layout) in CONFIGURED.items():
+        directory = root / name
+        make_configuration(family, head, seed, directory)
         inputs = make_inputs(AutoConfig.from_pretrained(directory), layout, seed)
         save_file(inputs, directory / "inputs.safetensors")
         save_file(expect(directory, inputs), directory / "expected.safetensors")
