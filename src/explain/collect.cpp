@@ -259,11 +259,17 @@ class Collector {
   Tensor encoded_;  // [Ts, d]
 };
 
-void check_layers(const Model& model, const std::vector<std::int64_t>& layers) {
+// Error for a model with rows that are no part of its text, and for layers that it does not have.
+void check(const Model& model, const std::vector<std::int64_t>& layers) {
   Transformer network = model.network();
   std::size_t depth = 0;
-  for (const Stack* stack : {&network->encoder, &network->decoder})
-    if (*stack) depth = std::max(depth, (*stack)->spec().layers.size());
+  for (const Stack* stack : {&network->encoder, &network->decoder}) {
+    if (!*stack) continue;
+    if ((*stack)->embeddings && !(*stack)->embeddings->prompts.empty())
+      fail("{}: its adapter puts virtual tokens before the text (prompt tuning), which cannot be shown",
+           model.source());
+    depth = std::max(depth, (*stack)->spec().layers.size());
+  }
   for (const std::int64_t layer : layers)
     if (layer < 0 || layer >= static_cast<std::int64_t>(depth))
       fail("layer {}: expected one from 0 to {}", layer, depth - 1);
@@ -300,7 +306,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     if (!model.network()->reads_images())
       fail("{}: expected a model of pictures, found {}, which reads text", directory.path().string(),
            model.architecture());
-    check_layers(model, options.layers);
+    check(model, options.layers);
     Collector collector(model, options);
     collector.read_image(directory.path(), *input.image);
     finish(collector, model, nullptr);
@@ -308,7 +314,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     if (reads_images(directory))
       fail("{}: the model reads pictures: give it one (--image)", directory.path().string());
     const auto text = TextModel::with_any_head(path);
-    check_layers(text->model(), options.layers);
+    check(text->model(), options.layers);
     Collector collector(text->model(), options);
     collector.read_text(*text, input, directory.path());
     finish(collector, text->model(), &text->tokenizer());

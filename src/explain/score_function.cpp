@@ -33,7 +33,7 @@ class GivenVectors {
     std::int64_t skipped = -1;  // ids that have no place, as RoBERTa's padding, stay as they are
     if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions)) skipped = learned->skipped_id;
     if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions)) skipped = fixed->skipped_id;
-    embeddings_->prompts.push_back({0, x.flatten(0, 1)});
+    embeddings_->prompts.push_back({.count = batch.ids.size(0), .numbers = x.flatten(0, 1)});
     const Tensor numbers = at::arange(batch.ids.size(0), at::kLong) + spec.vocabulary;
     batch_.ids = at::where(batch.ids.eq(skipped), batch.ids, numbers);
     batch_.prompted = true;
@@ -99,9 +99,6 @@ struct ScoreFunction::Copies {
 
 ScoreFunction::ScoreFunction(const Model& model, GivenInput given)
     : model_(model), network_(model.network()), given_(std::move(given)) {
-  for (const Stack* stack : {&network_->encoder, &network_->decoder})
-    if (*stack && (*stack)->embeddings && !(*stack)->embeddings->prompts.empty())
-      fail("{}: expected a model without virtual tokens (prompt tuning) for attributions", model.source());
   if (is_picture()) {
     inputs_.push_back(patches_of(given_.pixels, network_->encoder->patches)[0]);
   } else {
