@@ -173,7 +173,10 @@ std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<
     if (options.on_progress) options.on_progress(++done, texts.size());
   };
   std::vector<Prompt> prompts;
-  for (const auto& each : ids) prompts.push_back({.ids = each, .adapter = options.adapter});
+  for (const auto& each : ids) {
+    prompts.push_back({each, {}, {}});
+    prompts.back().adapter = options.adapter;
+  }
   attend::generate(state.model, prompts, config, generation);
   return results;
 }

@@ -28,8 +28,10 @@ std::vector<std::vector<std::string>> translate_several(const Model& model, cons
                                                 ? std::vector<std::int64_t>()
                                                 : forced_prefix(*tokenizers.target, config, options.prefix);
   std::vector<Prompt> prompts;
-  for (auto& ids : encode_sources(model, *tokenizers.source, texts))
-    prompts.push_back({.ids = std::move(ids), .written = written, .adapter = options.adapter});
+  for (auto& ids : encode_sources(model, *tokenizers.source, texts)) {
+    prompts.push_back({std::move(ids), {}, {}, written});
+    prompts.back().adapter = options.adapter;
+  }
   std::vector<std::vector<std::string>> translations(texts.size());
   std::size_t done = 0;
   GenerateOptions generate_options;
