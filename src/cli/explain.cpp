@@ -92,8 +92,12 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
 // A line for the result, and one for each method.
 void print_attributions(const std::vector<AttributedResult>& results) {
   for (const AttributedResult& result : results) {
-    fmt::print("toward {}{}{}: score {:.4g}", result.toward,
-               result.instead_of.empty() ? "" : " instead of " + result.instead_of,
+    const auto bare = [](const std::string& text) {
+      const std::size_t first = text.find_first_not_of(' ');
+      return first == text.npos ? text : text.substr(first);
+    };
+    fmt::print("toward {}{}{}: score {:.4g}", bare(result.toward),
+               result.instead_of.empty() ? "" : " instead of " + bare(result.instead_of),
                result.place < 0 ? "" : fmt::format(", place {}", result.place), result.score);
     if (result.has_probability) fmt::print(", probability {:.4g}", result.certainty);
     fmt::print("; taken away: {}\n", result.baseline);

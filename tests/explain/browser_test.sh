@@ -8,6 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bash "$here/make_models.sh" "$attend" "$work" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 cd "$work"
+head -3 text >lines.txt
 text="time flies like an arrow"
 page() { "$attend" explain "m-$1" "${@:3}" --output "$2.html"; }
 page bert bert "$text" --pair "the lamp is on the table"
@@ -16,7 +17,9 @@ for model in gptj deberta xlnet xl; do page $model $model "$text"; done
 page bigbird bigbird "$(for _ in 1 2 3 4 5 6 7 8 9; do echo "$text"; done)"
 page t5 t5 "$text" --target "the lamp"
 page marian marian "$text"
-page vit vit --image portrait.png
+page vit vit --image portrait.png --attribute all
+page bert why "$text. the [MASK] is on the table." --attribute all --toward lamp --instead-of door --ablate lines.txt
+page marian written "$text" --attribute integrated-gradients,rollout
 page gpt2 one a
 page bert two "$text" --against-text "fruit flies like a door"
 "$attend" explain m-bert "$text" --against-bfloat16 --output rounded.html

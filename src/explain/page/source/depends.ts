@@ -72,7 +72,7 @@ export class DependsView implements ViewPart {
     this.element.replaceChildren(
       this.controls(results),
       this.question(result),
-      ...result.methods.map((method) => this.card(result, method)),
+      make("div", { class: app.document.sides[0]?.picture ? "cards pictures" : "cards" }, ...result.methods.map((method) => this.card(result, method))),
       make("p", { class: "faint" }, "Methods often disagree. None of them shows what the model “thinks”; each answers another question about its numbers, and the deletion test below it says how well it did here."),
     );
     app.say("Point at a token for its number.");
@@ -96,7 +96,7 @@ export class DependsView implements ViewPart {
         ["word", "by word"],
         ["sentence", "by sentence"],
       ];
-      const group = make("span", { class: "chips", role: "group", "aria-label": "What is added up" });
+      const group = make("span", { class: "units", role: "group", "aria-label": "What is added up" });
       for (const [unit, text] of units) {
         const one = button(text, `Numbers ${text}: those of its tokens added up`, () => app.select({ unit }));
         one.setAttribute("aria-pressed", String(app.selection.unit === unit));
@@ -130,6 +130,11 @@ export class DependsView implements ViewPart {
         `${kind} ${number(result.score)}${certain}. `,
         ...this.legend(),
         ` A token that is taken away becomes ${name(result.baseline)}; its place stays.`,
+      ),
+      make(
+        "p",
+        { class: "faint" },
+        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls if only they stay (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
       ),
     );
   }
@@ -249,22 +254,25 @@ export class DependsView implements ViewPart {
     const faithful = method.faithfulness;
     if (!faithful) return parts;
     const chance = result.chance;
-    const change = (value: number): string => {
-      const size = result.probability ? `${number(Math.abs(100 * value))} percentage points` : number(Math.abs(value));
-      return value >= 0 ? `falls by ${size}` : `rises by ${size}`;
-    };
-    const what = result.probability ? "the probability" : "the score";
-    const than = (value: number): string => (chance ? ` (in random order: ${change(value)})` : "");
+    const change = (value: number): string =>
+      result.probability ? `${value > 0 ? "−" : "+"}${Math.abs(100 * value).toFixed(1)} points` : `${value > 0 ? "−" : "+"}${number(Math.abs(value))}`;
     const good = chance !== undefined && faithful.comprehensiveness > chance.comprehensiveness && faithful.sufficiency < chance.sufficiency;
     const bad = chance !== undefined && faithful.comprehensiveness <= chance.comprehensiveness && faithful.sufficiency >= chance.sufficiency;
+    const line = (words: string, value: number, random: number | undefined, aim: string): HTMLElement =>
+      make("tr", {}, make("td", {}, words), make("td", { class: "value" }, change(value)), make("td", { class: "faint" }, random === undefined ? "" : `(${change(random)})`), make("td", { class: "faint" }, aim));
     const row = make("div", { class: "trust" });
     row.append(
       this.curve(faithful, chance, result),
       make(
-        "p",
+        "div",
         {},
-        make("b", {}, good ? "More faithful than chance. " : bad ? "No better than chance here. " : "Mixed. "),
-        `With its most important tokens taken away ${what} ${change(faithful.comprehensiveness)}${than(chance?.comprehensiveness ?? 0)}: the more the better (comprehensiveness). With them alone it ${change(faithful.sufficiency)}${than(chance?.sufficiency ?? 0)}: the less the better (sufficiency). Means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020).`,
+        make("b", {}, good ? "Better than chance here" : bad ? "No better than chance here" : "Better than chance in one respect only"),
+        make(
+          "table",
+          {},
+          line("The most important taken away", faithful.comprehensiveness, chance?.comprehensiveness, "the lower the better"),
+          line("Only they stay", faithful.sufficiency, chance?.sufficiency, "the nearer to 0 the better"),
+        ),
       ),
     );
     parts.push(row);

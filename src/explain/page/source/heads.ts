@@ -2,27 +2,37 @@
 import { type App, percent, type ViewPart } from "./app";
 import { headColor } from "./colors";
 import { make } from "./dom";
+import { Lines, rgb } from "./lines";
 import { fit, Sheet, type Point } from "./sheet";
 import { shown } from "./tokens";
 import type { Numbers } from "./numbers";
 
 const levels = 512; // by which weights are sorted
-const strengths = 64; // that lines are drawn with
 const mostLines = 4000; // in one picture
+const movingLines = 600; // while it scrolls, coarsely, so that it follows; and of one token
+const rest = 250; // milliseconds until all are drawn
 
+/** Of a row of weights: the largest, and the keys that make up the share of its mass, with their weights. */
 interface RowFacts {
   largest: number;
-  threshold: number; // the smallest weight among those that make up the share of the row's mass
+  keys: Uint32Array;
+  weights: Float32Array;
 }
+const mostKept = 3e7; // keys of such rows
 
 export class HeadsView implements ViewPart {
   readonly element = make("section", { class: "heads-view" });
   readonly possible = true;
   private readonly sheet: Sheet;
   private readonly note = make("p", { class: "note" });
+  private readonly lines = new Lines();
   private rowHeight = 20;
-  /** Of each head and query of a layer. */
-  private readonly rows = new Map<string, RowFacts>();
+  private queries = 0;
+  private kept = 0;
+  private drawnAt = 0; // where it was scrolled to
+  private settle = 0; // a timer, for the picture that stays
+  /** Of each head and query of a layer, for what is shown of them. */
+  private readonly rows = new Map<string, (RowFacts | undefined)[]>();
 
   constructor(
     private readonly app: App,
@@ -85,12 +95,25 @@ export class HeadsView implements ViewPart {
       this.sheet.scrollTo(top + 2 * this.rowHeight - this.sheet.height);
   }
 
-  private row(weights: Numbers, head: number, query: number, keys: number): RowFacts {
+  private get facts(): (RowFacts | undefined)[] {
     const { selection } = this.app;
-    const key = `${selection.which} ${selection.attention} ${selection.layer} ${head} ${query} ${selection.share} ${selection.filter} ${selection.special}`;
-    const known = this.rows.get(key);
+    const key = `${selection.which} ${selection.attention} ${selection.layer} ${selection.share} ${selection.filter} ${selection.special}`;
+    let facts = this.rows.get(key);
+    if (!facts) {
+      if (this.rows.size > 50 || this.kept > mostKept) {
+        this.rows.clear();
+        this.kept = 0;
+      }
+      this.rows.set(key, (facts = []));
+    }
+    return facts;
+  }
+
+  private row(facts: (RowFacts | undefined)[], weights: Numbers, head: number, query: number, keys: number): RowFacts {
+    const { selection } = this.app;
+    const known = facts[query + head * this.queries];
     if (known !== undefined) return known;
-    const at = (head * this.app.tokensOf("query") + query) * keys;
+    const at = (head * this.queries + query) * keys;
     // Sums of weights by how large they are beside the largest, for sorting thousands of them takes too long.
     const mass = new Float64Array(levels + 1);
     let [total, largest] = [0, 0];
@@ -106,15 +129,23 @@ export class HeadsView implements ViewPart {
     }
     let [sum, step] = [0, levels + 1];
     while (step > 0 && sum < (total * selection.share) / 100 - 1e-9) sum += mass[--step] as number;
-    const facts = { largest, threshold: (step * largest) / levels };
-    if (this.rows.size > 200000) this.rows.clear();
-    this.rows.set(key, facts);
-    return facts;
+    const least = (step * largest) / levels;
+    const chosen: number[] = [];
+    for (let j = 0; j < keys; ++j) {
+      const weight = weights.at(at + j);
+      if (weight > 0 && weight >= least && this.app.passes(query, j)) chosen.push(j);
+    }
+    this.kept += chosen.length;
+    return (facts[query + head * this.queries] = {
+      largest,
+      keys: Uint32Array.from(chosen),
+      weights: Float32Array.from(chosen, (j) => weights.at(at + j)),
+    });
   }
 
   draw(): void {
     const { app } = this;
-    const queries = app.tokensOf("query");
+    const queries = (this.queries = app.tokensOf("query"));
     const keys = app.tokensOf("key");
     const most = Math.max(240, Math.min(innerHeight * 0.72, 1100));
     const longest = Math.max(queries, keys);
@@ -123,9 +154,25 @@ export class HeadsView implements ViewPart {
     const weights = app.weights;
     this.labels(context, queries, keys);
     if (!weights) return;
+    const moving = this.drawnAt !== this.sheet.scroll;
+    this.drawnAt = this.sheet.scroll;
+    clearTimeout(this.settle);
     const focus = app.focus;
     if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys);
-    else this.allLines(context, weights, queries, keys);
+    else this.allLines(context, weights, queries, keys, moving);
+    if (moving) this.settle = setTimeout(() => app.redraw(), rest);
+  }
+
+  /** Begins lines between both columns: as fine as the screen is, or coarsely. */
+  private beginLines(coarse: boolean): number {
+    const { left, right } = this.columns();
+    const ratio = coarse ? 0.5 : Math.min(2, devicePixelRatio || 1);
+    this.lines.begin((right - left + 8) * ratio, this.sheet.height * ratio);
+    return ratio;
+  }
+  private paintLines(context: CanvasRenderingContext2D): void {
+    const { left, right } = this.columns();
+    this.lines.paint(context, left - 4, right - left + 8, this.sheet.height);
   }
 
   private inSight(count: number): [number, number] {
@@ -182,36 +229,39 @@ export class HeadsView implements ViewPart {
     const box = Math.min(60, left * 0.4) / heads.length;
     let sum = 0;
     let best = { other: -1, weight: 0, head: 0 };
-    let reference = 0.05;
+    const all: number[] = [];
     for (const head of heads)
       for (let other = 0; other < others; ++other) {
         const [query, key] = from ? [focus.token, other] : [other, focus.token];
-        if (app.passes(query, key)) reference = Math.max(reference, weights.at((head * queries + query) * keys + key));
+        if (app.passes(query, key)) all.push(weights.at((head * queries + query) * keys + key));
       }
+    all.sort((a, b) => b - a);
+    const reference = Math.max(0.05, all[0] ?? 0);
+    const least = Math.max(0.002, all[movingLines] ?? 0);
+    const ratio = this.beginLines(false);
     for (let slot = 0; slot < heads.length; ++slot) {
       const head = heads[slot] as number;
-      context.strokeStyle = context.fillStyle = headColor(app.colors, head);
+      const color = (context.fillStyle = headColor(app.colors, head));
       for (let other = 0; other < others; ++other) {
         const [query, key] = from ? [focus.token, other] : [other, focus.token];
         if (!app.passes(query, key)) continue;
         const weight = weights.at((head * queries + query) * keys + key);
         sum += weight;
         if (weight > best.weight) best = { other, weight, head };
-        if (weight < 0.002) continue;
         const strength = Math.min(1, weight / reference);
+        if (strength < 0.02) continue;
         const y = this.y(other);
-        if (heads.length > 1 && y > -this.rowHeight && y < this.sheet.height + this.rowHeight) {
+        const inSight = y > -this.rowHeight && y < this.sheet.height + this.rowHeight;
+        if (heads.length > 1 && inSight) {
           context.globalAlpha = strength;
           const x = from ? right + left - (heads.length - slot) * box - 4 : slot * box + 4;
           context.fillRect(x, y - this.rowHeight * 0.4, Math.max(1, box - 1), this.rowHeight * 0.8);
         }
-        context.globalAlpha = 0.05 + 0.95 * strength;
-        context.lineWidth = 1 + 2 * strength;
-        context.beginPath();
-        context.moveTo(left - 4, from ? this.y(focus.token) : y);
-        context.lineTo(right + 4, from ? y : this.y(focus.token));
-        context.stroke();
-        if (heads.length === 1 && this.rowHeight >= 9 && weight >= 0.005) {
+        if (weight < least) continue;
+        const ends = from ? [this.y(focus.token), y] : [y, this.y(focus.token)];
+        for (let thick = 0; thick < 1 + strength; ++thick)
+          this.lines.add((ends[0] as number) * ratio + thick, (ends[1] as number) * ratio + thick, 0.05 + 0.9 * strength, rgb(color));
+        if (heads.length === 1 && inSight && this.rowHeight >= 9 && weight >= 0.005) {
           context.globalAlpha = 1;
           context.textAlign = from ? "right" : "left";
           context.font = `${Math.min(12, this.rowHeight * 0.65)}px system-ui, sans-serif`;
@@ -220,6 +270,7 @@ export class HeadsView implements ViewPart {
       }
     }
     context.globalAlpha = 1;
+    this.paintLines(context);
     const layer = `layer ${app.layer.number + 1}`;
     const token = app.nameOf(focus.side, focus.token);
     const which = heads.length === 1 ? `head ${(heads[0] as number) + 1}` : `${heads.length} heads`;
@@ -240,61 +291,52 @@ export class HeadsView implements ViewPart {
     this.note.textContent = "";
   }
 
-  private allLines(context: CanvasRenderingContext2D, weights: Numbers, queries: number, keys: number): void {
+  private allLines(context: CanvasRenderingContext2D, weights: Numbers, queries: number, keys: number, moving: boolean): void {
+    const most = moving ? movingLines : mostLines;
     const { app } = this;
-    const { left, right } = this.columns();
     const heads = this.heads;
     const [first, end] = this.inSight(queries);
     // In long texts no weight is large: lines are as strong as they are beside the strongest in sight.
     let reference = 0;
+    const facts = this.facts;
     for (const head of heads)
-      for (let i = first; i < end; ++i) reference = Math.max(reference, this.row(weights, head, i, keys).largest);
-    const levelOf = (weight: number): number => Math.min(levels - 1, Math.floor((levels * weight) / reference));
+      for (let i = first; i < end; ++i) reference = Math.max(reference, this.row(facts, weights, head, i, keys).largest);
     const counts = new Int32Array(levels);
-    const each = (visit: (weight: number, i: number, j: number) => void, head: number): void => {
+    for (const head of heads)
       for (let i = first; i < end; ++i) {
-        const least = this.row(weights, head, i, keys).threshold;
-        const at = (head * queries + i) * keys;
-        for (let j = 0; j < keys; ++j) {
-          const weight = weights.at(at + j);
-          if (weight > 0 && weight >= least && app.passes(i, j)) visit(weight, i, j);
-        }
+        const row = this.row(facts, weights, head, i, keys).weights;
+        for (let n = 0; n < row.length; ++n) counts[Math.min(levels - 1, Math.floor((levels * (row[n] as number)) / reference))]!++;
       }
-    };
-    for (const head of heads) each((weight) => counts[levelOf(weight)]!++, head);
     const wanted = counts.reduce((sum, count) => sum + count, 0);
     let lines = 0;
     let lowest = levels;
-    while (lowest > 0 && lines + (counts[lowest - 1] as number) <= mostLines) lines += counts[--lowest] as number;
+    while (lowest > 0 && lines + (counts[lowest - 1] as number) <= most) lines += counts[--lowest] as number;
     // Of those that are next, which are alike, every so many-th.
     const next = lowest > 0 ? (counts[lowest - 1] as number) : 0;
-    const stride = next > 0 ? Math.ceil(next / Math.max(1, mostLines - lines)) : 1;
+    const stride = next > 0 ? Math.ceil(next / Math.max(1, most - lines)) : 1;
     let passed = 0;
 
-    // One path for each head and strength.
+    const ratio = this.beginLines(moving);
     for (const head of heads) {
-      const paths: (Path2D | undefined)[] = new Array<undefined>(strengths);
-      each((weight, i, j) => {
-        const level = levelOf(weight);
-        if (level < lowest - 1) return;
-        if (level === lowest - 1) {
-          if (passed++ % stride !== 0) return;
-          ++lines;
+      const color = rgb(headColor(app.colors, head));
+      for (let i = first; i < end; ++i) {
+        const row = this.row(facts, weights, head, i, keys);
+        for (let n = 0; n < row.keys.length; ++n) {
+          const level = Math.min(levels - 1, Math.floor((levels * (row.weights[n] as number)) / reference));
+          if (level < lowest - 1) continue;
+          if (level === lowest - 1) {
+            if (passed++ % stride !== 0) continue;
+            ++lines;
+          }
+          const strength = ((level + 0.5) / levels) * Math.min(1, reference / 0.3 + 0.3);
+          const alpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
+          const [from, to] = [this.y(i) * ratio, this.y(row.keys[n] as number) * ratio];
+          this.lines.add(from, to, alpha, color);
+          if (strength > 0.5 || ratio > 1) this.lines.add(from + 1, to + 1, alpha, color);
         }
-        const path = (paths[Math.floor((level * strengths) / levels)] ??= new Path2D());
-        path.moveTo(left - 4, this.y(i));
-        path.lineTo(right + 4, this.y(j));
-      }, head);
-      context.strokeStyle = headColor(app.colors, head);
-      paths.forEach((path, step) => {
-        if (!path) return;
-        const strength = ((step + 0.5) / strengths) * Math.min(1, reference / 0.3 + 0.3);
-        context.globalAlpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
-        context.lineWidth = 1 + 1.5 * strength;
-        context.stroke(path);
-      });
+      }
     }
-    context.globalAlpha = 1;
+    this.paintLines(context);
     const rows = end - first < queries ? ` of the ${end - first} tokens in sight` : "";
     const strongest = reference < 0.5 ? ` The strongest is ${percent(reference)}; the others are drawn beside it.` : "";
     this.note.textContent =

@@ -14,6 +14,8 @@ export class Sheet {
   readonly context: CanvasRenderingContext2D;
   width = 0;
   height = 0;
+  /** Where it is scrolled to; kept, for asking the element makes the browser lay the page out. */
+  scroll = 0;
 
   constructor(
     label: string,
@@ -23,7 +25,14 @@ export class Sheet {
     this.element = make("div", { class: "sheet", tabindex: "0", role: "application", "aria-label": label });
     this.element.append(this.canvas, this.spacer);
     this.context = this.canvas.getContext("2d") as CanvasRenderingContext2D;
-    this.element.addEventListener("scroll", () => this.onChange(), { passive: true });
+    this.element.addEventListener(
+      "scroll",
+      () => {
+        this.scroll = this.element.scrollTop;
+        this.onChange();
+      },
+      { passive: true },
+    );
     const place = (event: MouseEvent): Point => {
       const box = this.canvas.getBoundingClientRect();
       return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -34,11 +43,9 @@ export class Sheet {
     new ResizeObserver(() => this.onChange()).observe(this.element);
   }
 
-  get scroll(): number {
-    return this.element.scrollTop;
-  }
   scrollTo(y: number): void {
     this.element.scrollTop = y;
+    this.scroll = this.element.scrollTop;
   }
 
   /** Makes the canvas as large as what is in sight of a sheet of this height; gives its context, cleared. */
@@ -47,6 +54,7 @@ export class Sheet {
     this.element.style.height = `${height}px`;
     this.spacer.style.height = `${Math.max(0, contentHeight - height)}px`;
     const width = Math.max(50, this.element.clientWidth);
+    this.scroll = this.element.scrollTop;
     const ratio = window.devicePixelRatio || 1;
     if (this.width !== width || this.height !== height || this.canvas.width !== Math.round(width * ratio)) {
       this.width = width;

@@ -17,8 +17,8 @@ function ofStatistics(name: keyof Statistics, title: string, words: string, show
 }
 
 const measured: Column[] = [
-  ofStatistics("entropy", "Looks at", "How many tokens it looks at, as if at all of them alike: exp of the mean entropy of its rows", (value) => `${number(Math.exp(value))} tokens`),
-  ofStatistics("distance", "How far", "Mean distance from a token to those it looks at, weighted by attention", number),
+  ofStatistics("entropy", "Looks at", "How many tokens it looks at, as if at all of them alike: exp of the mean entropy of its rows", (value) => `${Math.exp(value).toFixed(1)} tokens`),
+  ofStatistics("distance", "How far", "Mean distance from a token to those it looks at, weighted by attention", (value) => value.toFixed(1)),
   ofStatistics("itself", "At itself", "Mean share of its attention that a token gives to itself (the diagonal)"),
   ofStatistics("before", "At the one before", "Mean share that goes to the token before"),
   ofStatistics("first", "At the first", "Mean share that goes to the first token"),
@@ -34,7 +34,8 @@ function ablated(ablation: Ablation | undefined, attention: string): Column[] {
   const columns: Column[] = [
     { name: "loss", title: "Loss without it", words: `By how much the loss on the data (${ablation.task}: ${number(ablation.loss)}) rises without this head`, shown: signed, value: (layer, head) => of(layer)?.loss[head] },
   ];
-  if (ablation.figure)
+  // Perplexity says what the loss says.
+  if (ablation.figure && ablation.figure !== "perplexity")
     columns.push({ name: "figure", title: `${ablation.figure} without it`, words: `By how much ${ablation.figure} on the data (${number(ablation.value ?? 0)}) changes without this head`, shown: signed, value: (layer, head) => of(layer)?.value?.[head] });
   return columns;
 }
