@@ -134,7 +134,7 @@ export class DependsView implements ViewPart {
       make(
         "p",
         { class: "faint" },
-        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls if only they stay (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
+        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls with them alone (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
       ),
     );
   }
@@ -270,8 +270,8 @@ export class DependsView implements ViewPart {
         make(
           "table",
           {},
-          line("The most important taken away", faithful.comprehensiveness, chance?.comprehensiveness, "the lower the better"),
-          line("Only they stay", faithful.sufficiency, chance?.sufficiency, "the nearer to 0 the better"),
+          line("Without the most important", faithful.comprehensiveness, chance?.comprehensiveness, "the lower the better"),
+          line("With them alone", faithful.sufficiency, chance?.sufficiency, "the nearer to 0 the better"),
         ),
       ),
     );
