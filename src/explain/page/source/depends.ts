@@ -247,7 +247,7 @@ export class DependsView implements ViewPart {
         make(
           "p",
           { class: "trust", "data-gap": String(gap) },
-          `They add up to ${number(sum)}. The score with the tokens is ${number(score)}, without them ${number(baseline)}; that is ${number(score - baseline)} more. The gap of completeness is ${number(Math.abs(gap))}, ${share < 0.01 ? "less than 1 %" : percent(share)} of it.`,
+          `They add up to ${number(sum)}. The score with the tokens is ${number(score)}, without them ${number(baseline)}; that is ${number(score - baseline)} more. The gap of completeness is ${number(Math.abs(gap))}, ${share < 0.01 ? "less than 1 %" : percent(share)} of it.${share > 0.05 ? " More steps (--steps) or another baseline (--baseline) may close it." : ""}`,
         ),
       );
     }
