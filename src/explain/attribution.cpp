@@ -24,6 +24,8 @@ Differentiated differentiate(const AttributionTask& task, const std::vector<Tens
   const auto found =
       torch::autograd::grad({scores.sum()}, x, {}, /*retain_graph=*/false, /*create_graph=*/false,
                             /*allow_unused=*/true);
+  if (!found.front().defined() && !found.back().defined())
+    fail("{}: its scores have no gradient in the tokens' vectors", task.function.model().architecture());
   Differentiated result{{}, scores.detach()};
   for (std::size_t s = 0; s < x.size(); ++s)
     result.gradients.push_back(found[s].defined() ? found[s] : at::zeros_like(x[s]));

@@ -134,7 +134,7 @@ export class DependsView implements ViewPart {
       make(
         "p",
         { class: "faint" },
-        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls if only they stay (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
+        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls with them alone (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
       ),
     );
   }
@@ -247,7 +247,7 @@ export class DependsView implements ViewPart {
         make(
           "p",
           { class: "trust", "data-gap": String(gap) },
-          `They add up to ${number(sum)}. The score with the tokens is ${number(score)}, without them ${number(baseline)}; that is ${number(score - baseline)} more. The gap of completeness is ${number(Math.abs(gap))}, ${share < 0.01 ? "less than 1 %" : percent(share)} of it.`,
+          `They add up to ${number(sum)}. The score with the tokens is ${number(score)}, without them ${number(baseline)}; that is ${number(score - baseline)} more. The gap of completeness is ${number(Math.abs(gap))}, ${share < 0.01 ? "less than 1 %" : percent(share)} of it.${share > 0.05 ? " More steps (--steps) or another baseline (--baseline) may close it." : ""}`,
         ),
       );
     }
@@ -270,8 +270,8 @@ export class DependsView implements ViewPart {
         make(
           "table",
           {},
-          line("The most important taken away", faithful.comprehensiveness, chance?.comprehensiveness, "the lower the better"),
-          line("Only they stay", faithful.sufficiency, chance?.sufficiency, "the nearer to 0 the better"),
+          line("Without the most important", faithful.comprehensiveness, chance?.comprehensiveness, "the lower the better"),
+          line("With them alone", faithful.sufficiency, chance?.sufficiency, "the nearer to 0 the better"),
         ),
       ),
     );

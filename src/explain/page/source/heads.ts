@@ -331,8 +331,13 @@ export class HeadsView implements ViewPart {
           const strength = ((level + 0.5) / levels) * Math.min(1, reference / 0.3 + 0.3);
           const alpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
           const [from, to] = [this.y(i) * ratio, this.y(row.keys[n] as number) * ratio];
-          this.lines.add(from, to, alpha, color);
-          if (strength > 0.5 || ratio > 1) this.lines.add(from + 1, to + 1, alpha, color);
+          if (moving) {
+            this.lines.add(from, to, alpha, color);
+          } else {
+            const half = 0.4 * ratio;
+            this.lines.add(from - half, to - half, alpha, color);
+            this.lines.add(from + half, to + half, alpha, color);
+          }
         }
       }
     }

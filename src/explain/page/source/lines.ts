@@ -18,7 +18,7 @@ export class Lines {
   /** Nothing, `width` and `height` pixels large. */
   begin(width: number, height: number): void {
     [this.width, this.height] = [Math.max(1, Math.round(width)), Math.max(1, Math.round(height))];
-    const size = 4 * this.width * (this.height + 1);
+    const size = 4 * (this.width + 1) * (this.height + 1); // one column and row more, for what lies at the edges
     if (this.paints.length === size && this.canvas.width === this.width) {
       this.paints.fill(0);
       return;
@@ -33,10 +33,21 @@ export class Lines {
   add(y0: number, y1: number, alpha: number, color: readonly [number, number, number]): void {
     const { width, height, paints } = this;
     const slope = (y1 - y0) / width;
-    // As far as it is in sight.
+    const thick = -Math.log(1 - Math.min(0.995, alpha));
+    const r = color[0] * thick;
+    const g = color[1] * thick;
+    const b = color[2] * thick;
+    const stride = 4 * (width + 1);
+    // Column by column, and steep lines row by row, as far as they are in sight; each step's paint goes to the two
+    // pixels that it lies between.
+    const steep = Math.abs(slope) > 1;
+    const run = steep ? 1 / slope : slope; // from each step to the next
     let from = 0;
     let to = width;
-    if (slope !== 0) {
+    if (steep) {
+      from = Math.max(0, Math.ceil(Math.min(y0, y1)));
+      to = Math.min(height, Math.floor(Math.max(y0, y1)) + 1);
+    } else if (slope !== 0) {
       const top = (0 - y0) / slope;
       const bottom = (height - 1 - y0) / slope;
       from = Math.max(0, Math.ceil(Math.min(top, bottom)));
@@ -44,27 +55,23 @@ export class Lines {
     } else if (y0 < 0 || y0 >= height) {
       return;
     }
-    // A steep line is as thick as a flat one.
-    const thick = -Math.log(1 - Math.min(0.995, alpha)) * Math.sqrt(1 + slope * slope);
-    const r = color[0] * thick;
-    const g = color[1] * thick;
-    const b = color[2] * thick;
-    const next = 4 * width;
-    let y = y0 + from * slope;
-    for (let x = from; x < to; ++x, y += slope) {
-      const row = y | 0;
-      const under = y - row;
-      const over = 1 - under;
-      const at = row * next + 4 * x;
-      paints[at]! += thick * over;
-      paints[at + 1]! += r * over;
-      paints[at + 2]! += g * over;
-      paints[at + 3]! += b * over;
-      const below = at + next;
-      paints[below]! += thick * under;
-      paints[below + 1]! += r * under;
-      paints[below + 2]! += g * under;
-      paints[below + 3]! += b * under;
+    const along = steep ? stride : 4;
+    const across = steep ? 4 : stride;
+    let place = steep ? (from - y0) * run : y0 + from * run;
+    for (let i = from; i < to; ++i, place += run) {
+      const pixel = place | 0;
+      const next = place - pixel;
+      const here = 1 - next;
+      const at = i * along + pixel * across;
+      paints[at]! += thick * here;
+      paints[at + 1]! += r * here;
+      paints[at + 2]! += g * here;
+      paints[at + 3]! += b * here;
+      const other = at + across;
+      paints[other]! += thick * next;
+      paints[other + 1]! += r * next;
+      paints[other + 2]! += g * next;
+      paints[other + 3]! += b * next;
     }
   }
 
@@ -74,17 +81,18 @@ export class Lines {
     this.image ??= own.createImageData(this.width, this.height);
     const { data } = this.image;
     const { paints } = this;
-    for (let p = 0; p < data.length; p += 4) {
-      const depth = paints[p] as number;
-      if (depth === 0) {
-        data[p + 3] = 0;
-        continue;
+    for (let y = 0, p = 0, at = 0; y < this.height; ++y, at += 4)
+      for (let x = 0; x < this.width; ++x, p += 4, at += 4) {
+        const depth = paints[at] as number;
+        if (depth === 0) {
+          data[p + 3] = 0;
+          continue;
+        }
+        data[p] = (paints[at + 1] as number) / depth;
+        data[p + 1] = (paints[at + 2] as number) / depth;
+        data[p + 2] = (paints[at + 3] as number) / depth;
+        data[p + 3] = depth > 6 ? 255 : 255 * (1 - Math.exp(-depth));
       }
-      data[p] = (paints[p + 1] as number) / depth;
-      data[p + 1] = (paints[p + 2] as number) / depth;
-      data[p + 2] = (paints[p + 3] as number) / depth;
-      data[p + 3] = depth > 6 ? 255 : 255 * (1 - Math.exp(-depth));
-    }
     own.putImageData(this.image, 0, 0);
     context.drawImage(this.canvas, x, 0, width, height);
   }
