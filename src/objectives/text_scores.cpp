@@ -27,8 +27,12 @@ Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tens
     read = shifted(tokens,
                    config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
     hidden = network->decode(read, pass, &memory);
-  } else {
-    std::tie(hidden, read) = network->read(tokens, pass);
+  } else if (spec.input == HeadInput::every_token) {
+    hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
+  } else {  // rows of virtual tokens count as well
+    HiddenText text = network->read(tokens, pass);
+    hidden = std::move(text.hidden);
+    read = std::move(text.batch);
   }
   if (last_hidden != nullptr) *last_hidden = hidden;
   if (spec.input == HeadInput::pooled)
