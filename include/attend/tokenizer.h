@@ -63,8 +63,9 @@ enum class TextSide { source, target };
 class Tokenizer {
  public:
   // A tokenizer.json; a directory that holds one or else the files that transformers' slow tokenizers read
-  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory.
-  // The side makes a difference as TokenizerPair says. Error with the file and the field if it is not valid.
+  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory,
+  // or a GGUF file. The side makes a difference as TokenizerPair says. Error with the file and the field if
+  // it is not valid.
   static Tokenizer from_file(const std::filesystem::path& path, TextSide side = TextSide::source);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -46,7 +46,7 @@ Json tensor_list(const Checkpoint& checkpoint) {
   Json list = Json::array();
   for (const auto& [tensor_name, tensor] : checkpoint.tensors())
     list.push_back({{"name", tensor_name},
-                    {"dtype", name(tensor.type)},
+                    {"dtype", tensor.stored_as()},
                     {"shape", tensor.shape},
                     {"file", checkpoint.file_of(tensor_name).filename().string()}});
   return list;
@@ -116,7 +116,8 @@ void print_text(const Inspection& inspection) {
 }  // namespace
 
 int inspect(int argc, char** argv) {
-  Parser parser("inspect", "Describes a model directory: architecture, parameters, memory, what is unusual",
+  Parser parser("inspect",
+                "Describes a model directory or GGUF file: architecture, parameters, memory, what is unusual",
                 "attend inspect models/bert --tensors");
   std::string model;
   bool json = false, tensors = false, check_values = false;

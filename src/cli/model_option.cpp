@@ -30,7 +30,8 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
 }
 
 void add_model(CLI::App& app, ModelPath& model) {
-  app.add_option("model", model.directory, "The model directory, or that of an adapter which names its model")
+  app.add_option("model", model.directory,
+                 "The model directory, a GGUF file, or the directory of an adapter which names its model")
       ->required();
   app.add_option_function<std::string>(
          "--weights", [&model](const std::string& format) { model.weights = weight_format(format); },

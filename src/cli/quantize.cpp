@@ -6,32 +6,95 @@
 #include "cli/verb.h"
 #include "models/companions.h"
 #include "models/quantized.h"
+#include "tasks/quantization_error.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <limits>
+
+#include <fmt/ranges.h>
 
 namespace attend::cli {
+namespace {
+
+void print(const std::vector<MatrixError>& errors, bool json) {
+  if (json) {
+    Json list = Json::array();
+    for (const MatrixError& each : errors) list.push_back({{"names", each.names}, {"error", each.error}});
+    fmt::print("{}\n", Json{{"matrices", list}}.dump());
+    return;
+  }
+  for (const MatrixError& each : errors) fmt::print("{:<10.5f}{}\n", each.error, fmt::join(each.names, ","));
+}
+
+// Each of `names` is that of a matrix of the model, under one of the spellings of its checkpoints.
+void check_names(const ModelDirectory& directory, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const Checkpoint checkpoint = directory.checkpoint();
+  const std::vector<std::string> known = [&] {
+    std::vector<std::string> all;
+    for (const auto& [name, view] : checkpoint.tensors())
+      if (view.shape.size() == 2) all.push_back(name);
+    return all;
+  }();
+  for (const std::string& name : names)
+    if (std::ranges::none_of(known, [&](const std::string& each) {
+          return each == name || each.ends_with("." + name) || name.ends_with("." + each);
+        }))
+      fail("--keep {}: the model has no matrix of this name; attend inspect --tensors lists them", name);
+}
+
+}  // namespace
 
 int quantize(int argc, char** argv) {
   ModelPath model;
   model.weights = WeightFormat::int8;
-  std::string output;
+  std::string output, measured;
+  std::vector<std::string> keep;
+  double most = std::numeric_limits<double>::infinity();
+  bool json = false;
   Parser parser(
       "quantize",
       "Stores a model as --weights int8 (the default) or int4 computes with it: the same results, a "
       "smaller file, and nothing to quantize when it is loaded. Other programs do not read it.",
-      "attend quantize all-MiniLM-L6-v2 MiniLM-int8");
+      "attend quantize all-MiniLM-L6-v2 MiniLM-int8 --measure texts --keep-above 0.02");
   add_model(parser.app(), model);
-  parser.app().add_option("output", output, "The directory to make")->required();
+  parser.app().add_option("output", output, "The directory to make; may be left out with --measure");
+  CLI::Option* const measure = parser.app().add_option("--measure", measured,
+                                                       "A file of texts, one a line: prints for each matrix "
+                                                       "how much quantizing changes its outputs on them, the "
+                                                       "worst first");
+  parser.app().add_flag("--json", json, "The measurement as one JSON object")->needs(measure);
+  parser.app()
+      .add_option("--keep", keep, "Matrices that stay float32, by their names in the checkpoint, with commas")
+      ->delimiter(',');
+  parser.app()
+      .add_option("--keep-above", most, "Matrices whose measured error is larger than this stay float32")
+      ->needs(measure);
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  if (file_exists(std::filesystem::path(output) / "model.safetensors"))
+  if (output.empty() && measured.empty()) fail("expected the directory to make, or --measure and a file");
+  if (!output.empty() && file_exists(std::filesystem::path(output) / "model.safetensors"))
     fail("{}: there already is a model in it", output);
-  if (model.weights != WeightFormat::int8 && model.weights != WeightFormat::int4)
-    fail("--weights {}: expected int8 or int4; attend convert writes float32", name(model.weights));
+  const WeightFormat format = model.weights;
+  if (format != WeightFormat::int8 && format != WeightFormat::int4)
+    fail("--weights {}: expected int8 or int4; attend convert writes float32", name(format));
   const ModelDirectory directory(model);
-  save_quantized(Model::load(directory, Purpose::inference), output);
+  check_names(directory, keep);
+  if (!measured.empty()) {
+    ModelPath plain = model;
+    plain.weights = WeightFormat::float32;
+    const auto errors = measure_quantization(ModelDirectory(plain), format, measured);
+    print(errors, json);
+    for (const MatrixError& each : errors)
+      if (each.error > most) keep.insert(keep.end(), each.names.begin(), each.names.end());
+  }
+  if (output.empty()) return 0;
+  save_quantized(Model::load(directory, {.weights = format, .keep = keep}), output);
   copy_companions(directory.path(), output);
   inform("wrote {}", output);
+  if (!keep.empty()) inform("in float32: {}", fmt::join(keep, ", "));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
+#include "formats/gguf.h"
 #include "formats/json.h"
 #include "tokenizers/directory_facts.h"
 #include "tokenizers/encoding.h"
@@ -32,7 +33,8 @@ void apply(const Options& options, Tokenizer& tokenizer, const CLI::App& app) {
   const bool padded_to_length = options.padding == "max_length";
   const bool has_length = app.count("--max-length") > 0;
   const std::filesystem::path model = options.model;
-  const std::filesystem::path directory = std::filesystem::is_directory(model) ? model : model.parent_path();
+  const std::filesystem::path directory =
+      std::filesystem::is_directory(model) || is_gguf(model) ? model : model.parent_path();
   // A length alone asks for truncation, unless it is there for the padding.
   if (!options.truncation.empty() || app.count("--stride") > 0 || (has_length && !padded_to_length)) {
     Truncation truncation =
@@ -183,7 +185,7 @@ int tokenize(int argc, char** argv) {
                 "echo 'A dog runs.' | attend tokenize MODEL --json");
   CLI::App& app = parser.app();
   app.add_option("model", options.model,
-                 "A tokenizer.json, or a directory with one or another kind of vocabulary")
+                 "A tokenizer.json, a directory with one or another kind of vocabulary, or a GGUF file")
       ->required();
   app.add_option("text", options.texts, "Texts");
   app.add_flag("--json", options.json, "One JSON object per text, with ids, offsets and all the rest");

@@ -2,6 +2,8 @@
 
 #include "base/file.h"
 #include "base/parallel.h"
+#include "formats/gguf.h"
+#include "formats/gguf_model.h"
 
 #include <algorithm>
 #include <bit>
@@ -56,6 +58,11 @@ Inspection::Tokenizer read_tokenizer(const fs::path& path) {
 }
 
 std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
+  if (is_gguf(directory)) {
+    const auto found = gguf_tokenizer_facts(directory);
+    if (!found) return {};
+    return Inspection::Tokenizer{found->kind, directory.filename().string(), found->vocabulary};
+  }
   if (file_exists(directory / "tokenizer.json")) return read_tokenizer(directory / "tokenizer.json");
   constexpr std::pair<const char*, const char*> files[] = {
       {"source.spm", "SentencePiece"},      {"sentencepiece.bpe.model", "SentencePiece"},
@@ -115,12 +122,14 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Checkp
 void remark_on_tensors(Inspection& inspection, const Fields& config, const Checkpoint& checkpoint) {
   auto& unusual = inspection.unusual;
   std::map<std::string_view, std::size_t> floating;  // tensors by type, buffers left out
+  bool coded = false;
   for (const auto& [tensor_name, tensor] : checkpoint.tensors()) {
-    if (!is_buffer(tensor_name, tensor)) ++floating[name(tensor.type)];
+    if (!is_buffer(tensor_name, tensor)) ++floating[tensor.stored_as()];
+    coded = coded || tensor.code;
     if (tensor.data.empty()) unusual.push_back(fmt::format("tensor {} is empty", shown(tensor_name)));
   }
   if (floating.empty()) unusual.push_back("there are no weights in the files");
-  if (floating.size() > 1) {
+  if (floating.size() > 1 && !coded) {  // norms beside quantized matrices are no wonder
     std::vector<std::string> parts;
     for (const auto& [type, count] : floating) parts.push_back(fmt::format("{} {}", count, type));
     unusual.push_back(fmt::format("the tensors are of mixed types: {}", fmt::join(parts, ", ")));
@@ -151,6 +160,11 @@ void remark_on_values(Inspection& inspection, const Checkpoint& checkpoint) {
 }  // namespace
 
 NotFinite count_not_finite(const TensorView& tensor) {
+  if (tensor.code) {
+    std::vector<float> numbers(tensor.count());
+    tensor.code->decode(numbers);
+    return count_not_finite<std::uint32_t>(std::as_bytes(std::span(numbers)), 0x7F800000);
+  }
   switch (tensor.type) {
     case DType::f64:
       return count_not_finite<std::uint64_t>(tensor.data, 0x7FF0000000000000);
@@ -171,7 +185,7 @@ Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& chec
   inspection.model_type = config.text({"model_type"}, "");
   inspection.architectures = directory.architectures();
   for (const auto& [tensor_name, tensor] : checkpoint.tensors()) {
-    auto& totals = inspection.types[std::string(name(tensor.type))];
+    auto& totals = inspection.types[std::string(tensor.stored_as())];
     totals.tensors += 1;
     totals.values += tensor.count();
     totals.bytes += tensor.data.size();

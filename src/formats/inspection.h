@@ -30,7 +30,7 @@ struct Inspection {
   // Floating-point values that training changes, and those it does not (masks, positions), which old
   // checkpoints carry along.
   std::uint64_t parameters = 0, buffers = 0;
-  std::map<std::string, TypeTotals> types;  // by the name of the type: "F32"
+  std::map<std::string, TypeTotals> types;  // by the name of the type: "F32", "Q4_K"
   std::vector<File> files;                  // of weights
   std::optional<Tokenizer> tokenizer;
   std::optional<SentencePooling> pooling;

@@ -3,6 +3,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/directory_files.h"
+#include "formats/foreign_weights.h"
+#include "formats/gguf.h"
+#include "formats/gguf_model.h"
 #include "formats/pickled_tensors.h"
 
 #include <utility>
@@ -15,8 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Json read_config(const fs::path& directory) {
+  if (is_gguf(directory)) return gguf_config(directory);
   constexpr const char* needs =
-      "a model directory holds config.json, model.safetensors and the tokenizer's files";
+      "a model is a directory with config.json, model.safetensors and the tokenizer's files, or a GGUF file";
   if (!file_exists(directory))
     fail("{}: no such directory (nothing is downloaded here: give the directory of a model; {})",
          directory.string(), needs);
@@ -63,7 +67,7 @@ Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters)
            shown(own.json().value("model_type", Json())));
     return own;
   }
-  return {config, (base / "config.json").string()};
+  return {config, (is_gguf(base) ? base : base / "config.json").string()};
 }
 
 // The generation fields that older configurations carry: transformers, configuration_utils.py,
@@ -103,7 +107,8 @@ constexpr const char* generation_fields[] = {"max_length",
 Checkpoint Checkpoint::open(const fs::path& directory) {
   Checkpoint checkpoint;
   const auto add = [&](const fs::path& path) {
-    const TensorFile& file = checkpoint.files_.emplace_back(open_tensor_file(path));
+    const TensorFile& file = checkpoint.files_.emplace_back(
+        is_gguf(path) ? static_cast<TensorFile>(GgufCheckpoint(path)) : open_tensor_file(path));
     for (const auto& [name, tensor] : file.tensors()) {
       const auto [place, is_new] = checkpoint.file_index_.emplace(name, checkpoint.files_.size() - 1);
       if (!is_new)
@@ -113,6 +118,10 @@ Checkpoint Checkpoint::open(const fs::path& directory) {
     }
   };
 
+  if (is_gguf(directory)) {
+    add(directory);
+    return checkpoint;
+  }
   fs::path index;
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     if (file_exists(directory / name)) {
@@ -141,6 +150,19 @@ Checkpoint Checkpoint::open(const fs::path& directory) {
   return checkpoint;
 }
 
+void Checkpoint::replace(const std::vector<std::string>& parts, const std::string& name,
+                         const TensorView& tensor) {
+  const std::size_t file = file_index_.at(parts.at(0));
+  for (const std::string& part : parts) {
+    tensors_.erase(part);
+    file_index_.erase(part);
+  }
+  if (!tensors_.emplace(name, tensor).second)
+    fail("{}: {} is there both as a plain tensor and in fewer bits", files_[file].path().string(),
+         shown(Json(name)));
+  file_index_.emplace(name, file);
+}
+
 const TensorView* Checkpoint::find(const std::string& name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
@@ -157,6 +179,10 @@ ModelDirectory::ModelDirectory(const ModelPath& model)
       weights_(model.weights),
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
+
+Checkpoint ModelDirectory::checkpoint() const {
+  return decode_foreign(Checkpoint::open(path_), config_);
+}
 
 std::string ModelDirectory::model_type() const {
   return config_.text({"model_type"});

@@ -1,6 +1,6 @@
 // A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file or
 // shards behind model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
-// sentence-transformers' modules.json.
+// sentence-transformers' modules.json. A GGUF file stands for a directory (gguf_model.h).
 #pragma once
 
 #include <attend/model_path.h>
@@ -22,8 +22,11 @@ class Checkpoint {
   // The first that is there of model.safetensors, the shards of model.safetensors.index.json,
   // pytorch_model.bin and the shards of its index. Error if there is none, a shard named by the index is
   // missing or does not lie in the directory, a tensor is not in the shard the index names, or two shards
-  // hold the same tensor.
+  // hold the same tensor. Of a GGUF file: that one.
   static Checkpoint open(const std::filesystem::path& directory);
+
+  // Takes these tensors out and puts one in that is made of them and lies with the first.
+  void replace(const std::vector<std::string>& parts, const std::string& name, const TensorView& tensor);
 
   const TensorView* find(const std::string& name) const;
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
@@ -64,8 +67,9 @@ std::vector<std::string> sentence_module_folders(const std::filesystem::path& di
 
 class ModelDirectory {
  public:
-  // Error if `path` is not a directory or holds no config.json with a JSON object. A directory that holds an
-  // adapter (adapter_config.json) and no model of its own stands for the model that it was made for, with it.
+  // Error if it is neither a GGUF file nor a directory, or holds no config.json with a JSON object. A
+  // directory that holds an adapter (adapter_config.json) and no model of its own stands for the model that
+  // it was made for, with it.
   explicit ModelDirectory(const ModelPath& model);
 
   const std::filesystem::path& path() const { return path_; }
@@ -74,9 +78,11 @@ class ModelDirectory {
   std::vector<std::string> architectures() const;  // config.json; empty if absent
   // generation_config.json; where absent, the generation fields of config.json (legacy), else empty.
   Json generation_config() const;
-  // Nothing without modules.json. Error for modules and ways to pool that SentencePooling cannot say.
+  // Nothing without modules.json, or a pooling_type in GGUF. Error for modules and ways to pool that
+  // SentencePooling cannot say.
   std::optional<SentencePooling> sentence_pooling() const;
-  Checkpoint checkpoint() const { return Checkpoint::open(path_); }
+  // Matrices that another program stored in fewer bits are decoded when they are read (foreign_weights.h).
+  Checkpoint checkpoint() const;
   // What lies beside its weights.
   const std::vector<AdapterPath>& adapters() const { return adapters_; }
   // How its matrices are to be kept.

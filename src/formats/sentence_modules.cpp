@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/directory_files.h"
+#include "formats/gguf.h"
+#include "formats/gguf_model.h"
 
 #include <map>
 
@@ -143,6 +145,7 @@ SentenceModule read_module(const fs::path& directory, const std::string& kind, c
 }  // namespace
 
 std::optional<SentenceDirectory> read_sentence_directory(const fs::path& directory) {
+  if (is_gguf(directory)) return gguf_sentences(directory);
   const fs::path path = directory / "modules.json";
   if (!file_exists(path)) return {};
   SentenceDirectory all;

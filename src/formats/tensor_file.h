@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -21,13 +22,28 @@ std::string_view name(DType type);  // as in the file: "F32", "BF16", "BOOL", ..
 std::size_t size_of(DType type);    // bytes of one element
 bool is_floating(DType type);
 
+// How numbers lie in a file that are none of the types above: integers of few bits, with scales.
+struct TensorCode {
+  std::string name;                                 // "Q4_K"
+  std::function<void(std::span<float> to)> decode;  // writes all numbers of the tensor
+};
+
 // A tensor in memory that somebody else keeps: here, a mapped file.
 struct TensorView {
   DType type;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data;  // row-major, little-endian; not necessarily aligned
+  // If there is one, `data` is what it reads, and `type`, float32, is what it makes.
+  std::shared_ptr<const TensorCode> code = {};
+  // A matrix whose columns lie one behind the other (GGUF has GPT-2's the other way round).
+  bool transposed = false;
 
-  std::uint64_t count() const { return data.size() / size_of(type); }  // of elements
+  std::uint64_t count() const {  // of elements
+    std::uint64_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::uint64_t>(size);
+    return count;
+  }
+  std::string_view stored_as() const { return code ? std::string_view(code->name) : name(type); }
 };
 
 // What all kinds of them have in common. The views live as long as a copy of the file object or of its

@@ -188,11 +188,11 @@ void Adapter::attach(const Model& model, std::int64_t index, double share) {
 void Adapter::detach(const Model& model) {
   for (const OriginalModule& module : original_modules(model))
     module.is_table ? table_adapters(model, module).clear() : matrix_adapters(model, module).clear();
-  for (StackImpl* stack : {model.network()->encoder.get(), model.network()->decoder.get()})
-    if (stack != nullptr) {
-      stack->prefixes.clear();
-      if (stack->embeddings) stack->embeddings->prompts.clear();
-    }
+  for (Stack stack : {model.network()->encoder, model.network()->decoder}) {
+    if (!stack) continue;
+    stack->prefixes.clear();
+    if (stack->embeddings) stack->embeddings->prompts.clear();
+  }
 }
 
 void Adapter::train(const Model& model) {

@@ -26,7 +26,9 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
          .problem = {},
          .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout)});
   }
-  model.pooler = architecture == "BertModel" || (model.scores && model.scores->input == HeadInput::pooled);
+  // Files made for sentence vectors come without it.
+  model.pooler = (architecture == "BertModel" && config.flag({"add_pooling_layer"}, true)) ||
+                 (model.scores && model.scores->input == HeadInput::pooled);
   return model;
 }
 

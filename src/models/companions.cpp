@@ -1,6 +1,10 @@
 #include "models/companions.h"
 
+#include <attend/tokenizer.h>
+
 #include "base/file.h"
+#include "formats/gguf.h"
+#include "formats/gguf_model.h"
 #include "formats/model_directory.h"
 #include "tokenizers/tokenizer_files.h"
 
@@ -31,12 +35,28 @@ bool is_sentence_config(const std::string& name) {
   return name.starts_with("sentence_") && name.ends_with("_config.json");
 }
 
+// What a GGUF file says, as files.
+void write_companions(const fs::path& gguf, const fs::path& to) {
+  if (gguf_tokenizer_facts(gguf)) {
+    Tokenizer::from_file(gguf).save(to / tokenizers::file_names::tokenizer_json);
+    write_file_atomically(to / tokenizers::file_names::tokenizer_config_json,
+                          gguf_tokenizer_config(gguf).dump(2) + "\n");
+  }
+  const ModelDirectory model(gguf);
+  if (const auto pooling = model.sentence_pooling())
+    write_sentence_modules(to, *pooling, model.config().integer({"hidden_size", "d_model", "n_embd"}));
+}
+
 }  // namespace
 
 void copy_companions(const fs::path& from, const fs::path& to) {
   std::error_code missing;
   if (fs::equivalent(from, to, missing)) return;
   fs::create_directories(to);
+  if (is_gguf(from)) {
+    write_companions(from, to);
+    return;
+  }
   tokenizers::copy_tokenizer(from, to);
   for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja",
                            "chat_template.json", "modules.json", "config_sentence_transformers.json"})

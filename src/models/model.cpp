@@ -204,6 +204,7 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
       fail("{}: its weights are stored as {}, of which none can be made as {}", directory.path().string(),
            name(stored), name(options.weights));
     options.weights = stored;
+    options.keep = stored_exceptions(directory.config());
   }
   if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training)
     fail(
@@ -261,6 +262,14 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
   const bool stored = stored_format(config_) != WeightFormat::float32;  // in fewer bits
   std::set<std::string> fresh;
   std::vector<std::string> fresh_names;
+  const auto is_reduced = [&](const std::string& parameter, const WeightSource& source) {
+    return options.weights != WeightFormat::float32 && network_->is_reducible(parameter) &&
+           std::ranges::none_of(source.names, [&](const std::string& name) {
+             return std::ranges::any_of(spellings(name, family_->prefix), [&](const std::string& spelling) {
+               return std::ranges::find(options.keep, spelling) != options.keep.end();
+             });
+           });
+  };
   const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
     if (!options.fresh || !is_of_head(parameter)) return false;
     if (other_labels && parameter.starts_with("scores.out.")) return true;
@@ -279,7 +288,7 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
       }
       continue;
     }
-    if (stored && network_->is_reducible(item.key())) {
+    if (stored && is_reduced(item.key(), source)) {
       const auto tensors = reader.read_stored(source, options.weights);
       try {
         network_->reduce(item.key(), LowPrecisionMatrix::restore(tensors, weight.size(0), weight.size(1),
@@ -298,7 +307,7 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
     // At once, so that no more than one matrix is in memory as it was.
-    if (options.weights != WeightFormat::float32 && network_->is_reducible(item.key())) {
+    if (is_reduced(item.key(), source)) {
       network_->reduce(item.key(),
                        LowPrecisionMatrix::make(weight, options.weights, [&] { checkpoint.drop_pages(); }));
     }
@@ -415,6 +424,7 @@ void Model::save(const std::filesystem::path& directory, at::ScalarType type) co
 void Model::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
+  config.erase("quantization_config");  // of where it came from
   config[config.contains("dtype") ? "dtype" : "torch_dtype"] = type == at::kHalf       ? "float16"
                                                                : type == at::kBFloat16 ? "bfloat16"
                                                                                        : "float32";

@@ -32,6 +32,7 @@ struct LoadOptions {
   DropoutRates dropout = {};      // of this run: config() keeps the model's own
   std::optional<FreshHead> fresh = {};
   WeightFormat weights = WeightFormat::float32;  // or the directory's, if that says another
+  std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 then
 };
 
 class Model {

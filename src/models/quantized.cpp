@@ -1,6 +1,7 @@
 #include "models/quantized.h"
 
 #include "base/file.h"
+#include "formats/foreign_weights.h"
 #include "models/tensors.h"
 #include "models/weight_layout.h"
 
@@ -14,7 +15,7 @@ constexpr const char* kRotation = "hadamard-16";  // kernels/int8/int8.h
 
 WeightFormat stored_format(const Fields& config) {
   const auto found = config.json().find("quantization_config");
-  if (found == config.json().end() || found->is_null()) return WeightFormat::float32;
+  if (found == config.json().end() || found->is_null() || is_foreign(config)) return WeightFormat::float32;
   const auto field = [&](const char* name) {
     return found->is_object() && found->contains(name) && found->at(name).is_string()
                ? found->at(name).get<std::string>()
@@ -23,8 +24,9 @@ WeightFormat stored_format(const Fields& config) {
   const std::string method = field("quant_method");
   if (method != kMethod)
     fail(
-        "{}: quantization_config: quant_method: expected \"{}\", found \"{}\"; take the model's directory of "
-        "floating-point weights, and --weights",
+        "{}: quantization_config: quant_method: expected \"{}\", bitsandbytes, gptq, awq or "
+        "compressed-tensors, found \"{}\"; take the model's directory of floating-point weights, and "
+        "--weights",
         config.source(), kMethod, method);
   const std::string weights = field("weights");
   if (weights != "int8" && weights != "int4")
@@ -34,6 +36,12 @@ WeightFormat stored_format(const Fields& config) {
     fail("{}: quantization_config: rotation: expected \"{}\", found \"{}\"", config.source(), kRotation,
          rotation);
   return weight_format(weights);
+}
+
+std::vector<std::string> stored_exceptions(const Fields& config) {
+  const auto found = config.json().find("quantization_config");
+  if (found == config.json().end() || !found->is_object()) return {};
+  return Fields(*found, config.source() + ": quantization_config").texts({"float32"});
 }
 
 std::vector<std::string> stored_parts(WeightFormat format) {
@@ -48,6 +56,7 @@ void save_quantized(const Model& model, const std::filesystem::path& directory) 
   if (!model.adapters().empty())
     fail("{}: an adapter lies beside it; merge it first (attend adapter merge)", model.source());
   std::map<std::string, Tensor> tensors;
+  Json kept = Json::array();
   for (const auto& item : model.network()->named_parameters()) {
     const WeightSource source = model.source_of(item.key());
     const auto count = static_cast<std::int64_t>(source.names.size());
@@ -62,6 +71,8 @@ void save_quantized(const Model& model, const std::filesystem::path& directory) 
       continue;
     }
     add(item.value().detach(), "");
+    if (model.network()->is_reducible(item.key()))
+      for (const std::string& name : source.names) kept.push_back(model.saved_name(name));
     if (!source.shape.empty())
       for (const std::string& each : source.names) {
         Tensor& tensor = tensors.at(model.saved_name(each));
@@ -73,6 +84,7 @@ void save_quantized(const Model& model, const std::filesystem::path& directory) 
   Json config = read_json(directory / "config.json");
   config["quantization_config"] = {
       {"quant_method", kMethod}, {"weights", name(format)}, {"rotation", kRotation}};
+  if (!kept.empty()) config["quantization_config"]["float32"] = kept;
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
   write_tensors(directory / "model.safetensors", tensors);
 }

@@ -23,19 +23,36 @@ DType dtype(const Tensor& tensor) {
   fail("tensors of type {} cannot be written", toString(tensor.scalar_type()));
 }
 
+// The shape in which the numbers lie one behind the other.
+std::vector<std::int64_t> lying_shape(const TensorView& view) {
+  std::vector<std::int64_t> shape = view.shape;
+  if (view.transposed) std::swap(shape.at(0), shape.at(1));
+  return shape;
+}
+
+Tensor as_wanted(Tensor tensor, const TensorView& view) {
+  return view.transposed ? tensor.t() : tensor;
+}
+
 }  // namespace
 
 Tensor copy_tensor(const TensorView& view) {
-  Tensor tensor = at::empty(view.shape, scalar_type(view.type));
-  std::memcpy(tensor.mutable_data_ptr(), view.data.data(), view.data.size());
-  return tensor;
+  Tensor tensor = at::empty(lying_shape(view), scalar_type(view.type));
+  if (view.code)
+    view.code->decode({tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
+  else
+    std::memcpy(tensor.mutable_data_ptr(), view.data.data(), view.data.size());
+  return as_wanted(tensor, view);
 }
 
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner) {
-  if (reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0) return copy_tensor(view);
+  if (view.code || reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0)
+    return copy_tensor(view);
   // The deleter's copy keeps the owner alive as long as the tensor is.
-  return at::from_blob(
-      const_cast<std::byte*>(view.data.data()), view.shape, [owner](void*) {}, scalar_type(view.type));
+  return as_wanted(at::from_blob(
+                       const_cast<std::byte*>(view.data.data()), lying_shape(view), [owner](void*) {},
+                       scalar_type(view.type)),
+                   view);
 }
 
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,

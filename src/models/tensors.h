@@ -10,7 +10,7 @@ namespace attend {
 
 Tensor copy_tensor(const TensorView& view);
 // Lies in the view's memory and keeps its owner; must not be written to. A copy where the file's alignment
-// does not suit the type.
+// does not suit the type or something else has to be decoded.
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner);
 
 // Whole files. Written complete or not at all; read as copies.

@@ -12,6 +12,8 @@ namespace {
 
 // The architecture without a head, whose weights would only cost time.
 std::string body_of(const ModelDirectory& directory) {
+  const std::vector<std::string> named = directory.architectures();
+  if (!named.empty() && has_head(named.front(), Head::body)) return named.front();
   return architecture_for(find_family(directory.model_type()), Head::body);
 }
 

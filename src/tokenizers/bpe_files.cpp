@@ -131,20 +131,10 @@ void set_merges(ModelTables& tables, const Files& files) {
 template <class PostProcessor>
 TokenizerJson read_byte_level(Files& files, PostProcessor post_processor) {
   const Json added = added_tokens(files);
-  const auto byte_level = [](bool prefix) {
-    return Json{
-        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", true}};
-  };
-  TokenizerJson result;
-  result.fields = {{"version", "1.0"},
-                   {"added_tokens", added},
-                   {"pre_tokenizer", byte_level(files.config.fields().flag({"add_prefix_space"}, false))},
-                   {"post_processor", post_processor(added)},
-                   {"decoder", byte_level(true)},
-                   {"model", {{"type", "BPE"}}}};
-  result.tables = std::move(files.vocabulary);
-  set_merges(result.tables, files);
-  return result;
+  ModelTables tables = std::move(files.vocabulary);
+  set_merges(tables, files);
+  return byte_level_bpe(std::move(tables), added, post_processor(added),
+                        files.config.fields().flag({"add_prefix_space"}, false));
 }
 
 TokenizerJson read_gpt2(Files files) {
@@ -304,6 +294,23 @@ TokenizerJson read_xlm(Files files) {
 }
 
 }  // namespace
+
+TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json post_processor,
+                             bool add_prefix_space) {
+  const auto byte_level = [](bool prefix) {
+    return Json{
+        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", true}, {"use_regex", true}};
+  };
+  TokenizerJson result;
+  result.fields = {{"version", "1.0"},
+                   {"added_tokens", added_tokens},
+                   {"pre_tokenizer", byte_level(add_prefix_space)},
+                   {"post_processor", std::move(post_processor)},
+                   {"decoder", byte_level(true)},
+                   {"model", {{"type", "BPE"}}}};
+  result.tables = std::move(tables);
+  return result;
+}
 
 TokenizerJson read_bpe_files(const fs::path& directory) {
   const TokenizerConfig config(directory);

@@ -10,4 +10,8 @@ namespace attend::tokenizers {
 
 TokenizerJson read_bpe_files(const std::filesystem::path& directory);
 
+// GPT-2's byte-level BPE as a tokenizer.json says it; `tables` have the merges too.
+TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json post_processor,
+                             bool add_prefix_space);
+
 }  // namespace attend::tokenizers

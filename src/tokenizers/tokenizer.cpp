@@ -6,9 +6,11 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/utf8.h"
+#include "formats/gguf.h"
 #include "tokenizers/clean_up.h"
 #include "tokenizers/directory_facts.h"
 #include "tokenizers/encoding.h"
+#include "tokenizers/gguf_tokenizer.h"
 #include "tokenizers/scratch.h"
 #include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/state.h"
@@ -57,6 +59,11 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side) {
+  if (is_gguf(path)) {
+    Tokenizer tokenizer(std::make_unique<State>(read_gguf_tokenizer(path), path.string()));
+    tokenizer.state_->cleans_up = cleans_up(path, false);
+    return tokenizer;
+  }
   if (!std::filesystem::is_directory(path)) {
     const std::string kind = path.extension().string();
     return Tokenizer(std::make_unique<State>(kind == ".model" || kind == ".spm"

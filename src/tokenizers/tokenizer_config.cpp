@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/gguf.h"
+#include "formats/gguf_model.h"
 #include "tokenizers/tokenizer_files.h"
 
 #include <algorithm>
@@ -68,7 +70,8 @@ Json entry(const TokenizerConfig::Token& token, TokenId id) {
 }  // namespace
 
 TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
-    : fields_(read_if_there(directory / file_names::tokenizer_config_json),
+    : fields_(is_gguf(directory) ? gguf_tokenizer_config(directory)
+                                 : read_if_there(directory / file_names::tokenizer_config_json),
               (directory / file_names::tokenizer_config_json).string()),
       map_(read_if_there(directory / file_names::special_tokens_map_json)),
       added_(read_if_there(directory / file_names::added_tokens_json)) {

@@ -11,17 +11,23 @@
 namespace attend::tokenizers {
 namespace {
 
-// BERT: [CLS] A [SEP] B [SEP].
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
   const std::filesystem::path path = directory / file_names::vocab_txt;
-  TokenizerJson result;
-  Vocabulary& vocabulary = result.tables.vocabulary;
-  result.tables.has_vocabulary = true;
+  Vocabulary vocabulary;
   for (const std::string& line : read_lines(path)) {
     const std::size_t end = line.find_last_not_of(" \t\r") + 1;
     vocabulary.add(std::string_view(line).substr(0, end), static_cast<std::int64_t>(vocabulary.size()),
                    path.string());
   }
+  return bert_tokenizer(std::move(vocabulary), config);
+}
+
+}  // namespace
+
+TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config) {
+  TokenizerJson result;
+  Vocabulary& vocabulary = result.tables.vocabulary = std::move(given);
+  result.tables.has_vocabulary = true;
   static constexpr Role roles[] = {{"unk_token", "[UNK]"},
                                    {"sep_token", "[SEP]"},
                                    {"pad_token", "[PAD]"},
@@ -56,8 +62,6 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const Token
         {"max_input_chars_per_word", 100}}}};
   return result;
 }
-
-}  // namespace
 
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side) {
   const auto has = [&](const char* name) { return file_exists(directory / name); };

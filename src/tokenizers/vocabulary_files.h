@@ -5,6 +5,7 @@
 #include <attend/tokenizer.h>
 
 #include "tokenizers/json_tables.h"
+#include "tokenizers/tokenizer_config.h"
 
 #include <filesystem>
 
@@ -12,6 +13,9 @@ namespace attend::tokenizers {
 
 // As tokenizer.json would say it. Error that names what was looked for if there is none of these files.
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side);
+
+// BERT's words in pieces, [CLS] A [SEP] B [SEP], as tokenizer.json would say it.
+TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config);
 
 // Whether the target side of a translation is read otherwise than the source side; `path` is what
 // Tokenizer::from_file takes.

@@ -40,6 +40,20 @@ for format in int8 int4; do
     fail "$format: the file is no smaller"
 done
 
+# What each matrix loses, the worst first, and matrices that are kept.
+"$attend" quantize plain --measure text --quiet >table
+[ "$(wc -l <table)" -gt 4 ] || fail "the table of errors has too few rows: $(cat table)"
+sort -s -k1,1 -gr table | cmp - table || fail "the table of errors is not sorted"
+"$attend" quantize plain --weights int4 --measure text --quiet >coarse
+awk 'NR == FNR { all[$2] = $1; next } $1 <= all[$2] { exit 1 }' table coarse || fail "int4 loses less than int8"
+"$attend" quantize plain some --measure text --keep "$(head -1 table | awk '{ print $2 }')" --quiet >/dev/null
+grep -q '"float32"' some/config.json || fail "config.json does not name what was kept"
+"$attend" quantize plain kept --measure text --keep-above 0 --quiet >/dev/null
+"$attend" generate plain --max-new-tokens 9 --quiet <text >exact
+"$attend" generate kept --max-new-tokens 9 --quiet <text | cmp - exact || fail "what is kept is not exact"
+refuses "has no matrix of this name" "$attend" quantize plain other --keep nothing.weight
+refuses "expected the directory to make" "$attend" quantize plain
+
 refuses "there already is a model" "$attend" quantize plain stored-int8
 refuses "expected int8 or int4" "$attend" quantize plain other --weights float16
 [ ! -e other ] || fail "a refused verb left something behind"
@@ -48,8 +62,8 @@ refuses "are for inference" "$attend" bench plain --work train --weights int8
 refuses "are for inference" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
   --output trained
 refuses "are for inference" "$attend" convert plain other --weights int8
-sed -i 's/"quant_method": "attend"/"quant_method": "gptq"/' stored-int8/config.json
-refuses 'quant_method: expected "attend", found "gptq"' "$attend" generate stored-int8 "the lamp"
+sed -i 's/"quant_method": "attend"/"quant_method": "hqq"/' stored-int8/config.json
+refuses 'found "hqq"' "$attend" generate stored-int8 "the lamp"
 head -c 20000 stored-int4/model.safetensors >cut && mv cut stored-int4/model.safetensors
 refuses "model.safetensors" "$attend" generate stored-int4 "the lamp"
 echo "all well"

@@ -1,5 +1,7 @@
-// Hostile model directories: whatever the bytes of one of their files are, they are inspected or there is an
-// Error.
+// Hostile model directories and GGUF files: whatever the bytes of one of their files are, they are inspected
+// or there is an Error.
+#include <attend/tokenizer.h>
+
 #include "base/error.h"
 #include "formats/inspection.h"
 #include "fuzz/fuzz.h"
@@ -10,8 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The first byte of an input says which file it is.
-enum Kind : unsigned { safetensors, pickle, config, kinds };
-constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json"};
+enum Kind : unsigned { safetensors, pickle, config, gguf, kinds };
+constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json", "model.gguf"};
 
 }  // namespace
 
@@ -21,6 +23,8 @@ std::vector<std::string> seeds() {
   for (const char* name : {"archive.bin", "legacy.bin", "plain.bin", "program.bin"})
     result.push_back(input_of_file(pickle, data / "pickles" / name));
   result.push_back(input_of_file(safetensors, data / "pickles/tensors.safetensors"));
+  for (const char* name : {"blocks.gguf", "gpt2.gguf", "gptj.gguf", "bert.gguf", "t5.gguf"})
+    result.push_back(input_of_file(gguf, data / "gguf" / name));
   for (const auto& entry : fs::directory_iterator(data / "models")) {
     result.push_back(input_of_file(config, entry.path() / "config.json"));
     // Of larger ones the header and some numbers: the rest would only be more of the same.
@@ -43,8 +47,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kind == config)
       attend::write_file_atomically(folder() / names[safetensors], std::string("\2\0\0\0\0\0\0\0{}", 10));
     attend::write_file_atomically(folder() / names[kind], bytes);
-    const attend::ModelDirectory directory(folder());
+    const attend::ModelDirectory directory(kind == gguf ? folder() / names[gguf] : folder());
     attend::inspect_model(directory, directory.checkpoint(), true);
+  } catch (const attend::Error&) {
+  }
+  try {
+    if (kind == gguf) attend::Tokenizer::from_file(folder() / names[gguf]).encode("A text, then \u00e9.");
   } catch (const attend::Error&) {
   }
   return 0;

@@ -1,0 +1,55 @@
+// What the readers of other programs' quantized matrices share. One file a program: bitsandbytes, gptq, awq,
+// compressed_tensors.
+#pragma once
+
+#include "formats/json.h"
+#include "formats/model_directory.h"
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+// A matrix that several tensors of a checkpoint make.
+struct ForeignMatrix {
+  std::string name;  // as the plain model's checkpoint has it: "....weight"
+  std::string kind;  // "GPTQ 4"
+  std::int64_t rows = 0, columns = 0;
+  bool inputs_first = false;  // rows are inputs, columns outputs: the other way round than Linear's
+  std::span<const std::byte> data = {};               // the integers
+  std::function<void(std::span<float>)> decode = {};  // writes row after row
+  std::vector<std::string> parts = {};                // the tensors, by name, that stand for nothing else
+};
+
+// `quantization` is config.json's quantization_config. Everything that a decode() relies on has been checked.
+std::vector<ForeignMatrix> read_bitsandbytes(const Checkpoint& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_gptq(const Checkpoint& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_awq(const Checkpoint& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_compressed_tensors(const Checkpoint& checkpoint, const Fields& quantization);
+
+namespace foreign {
+
+// The tensor of this name. Error if it is missing or not of the type and shape; -1 is any size.
+const TensorView& part(const Checkpoint& checkpoint, const std::string& name, DType type,
+                       std::initializer_list<std::int64_t> shape);
+// Of any floating-point type, as float32.
+std::vector<float> numbers(const Checkpoint& checkpoint, const std::string& name,
+                           std::initializer_list<std::int64_t> shape);
+// Of int32, whose bits are what counts.
+std::vector<std::uint32_t> words(const TensorView& tensor);
+// The names that end so, without the ending.
+std::vector<std::string> modules(const Checkpoint& checkpoint, std::string_view ending);
+// Integers of `bits` in words, the first in the lowest bits.
+inline std::uint32_t packed(std::span<const std::uint32_t> words, std::size_t index, unsigned bits) {
+  const std::size_t per_word = 32 / bits;
+  return words[index / per_word] >> (index % per_word * bits) & ((1U << bits) - 1);
+}
+// Calls body(row) for every row, on all cores.
+void for_each_row(std::int64_t rows, std::int64_t columns, const std::function<void(std::size_t)>& body);
+
+}  // namespace foreign
+}  // namespace attend

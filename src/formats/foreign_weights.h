@@ -1,0 +1,17 @@
+// Model directories whose matrices other programs stored in fewer bits: bitsandbytes, GPTQ, AWQ,
+// compressed-tensors. Each matrix becomes a tensor of float32 that is decoded when it is read.
+#pragma once
+
+#include "formats/json.h"
+
+namespace attend {
+
+class Checkpoint;
+
+// Does config.json's quantization_config name one of these programs?
+bool is_foreign(const Fields& config);
+// The checkpoint with plain tensors in the place of what they are stored as; unchanged unless is_foreign.
+// Error for a format that is not read, and for tensors that are missing or do not fit each other.
+Checkpoint decode_foreign(Checkpoint checkpoint, const Fields& config);
+
+}  // namespace attend

@@ -1,0 +1,306 @@
+#include "formats/gguf.h"
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace attend {
+namespace {
+
+constexpr std::string_view letters = "GGUF";
+constexpr std::size_t most_dimensions = 4;
+
+// What is left of the file. Nothing is read that is not there.
+class Cursor {
+ public:
+  Cursor(std::span<const std::byte> bytes, const std::string& source) : bytes_(bytes), source_(source) {}
+
+  std::size_t at() const { return at_; }
+  std::size_t left() const { return bytes_.size() - at_; }
+  std::span<const std::byte> take(std::uint64_t count, std::string_view what) {
+    if (count > left()) fail("{}: cut off: expected {} bytes of {}, found {}", source_, count, what, left());
+    const auto taken = bytes_.subspan(at_, static_cast<std::size_t>(count));
+    at_ += taken.size();
+    return taken;
+  }
+  template <class Number>
+  Number number(std::string_view what) {
+    Number value;
+    std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
+    return value;
+  }
+  std::string_view text(std::string_view what) {
+    const auto bytes = take(number<std::uint64_t>(what), what);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  // How many of something follow, each of at least `least` bytes.
+  std::uint64_t count(std::size_t least, std::string_view what) {
+    const auto count = number<std::uint64_t>(what);
+    if (count > left() / least)
+      fail("{}: expected the number of {}, of which at most {} fit into the file, found {}", source_, what,
+           left() / least, count);
+    return count;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  const std::string& source_;
+  std::size_t at_ = 0;
+};
+
+std::string shown_name(std::string_view name) {
+  return shown(Json(std::string(name)));
+}
+
+std::string utf8(std::string_view text, const std::string& source, std::string_view what) {
+  if (find_invalid_utf8(text)) fail("{}: {} is not valid UTF-8", source, what);
+  return std::string(text);
+}
+
+// Bytes of one value; nothing for texts and arrays.
+std::optional<std::size_t> width_of(GgufType type) {
+  switch (type) {
+    case GgufType::u8:
+    case GgufType::i8:
+    case GgufType::boolean:
+      return 1;
+    case GgufType::u16:
+    case GgufType::i16:
+      return 2;
+    case GgufType::u32:
+    case GgufType::i32:
+    case GgufType::f32:
+      return 4;
+    case GgufType::u64:
+    case GgufType::i64:
+    case GgufType::f64:
+      return 8;
+    default:
+      return {};
+  }
+}
+
+template <class Number>
+Number value_at(const std::byte* from) {
+  Number value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// Of a type that is neither text nor array.
+Json value_of(GgufType type, const std::byte* from) {
+  switch (type) {
+    case GgufType::u8:
+      return value_at<std::uint8_t>(from);
+    case GgufType::i8:
+      return value_at<std::int8_t>(from);
+    case GgufType::boolean:
+      return value_at<std::uint8_t>(from) != 0;
+    case GgufType::u16:
+      return value_at<std::uint16_t>(from);
+    case GgufType::i16:
+      return value_at<std::int16_t>(from);
+    case GgufType::u32:
+      return value_at<std::uint32_t>(from);
+    case GgufType::i32:
+      return value_at<std::int32_t>(from);
+    case GgufType::f32:
+      return static_cast<double>(value_at<float>(from));
+    case GgufType::u64:
+      return value_at<std::uint64_t>(from);
+    case GgufType::i64:
+      return value_at<std::int64_t>(from);
+    default:
+      return value_at<double>(from);
+  }
+}
+
+GgufType read_type(Cursor& cursor, const std::string& source, const std::string& what) {
+  const auto number = cursor.number<std::uint32_t>(what);
+  if (number > static_cast<std::uint32_t>(GgufType::f64))
+    fail("{}: {}: expected the number of a type, 0 to 12, found {}", source, what, number);
+  return static_cast<GgufType>(number);
+}
+
+void read_begin(Cursor& cursor, const std::string& source) {
+  const auto begin = cursor.take(std::min(cursor.left(), letters.size()), "the format's name");
+  if (std::string_view(reinterpret_cast<const char*>(begin.data()), begin.size()) != letters)
+    fail("{}: not a GGUF file: it does not begin with the letters GGUF", source);
+  const auto version = cursor.number<std::uint32_t>("the version");
+  if (version != 2 && version != 3)
+    fail("{}: expected version 2 or 3 of GGUF with the bytes of this machine's order, found {}", source,
+         version);
+}
+
+// The numbers of a tensor; nothing if they are too many for 63 bits of bytes.
+std::optional<std::uint64_t> count_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count)) return {};
+  constexpr std::int64_t widest = 8;
+  if (count > std::numeric_limits<std::int64_t>::max() / widest) return {};
+  return static_cast<std::uint64_t>(count);
+}
+
+// Where a tensor begins, counted from the first.
+struct Place {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+Place read_tensor(Cursor& cursor, const std::string& source, const std::string& what, GgufTensor& tensor) {
+  const auto dimensions = cursor.number<std::uint32_t>(what);
+  if (dimensions == 0 || dimensions > most_dimensions)
+    fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, most_dimensions, dimensions);
+  for (std::uint32_t i = 0; i < dimensions; ++i) {
+    const auto size = cursor.number<std::uint64_t>(what);
+    if (size == 0 || size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      fail("{}: {}: dimension {}: expected a positive number of 63 bits, found {}", source, what, i, size);
+    tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(size));
+  }
+  const auto number = cursor.number<std::uint32_t>(what);
+  tensor.type = find_block_type(number);
+  if (tensor.type == nullptr)
+    fail("{}: {}: its type, number {}, is not supported; expected one of {}", source, what, number,
+         block_type_names());
+  const auto count = count_of(tensor.shape);
+  if (!count) fail("{}: {}: expected a size whose bytes fit into 63 bits", source, what);
+  if (static_cast<std::uint64_t>(tensor.shape.back()) % tensor.type->count != 0)
+    fail("{}: {}: expected rows of a multiple of {} numbers for {}, found {}", source, what,
+         tensor.type->count, tensor.type->name, tensor.shape.back());
+  return {cursor.number<std::uint64_t>(what), *count / tensor.type->count * tensor.type->bytes};
+}
+
+}  // namespace
+
+Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Json::object(), source) {
+  Cursor cursor(bytes, source);
+  read_begin(cursor, source);
+  const auto tensor_count = cursor.count(24, "tensors"), key_count = cursor.count(13, "keys");
+
+  Json fields = Json::object();
+  auto& members = fields.get_ref<Json::object_t&>();  // emplaced without a search for each
+  std::map<std::string, bool> keys;
+  for (std::uint64_t i = 0; i < key_count; ++i) {
+    const std::string key = utf8(cursor.text("a key"), source, "a key");
+    const std::string what = "key " + shown_name(key);
+    if (!keys.emplace(key, true).second) fail("{}: {} comes twice", source, what);
+    const GgufType type = read_type(cursor, source, what);
+    if (type == GgufType::text) {
+      members.emplace_back(key, utf8(cursor.text(what), source, what));
+    } else if (type == GgufType::array) {
+      Array array = {read_type(cursor, source, what), 0, {}};
+      if (array.type == GgufType::array) fail("{}: {}: arrays of arrays are not supported", source, what);
+      const auto size = width_of(array.type);
+      array.count = cursor.count(size.value_or(sizeof(std::uint64_t)), "values of " + what);
+      if (size) {
+        array.data = cursor.take(array.count * *size, what);
+      } else {
+        const std::size_t begin = cursor.at();
+        for (std::uint64_t j = 0; j < array.count; ++j) cursor.text(what);
+        array.data = bytes.subspan(begin, cursor.at() - begin);
+      }
+      arrays_.emplace(key, array);
+    } else {
+      members.emplace_back(key, value_of(type, cursor.take(*width_of(type), what).data()));
+    }
+  }
+  metadata_ = Fields(std::move(fields), source);
+  if (metadata_.integer({"split.count"}, 1, 0) > 1)
+    fail("{}: one of several files of a model; join them first (llama.cpp: gguf-split --merge)", source);
+
+  const auto alignment =
+      static_cast<std::uint64_t>(metadata_.integer({"general.alignment"}, 32, 1, std::int64_t{1} << 20));
+  if ((alignment & (alignment - 1)) != 0)
+    fail("{}: general.alignment: expected a power of two, found {}", source, alignment);
+  const auto padded = [&](std::uint64_t at) { return (at + alignment - 1) / alignment * alignment; };
+  std::vector<std::pair<std::string, Place>> places;
+  for (std::uint64_t i = 0; i < tensor_count; ++i) {
+    const std::string name = utf8(cursor.text("a tensor's name"), source, "a tensor's name");
+    const std::string what = "tensor " + shown_name(name);
+    GgufTensor tensor;
+    const Place place = read_tensor(cursor, source, what, tensor);
+    if (!tensors_.emplace(name, std::move(tensor)).second) fail("{}: {} comes twice", source, what);
+    places.emplace_back(name, place);
+  }
+
+  const std::uint64_t begin = std::min<std::uint64_t>(padded(cursor.at()), bytes.size());
+  const auto data = bytes.subspan(static_cast<std::size_t>(begin));
+  std::uint64_t end = 0;
+  for (const auto& [name, place] : places) {
+    if (place.offset != end)
+      fail("{}: tensor {}: expected its data to begin at {}, behind the one before it, found {}", source,
+           shown_name(name), end, place.offset);
+    if (place.offset > data.size() || place.bytes > data.size() - place.offset)
+      fail("{}: tensor {}: cut off: expected {} bytes at {}, but there are {} bytes of data", source,
+           shown_name(name), place.bytes, place.offset, data.size());
+    tensors_.at(name).data =
+        data.subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.bytes));
+    end = padded(place.offset + place.bytes);
+  }
+}
+
+const Gguf::Array& Gguf::array(const std::string& key, std::string_view expected) const {
+  const auto found = arrays_.find(key);
+  if (found == arrays_.end()) fail("{}: {}: expected an array of {}, found none", source(), key, expected);
+  return found->second;
+}
+
+std::vector<std::string_view> Gguf::texts(const std::string& key) const {
+  const Array& array = this->array(key, "texts");
+  if (array.type != GgufType::text) fail("{}: {}: expected an array of texts", source(), key);
+  Cursor cursor(array.data, source());
+  std::vector<std::string_view> texts;
+  texts.reserve(array.count);
+  for (std::uint64_t i = 0; i < array.count; ++i) {
+    texts.push_back(cursor.text(key));
+    if (find_invalid_utf8(texts.back())) fail("{}: {}: text {} is not valid UTF-8", source(), key, i);
+  }
+  return texts;
+}
+
+std::vector<float> Gguf::numbers(const std::string& key) const {
+  const Array& array = this->array(key, "numbers");
+  if (array.type != GgufType::f32) fail("{}: {}: expected an array of float32", source(), key);
+  std::vector<float> numbers(array.count);
+  if (!numbers.empty()) std::memcpy(numbers.data(), array.data.data(), array.data.size());
+  return numbers;
+}
+
+std::vector<std::int64_t> Gguf::integers(const std::string& key) const {
+  const Array& array = this->array(key, "integers");
+  const auto size = width_of(array.type);
+  if (!size || array.type == GgufType::f32 || array.type == GgufType::f64)
+    fail("{}: {}: expected an array of integers", source(), key);
+  std::vector<std::int64_t> integers;
+  integers.reserve(array.count);
+  for (std::uint64_t i = 0; i < array.count; ++i) {
+    const Json value = value_of(array.type, array.data.data() + i * *size);
+    integers.push_back(value.is_boolean() ? value.get<bool>() : value.get<std::int64_t>());
+  }
+  return integers;
+}
+
+std::string Gguf::bytes(const std::string& key) const {
+  const Array& array = this->array(key, "bytes");
+  if (width_of(array.type) != 1) fail("{}: {}: expected an array of bytes", source(), key);
+  return {reinterpret_cast<const char*>(array.data.data()), array.data.size()};
+}
+
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  if (path.extension() == ".gguf") return true;
+  char begin[letters.size()] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin, sizeof begin) && std::string_view(begin, sizeof begin) == letters;
+}
+
+}  // namespace attend

@@ -1,0 +1,78 @@
+// GGUF, llama.cpp's file of a whole model: metadata by key, then tensors whose numbers mostly lie in blocks
+// of few bits. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+#pragma once
+
+#include "formats/gguf_blocks.h"
+#include "formats/json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+// Numbers of the file format.
+enum class GgufType : std::uint32_t {
+  u8 = 0,
+  i8 = 1,
+  u16 = 2,
+  i16 = 3,
+  u32 = 4,
+  i32 = 5,
+  f32 = 6,
+  boolean = 7,
+  text = 8,
+  array = 9,
+  u64 = 10,
+  i64 = 11,
+  f64 = 12
+};
+
+struct GgufTensor {
+  const BlockType* type = nullptr;
+  std::vector<std::int64_t> shape;  // outermost first, as everywhere; the file has it the other way round
+  std::span<const std::byte> data;
+};
+
+// What the bytes of a file say; all of it views of them. Everything is checked while it is read: lengths and
+// counts against what is left of the file, types, keys and names that come once, tensors that lie one behind
+// the other inside the file.
+class Gguf {
+ public:
+  // `source` names the file in errors.
+  Gguf(std::span<const std::byte> bytes, std::string source);
+
+  // All values but arrays, by their keys ("gpt2.block_count").
+  const Fields& metadata() const { return metadata_; }
+  const std::map<std::string, GgufTensor>& tensors() const { return tensors_; }
+  const std::string& source() const { return metadata_.source(); }
+
+  bool has_array(const std::string& key) const { return arrays_.contains(key); }
+  // Arrays; Error if there is none of the key or it holds something else. Texts are UTF-8.
+  std::vector<std::string_view> texts(const std::string& key) const;
+  std::vector<float> numbers(const std::string& key) const;
+  std::vector<std::int64_t> integers(const std::string& key) const;
+  std::string bytes(const std::string& key) const;
+
+ private:
+  struct Array {
+    GgufType type;
+    std::uint64_t count;
+    std::span<const std::byte> data;
+  };
+  const Array& array(const std::string& key, std::string_view expected) const;
+
+  Fields metadata_;
+  std::map<std::string, Array> arrays_;
+  std::map<std::string, GgufTensor> tensors_;
+};
+
+// A regular file that is called *.gguf or begins with the format's four letters.
+bool is_gguf(const std::filesystem::path& path);
+
+}  // namespace attend

@@ -1,0 +1,190 @@
+// Each block's arithmetic is that of the reference, product by product (CMake turns fused operations off for
+// this file), so that the numbers are the same to the last bit.
+#include "formats/gguf_blocks.h"
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include <fmt/ranges.h>
+
+namespace attend {
+namespace {
+
+using Byte = std::uint8_t;
+
+float half_at(const Byte* from) {
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, from, sizeof bits);
+  return from_float16(bits);
+}
+
+constexpr unsigned low(Byte byte) {
+  return byte & 0xFU;
+}
+constexpr unsigned high(Byte byte) {
+  return byte >> 4;
+}
+// Numbers are signed before they are offset.
+constexpr float centred(unsigned value, int zero) {
+  return static_cast<float>(static_cast<int>(value) - zero);
+}
+
+constexpr std::size_t small = 32, large = 256;  // numbers of a block
+
+// scale, 32 integers
+void q8_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < small; ++i)
+    to[i] = static_cast<float>(static_cast<std::int8_t>(b[2 + i])) * scale;
+}
+
+// scale, then the first 16 integers in the low halves of bytes and the others in the high ones
+void q4_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * centred(low(b[2 + i]), 8);
+    to[16 + i] = scale * centred(high(b[2 + i]), 8);
+  }
+}
+
+// scale, least number, integers as above
+void q4_1(const Byte* b, float* to) {
+  const float scale = half_at(b), least = half_at(b + 2);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(low(b[4 + i])) + least;
+    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + least;
+  }
+}
+
+// The fifth bits of all 32 lie in one word.
+unsigned fifth(const Byte* b, std::size_t i) {
+  return (b[i / 8] >> (i % 8) & 1U) << 4;
+}
+
+void q5_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * centred(low(b[6 + i]) | fifth(b + 2, i), 16);
+    to[16 + i] = scale * centred(high(b[6 + i]) | fifth(b + 2, 16 + i), 16);
+  }
+}
+
+void q5_1(const Byte* b, float* to) {
+  const float scale = half_at(b), least = half_at(b + 2);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + least;
+    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + least;
+  }
+}
+
+struct ScaleAndLeast {
+  float scale, least;
+};
+
+// Of group 0 ... 7 of a block, each of 6 bits: those of the first four groups in the low six bits of 4 + 4
+// bytes; of the others the low four bits in 4 more bytes and the high two on top of the first eight.
+ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
+  unsigned scale = 0, least = 0;
+  if (group < 4) {
+    scale = packed[group] & 0x3FU;
+    least = packed[group + 4] & 0x3FU;
+  } else {
+    scale = low(packed[group + 4]) | (packed[group - 4] >> 2 & 0x30U);
+    least = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
+  }
+  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(least)};
+}
+
+// scale of scales, scale of leasts, both for 8 groups, then 128 bytes: of each 32 the low halves are one
+// group and the high halves the next
+void q4_k(const Byte* b, float* to) {
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, least] = group_of(b, b + 4, group);
+    const Byte* const from = b + 16 + group / 2 * 32;
+    for (std::size_t i = 0; i < 32; ++i)
+      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - least;
+  }
+}
+
+// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i of group g.
+void q5_k(const Byte* b, float* to) {
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, least] = group_of(b, b + 4, group);
+    const Byte *const top = b + 16, *const from = b + 48 + group / 2 * 32;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const unsigned value = (group % 2 == 0 ? low(from[i]) : high(from[i])) | (top[i] >> group & 1U) << 4;
+      to[group * 32 + i] = scale * static_cast<float>(value) - least;
+    }
+  }
+}
+
+// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. Of each half of the block
+// the low halves of 64 bytes are the first 64 numbers, the high ones the next 64.
+void q6_k(const Byte* b, float* to) {
+  const float whole = half_at(b + 208);
+  for (std::size_t i = 0; i < large; ++i) {
+    const std::size_t half = i / 128, place = i % 128;
+    const Byte bits = b[half * 64 + place % 64], top = b[128 + half * 32 + place % 32];
+    const unsigned value = (place < 64 ? low(bits) : high(bits)) | (top >> (place / 32 * 2) & 3U) << 4;
+    const float scale = whole * static_cast<float>(static_cast<std::int8_t>(b[192 + i / 16]));
+    to[i] = scale * centred(value, 32);
+  }
+}
+
+template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
+void each(const std::byte* from, std::size_t blocks, float* to) {
+  for (std::size_t i = 0; i < blocks; ++i)
+    block(reinterpret_cast<const Byte*>(from) + i * bytes, to + i * count);
+}
+
+template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
+constexpr BlockType coded(std::uint32_t number, std::string_view name) {
+  return {number, name, count, bytes, {}, each<block, bytes, count>};
+}
+
+constexpr BlockType types[] = {
+    {0, "F32", 1, 4, DType::f32},        {1, "F16", 1, 2, DType::f16},
+    {30, "BF16", 1, 2, DType::bf16},     {28, "F64", 1, 8, DType::f64},
+    coded<q8_0, 34, small>(8, "Q8_0"),   coded<q4_0, 18, small>(2, "Q4_0"),
+    coded<q4_1, 20, small>(3, "Q4_1"),   coded<q5_0, 22, small>(6, "Q5_0"),
+    coded<q5_1, 24, small>(7, "Q5_1"),   coded<q4_k, 144, large>(12, "Q4_K"),
+    coded<q5_k, 176, large>(13, "Q5_K"), coded<q6_k, 210, large>(14, "Q6_K"),
+};
+
+}  // namespace
+
+float from_float16(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16, magnitude = bits & 0x7FFFU;
+  constexpr std::uint32_t infinity = 0x7C00, least_normal = 0x400;
+  if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F800000U | (magnitude & 0x3FFU) << 13);
+  if (magnitude >= least_normal) return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));
+  const float tiny = static_cast<float>(magnitude) * 0x1p-24F;  // a subnormal number, exactly
+  return sign == 0 ? tiny : -tiny;
+}
+
+const BlockType* find_block_type(std::uint32_t number) {
+  const auto found = std::ranges::find(types, number, &BlockType::number);
+  return found == std::end(types) ? nullptr : found;
+}
+
+std::string block_type_names() {
+  std::vector<std::string_view> names;
+  for (const BlockType& type : types) names.push_back(type.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to) {
+  const std::size_t blocks = from.size() / type.bytes;
+  if (type.decode == nullptr || from.size() % type.bytes != 0 || to.size() != blocks * type.count)
+    fail("{} bytes of {} do not make {} numbers", from.size(), type.name, to.size());
+  parallel_for(blocks, (1 << 16) / type.count, [&](std::size_t begin, std::size_t end) {
+    type.decode(from.data() + begin * type.bytes, end - begin, to.data() + begin * type.count);
+  });
+}
+
+}  // namespace attend

@@ -1,0 +1,35 @@
+// A GGUF file in the place of a Hugging Face directory: what it says, in the words of the directory's files,
+// and its tensors under a checkpoint's names. Everything is a table per architecture: gpt2, gptj, bert, t5
+// and t5encoder. Names and values are those that llama.cpp's convert_hf_to_gguf.py writes.
+#pragma once
+
+#include "formats/sentence_modules.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace attend {
+
+// config.json. Error for another architecture, with those there are.
+Json gguf_config(const std::filesystem::path& file);
+// tokenizer_config.json: the class, special tokens by their roles, the longest text, the template of a chat.
+Json gguf_tokenizer_config(const std::filesystem::path& file);
+// Pooling as {arch}.pooling_type has it, and vectors of length 1, as llama.cpp makes them; nothing without
+// it.
+std::optional<SentenceDirectory> gguf_sentences(const std::filesystem::path& file);
+
+struct GgufTokenizerFacts {
+  std::string kind;  // "BPE", "WordPiece", "Unigram"
+  std::uint64_t vocabulary = 0;
+};
+std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const std::filesystem::path& file);
+
+// The tensors; one that the architecture's table does not know keeps its name.
+class GgufCheckpoint : public TensorFile {
+ public:
+  explicit GgufCheckpoint(const std::filesystem::path& file);
+};
+
+}  // namespace attend

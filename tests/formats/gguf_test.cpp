@@ -1,0 +1,173 @@
+// GGUF files: numbers of every type as the Python package gguf makes them (tests/oracle/check_gguf.py), and
+// whatever can be wrong with a file.
+#include "formats/gguf.h"
+
+#include <attend/error.h>
+
+#include "base/file.h"
+#include "formats/gguf_model.h"
+#include "formats/model_directory.h"
+#include "temporary_directory.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path data = fs::path(ATTEND_TEST_DATA) / "gguf";
+
+Gguf parse(const std::string& bytes) {
+  return {std::as_bytes(std::span(bytes)), "file"};
+}
+
+std::string error_of(const std::string& bytes) {
+  try {
+    parse(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A file in the making.
+struct Writer {
+  std::string bytes;
+
+  template <class Number>
+  Writer& number(Number value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  Writer& text(std::string_view value) {
+    number(static_cast<std::uint64_t>(value.size()));
+    bytes += value;
+    return *this;
+  }
+  Writer& begin(std::uint64_t tensors, std::uint64_t keys) {
+    bytes = "GGUF";
+    return number(std::uint32_t{3}).number(tensors).number(keys);
+  }
+  // One of 32 x rows numbers in blocks of Q8_0.
+  Writer& tensor(std::string_view name, std::uint64_t columns, std::uint64_t rows, std::uint64_t offset,
+                 std::uint32_t type = 8) {
+    return text(name).number(std::uint32_t{2}).number(columns).number(rows).number(type).number(offset);
+  }
+  Writer& padding(std::size_t more) {
+    bytes.resize((bytes.size() + 31) / 32 * 32 + more);
+    return *this;
+  }
+};
+
+TEST(Gguf, HasTheNumbersOfEveryType) {
+  const MappedFile file(data / "blocks.gguf");
+  const Gguf gguf(file.bytes(), "blocks.gguf");
+  const SafetensorsFile expected(data / "blocks.safetensors");
+  ASSERT_EQ(gguf.tensors().size(), expected.tensors().size());
+  ASSERT_EQ(gguf.tensors().size(), 11U);
+  for (const auto& [name, tensor] : gguf.tensors()) {
+    const TensorView& wanted = expected.tensors().at(name);
+    EXPECT_EQ(tensor.type->name, name);
+    EXPECT_EQ(tensor.shape, wanted.shape);
+    std::vector<float> numbers(wanted.count());
+    if (tensor.type->decode != nullptr) {
+      decode_blocks(*tensor.type, tensor.data, numbers);
+    } else if (tensor.type->plain == DType::f16) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        std::uint16_t half = 0;
+        std::memcpy(&half, tensor.data.data() + 2 * i, sizeof half);
+        numbers[i] = from_float16(half);
+      }
+    } else {
+      continue;  // numbers that others read
+    }
+    EXPECT_EQ(std::memcmp(numbers.data(), wanted.data.data(), wanted.data.size()), 0) << name;
+  }
+  EXPECT_EQ(gguf.integers("numbers"), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(gguf.texts("texts"), (std::vector<std::string_view>{"a", "bc", ""}));
+  EXPECT_EQ(gguf.metadata().number({"half"}), 0.5);
+  EXPECT_THROW(gguf.texts("numbers"), Error);
+  EXPECT_THROW(gguf.integers("nothing"), Error);
+}
+
+TEST(Gguf, WidensEveryFloat16) {
+  EXPECT_EQ(from_float16(0x3C00), 1.0F);
+  EXPECT_EQ(from_float16(0xC000), -2.0F);
+  EXPECT_EQ(from_float16(0x7BFF), 65504.0F);
+  EXPECT_EQ(from_float16(0x0001), 0x1p-24F);
+  EXPECT_EQ(from_float16(0x83FF), -1023 * 0x1p-24F);
+  EXPECT_TRUE(std::isinf(from_float16(0x7C00)));
+  EXPECT_TRUE(std::isnan(from_float16(0x7E00)));
+}
+
+TEST(Gguf, RefusesWhatIsWrongWithASentence) {
+  const auto expect = [](const Writer& writer, std::string_view part) {
+    const std::string error = error_of(writer.bytes);
+    EXPECT_NE(error.find(part), error.npos) << "expected \"" << part << "\", found \"" << error << "\"";
+    EXPECT_EQ(error.find('\n'), error.npos);
+  };
+  expect({"GGML"}, "does not begin with the letters GGUF");
+  expect({"GG"}, "does not begin with the letters GGUF");
+  expect(Writer{"GGUF"}.number(std::uint32_t{1}), "expected version 2 or 3");
+  expect(Writer{"GGUF"}.number(std::uint32_t{0x03000000}), "of this machine's order");
+  expect(Writer().begin(std::uint64_t{1} << 60, 0), "tensors, of which at most 0 fit");
+  expect(Writer().begin(0, ~std::uint64_t{0}), "keys, of which at most");
+  expect(Writer().begin(0, 1).text("a key that is long enough").number(std::uint32_t{13}), "type, 0 to 12");
+  expect(Writer().begin(0, 1).number(~std::uint64_t{0}).number(std::uint64_t{0}), "cut off");
+  expect(Writer()
+             .begin(0, 2)
+             .text("key")
+             .number(std::uint32_t{7})
+             .number('\1')
+             .text("key")
+             .number(std::uint32_t{7})
+             .number('\1'),
+         "key \"key\" comes twice");
+  expect(Writer()
+             .begin(0, 1)
+             .text("key")
+             .number(std::uint32_t{9})
+             .number(std::uint32_t{9})
+             .number(std::uint64_t{0}),
+         "arrays of arrays");
+  expect(Writer()
+             .begin(0, 1)
+             .text("key")
+             .number(std::uint32_t{9})
+             .number(std::uint32_t{10})
+             .number(std::uint64_t{1} << 61),
+         "values of key \"key\"");
+  expect(Writer().begin(0, 1).text("split.count").number(std::uint32_t{2}).number(std::uint16_t{3}),
+         "one of several files");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 10), "type, number 10, is not supported");
+  expect(Writer().begin(1, 0).tensor("t", 33, 2, 0), "a multiple of 32 numbers for Q8_0, found 33");
+  expect(Writer().begin(1, 0).tensor("t", 0, 2, 0), "dimension 0: expected a positive number");
+  expect(Writer().begin(1, 0).tensor("t", std::uint64_t{1} << 62, 32, 0), "fit into 63 bits");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 64).padding(200), "to begin at 0, behind the one before");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0).padding(67), "expected 68 bytes at 0, but there are 67");
+  expect(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("t", 32, 2, 96).padding(200), "comes twice");
+  EXPECT_EQ(error_of(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("u", 32, 2, 96).padding(164).bytes),
+            "");
+}
+
+TEST(Gguf, StandsForADirectory) {
+  const ModelDirectory model((data / "gpt2.gguf").string());
+  EXPECT_EQ(model.model_type(), "gpt2");
+  EXPECT_EQ(model.config().integer({"n_embd"}), 32);
+  EXPECT_FALSE(model.sentence_pooling());
+  const Checkpoint checkpoint = model.checkpoint();
+  const TensorView* matrix = checkpoint.find("transformer.h.0.mlp.c_fc.weight");
+  ASSERT_NE(matrix, nullptr);
+  EXPECT_EQ(matrix->shape, (std::vector<std::int64_t>{32, 64}));
+  EXPECT_TRUE(matrix->transposed);
+  EXPECT_EQ(matrix->stored_as(), "Q4_0");
+  EXPECT_TRUE(ModelDirectory((data / "bert.gguf").string()).sentence_pooling());
+  EXPECT_EQ(ModelDirectory((data / "t5.gguf").string()).config().flag({"tie_word_embeddings"}), true);
+  EXPECT_THROW(ModelDirectory((data / "blocks.gguf").string()), Error);  // of no architecture
+}
+
+}  // namespace
+}  // namespace attend

@@ -1,0 +1,94 @@
+// Directories of other programs' quantized matrices against the originals with the numbers that they stand
+// for (tests/oracle/check_foreign_weights.py), and what is wrong with them.
+#include "base/file.h"
+#include "models/forward.h"
+#include "models/tensors.h"
+#include "temporary_directory.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path data = fs::path(ATTEND_TEST_DATA) / "foreign";
+
+class ForeignWeights : public testing::TestWithParam<const char*> {};
+
+TEST_P(ForeignWeights, StandForWhatTheOriginalComputesWith) {
+  const fs::path directory = data / GetParam();
+  const Model model = Model::load(ModelDirectory(directory), Purpose::inference);
+  const auto found = run_forward(model, read_tensors(directory / "inputs.safetensors"), {});
+  const Tensor expected = read_tensors(directory / "expected.safetensors").at("logits");
+  ASSERT_EQ(found.at("logits").sizes(), expected.sizes());
+  EXPECT_LT((found.at("logits") - expected).abs().max().item<double>(),
+            2e-5 * expected.abs().max().item<double>());
+}
+
+TEST_P(ForeignWeights, CanBeKeptInFewerBitsOfOurs) {
+  const ModelDirectory directory(data / GetParam());
+  EXPECT_EQ(Model::load(directory, {.weights = WeightFormat::int4}).weights(), WeightFormat::int4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ForeignWeights,
+                         testing::Values("int8", "nf4-double", "gptq4", "awq", "pack4-uneven",
+                                         "int-channel"));
+
+// The directory `form` with some tensors changed and some fields of its quantization_config.
+std::string error_of(const char* form, const std::function<void(std::map<std::string, Tensor>&)>& change,
+                     const Json& fields = Json::object()) {
+  const TemporaryDirectory copy;
+  auto tensors = read_tensors(data / form / "model.safetensors");
+  change(tensors);
+  write_tensors(copy.path() / "model.safetensors", tensors);
+  Json config = read_json(data / form / "config.json");
+  config["quantization_config"].update(fields);
+  write_file_atomically(copy.path() / "config.json", config.dump());
+  try {
+    Model::load(ModelDirectory(copy.path()), Purpose::inference);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BrokenForeignWeights, AreRefusedWithASentence) {
+  const std::string module = "transformer.h.0.mlp.c_fc";
+  const auto same = [](auto&) {};
+  const auto without = [&](const char* part) {
+    return [name = module + part](std::map<std::string, Tensor>& tensors) { tensors.erase(name); };
+  };
+  const auto with = [&](const char* part, const Tensor& tensor) {
+    return [name = module + part, tensor](std::map<std::string, Tensor>& tensors) { tensors[name] = tensor; };
+  };
+  const auto expect = [](const std::string& error, std::string_view part) {
+    EXPECT_NE(error.find(part), error.npos) << "expected \"" << part << "\", found \"" << error << "\"";
+    EXPECT_EQ(error.find('\n'), error.npos);
+  };
+  expect(error_of("gptq4", same), "");
+  expect(error_of("int8", with(".SCB", at::ones({3}))), "c_fc.SCB\": expected the shape [48], found [3]");
+  expect(error_of("int8", with(".weight_format", at::ones({1}, at::kByte))), "expected 0 (row by row)");
+  expect(error_of("nf4-double", without(".weight.absmax")), "c_fc.weight.absmax\" is missing");
+  expect(error_of("nf4-double", with(".weight.quant_map", at::ones({15}))), "expected the shape [16]");
+  expect(error_of("nf4-double", with(".weight", at::ones({9, 1}, at::kByte))), "expected 768 bytes");
+  expect(error_of("nf4-double", with(".weight.quant_state.bitsandbytes__nf4", at::full({3}, 123, at::kByte))),
+         "bitsandbytes__nf4");
+  expect(error_of("gptq4", without(".qzeros")), "c_fc.qzeros\" is missing");
+  expect(error_of("gptq4", with(".g_idx", at::full({32}, 2, at::kInt))), "expected groups 0 to 1, found 2");
+  expect(error_of("gptq4", with(".g_idx", at::full({32}, -1, at::kInt))), "found -1");
+  expect(error_of("gptq4", with(".scales", at::ones({2, 48}, at::kInt))), "expected floating-point numbers");
+  expect(error_of("gptq4", same, {{"bits", 3}}), "bits: expected 4 or 8, found 3");
+  expect(error_of("gptq4", same, {{"checkpoint_format", "marlin"}}), "expected gptq or gptq_v2");
+  expect(error_of("gptq4", same, {{"group_size", 0}}), "group_size: expected -1 or a positive number");
+  expect(error_of("awq", same, {{"version", "gemv"}}), "version: expected gemm");
+  expect(error_of("awq", same, {{"group_size", 5}}), "expected inputs in groups of 5");
+  expect(error_of("pack4-uneven", with(".weight_shape", at::full({2}, 48, at::kLong))), "does not fit");
+  expect(error_of("pack4-uneven", same, {{"format", "float-quantized"}}), "expected pack-quantized");
+  expect(error_of("pack4-uneven", same, {{"config_groups", Json::object()}}), "config_groups: expected");
+  expect(error_of("int-channel", with(".weight_scale", at::ones({48, 7}))), "found 7");
+  expect(error_of("awq", same, {{"quant_method", "hqq"}}), "found \"hqq\"");
+}
+
+}  // namespace
+}  // namespace attend
