@@ -123,13 +123,16 @@ TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
   const auto expected = read_tensors(directory() / "generated.safetensors");
   const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
   const Tensor ids = expected.at("input_ids");  // [1, L]
-  const std::map<std::string, Tensor> many = {{"input_ids", ids.repeat({4, 1})},
+  const std::map<std::string, Tensor> one = {{"input_ids", ids}, {"attention_mask", at::ones_like(ids)}},
+                                      many = {{"input_ids", ids.repeat({4, 1})},
+                                              {"attention_mask", at::ones_like(ids).repeat({4, 1})},
                                               {"adapters", torch::tensor({0, -1, 0, -1}, at::kLong)}};
   GenerationConfig config = GenerationConfig::of(model);
   config.max_new_tokens = 8;
   config.do_sample = false;
+  config.num_beams = 1;
   config.pad_token_id = 0;
-  const Tensor alone = run_generate(model, {{"input_ids", ids}}, config).at("sequences");
+  const Tensor alone = run_generate(model, one, config).at("sequences");
   EXPECT_TRUE(at::equal(alone, expected.at("sequences"))) << alone;
   if (model.adapters().front()->replaces()) return;
   const Tensor together = run_generate(model, many, config).at("sequences");
