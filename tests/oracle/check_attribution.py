@@ -255,14 +255,17 @@ def handle_residual(relevance: torch.Tensor) -> torch.Tensor:
     return torch.where(sums > 0, rest / sums.clamp_min(1e-300), 0) + torch.eye(len(rest), dtype=rest.dtype)
 
 
-def gradient_rollout(original: Original, x: Sides) -> Sides:
+def gradient_rollout(original: Original, x: Sides) -> Sides | None:
     x = [side.clone().requires_grad_() for side in x]
     out = original.run(x, output_attentions=True)
     logits = out["prediction_scores"] if "prediction_scores" in out else out["logits"]
     score = original.pick(logits if original.label else logits[:, original.result["place"]]).sum()
     kinds = attentions(out, len(x) > 1, 0)
     flat = [layer for kind in kinds for layer in kind]
-    gradients = iter(torch.autograd.grad(score, flat, allow_unused=True))
+    found = torch.autograd.grad(score, flat, allow_unused=True)
+    if all(gradient is None for gradient in found):  # XLNet's are copies of those that its result is made of
+        return None
+    gradients = iter(found)
 
     def step(layer: torch.Tensor, gradient: torch.Tensor | None) -> torch.Tensor:
         weighted = torch.zeros_like(layer) if gradient is None else gradient * layer
