@@ -46,7 +46,7 @@ TEST_F(ModelDirectoryTest, ReadsTheConfiguration) {
 
 TEST_F(ModelDirectoryTest, SaysWhatADirectoryNeeds) {
   const std::string needs =
-      "a model directory holds config.json, model.safetensors and the tokenizer's files";
+      "a model is a directory with config.json, model.safetensors and the tokenizer's files, or a GGUF file";
   const auto error = [](const fs::path& wrong) { return error_of([&] { ModelDirectory{wrong}; }); };
   EXPECT_EQ(error("some/name"),
             "some/name: no such directory (nothing is downloaded here: give the directory of a model; " +
