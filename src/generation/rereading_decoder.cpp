@@ -18,7 +18,8 @@ bool rereads(const Transformer& network) {
   const auto& stack = network->spec().decoder ? network->spec().decoder : network->spec().encoder;
   // Where a token changes what stands before it, nothing can be kept.
   const bool both_ways = network->spec().decoder && !stack->layers.front().self_attention.causal;
-  // Nor where keys look at distances: what they see of later queries is not in the cache.
+  // Nor where keys look at distances: what they see of later queries is not in the cache. (Behind an encoder,
+  // where reading again is not known, the attention makes it anew.)
   const auto& distance = stack->layers.front().self_attention.distance;
   const bool keys_look =
       network->spec().decoder && !network->spec().encoder && distance && distance->with_key;

@@ -68,6 +68,20 @@ Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, c
   return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
 }
 
+// cached_attention where the keys look at distances as well: at `vectors` [R, w], `scale` times, whichever
+// step they are of. So what they add is made anew of all that the cache holds.
+Tensor attend_by_cached_keys(const Tensor& query, const Offsets& offsets, const CacheUse& use,
+                             std::int64_t layer, const Tensor& vectors, double scale, AttentionCall call) {
+  if (call.weights) call.weights->clear();
+  std::vector<Tensor> parts;
+  for (std::int64_t b = 0; b < offsets.count(); ++b) {
+    const auto [key, value] = use.cache->gather(use.sequences[static_cast<std::size_t>(b)], layer);
+    call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
+    parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
+  }
+  return at::cat(parts);
+}
+
 }  // namespace
 
 SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
@@ -182,8 +196,17 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {
     cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * w));
-    mixed =
-        cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer, call);
+    if (call.distance.of_key.defined()) {
+      const DistanceTable& table = *rows.distances;
+      const Tensor vectors =
+          distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
+      const double scale = spec_.distance->scaled ? spec_.scale : 1;
+      mixed =
+          attend_by_cached_keys(packed.narrow(1, 0, w), rows.offsets, *cache, layer, vectors, scale, call);
+    } else {
+      mixed = cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer,
+                               call);
+    }
   }
   return project_add(output_, mixed, residual, dropout, pass);
 }

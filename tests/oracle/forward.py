@@ -249,6 +249,8 @@ class InputMaker:
         layout = {"targets": "right"}.get(self.layout, self.layout)
         if self.config.encoder.model_type == "big_bird" and layout == "left":  # as LAYOUTS says
             layout = "plain"
+        if getattr(self.config.encoder, "causal", False) and layout == "left":  # as layouts_of says
+            layout = "right"
         encoder, decoder = copy.deepcopy(self.config.encoder), copy.deepcopy(self.config.decoder)
         encoder.architectures = ["Model"]
         inputs = InputMaker(encoder, self.generator, layout).make()
@@ -297,7 +299,9 @@ class Original:
         for path in directory.glob("*.bin"):
             names += torch.load(path, weights_only=True).keys()
         model: Any = load_model(directory, dtype)
-        model.config.use_cache = False
+        for part in (model.config, getattr(model.config, "encoder", None), getattr(model.config, "decoder", None)):
+            if part is not None:
+                part.use_cache = False
         if dtype == torch.float64:
             for part in (model, getattr(model, "encoder", None), getattr(model, "decoder", None)):
                 make_exact(part)

@@ -92,7 +92,8 @@ FORWARD = {  # case: layout and seed
     "big-bird-question-answering": ("plain", 55),
 }
 CONFIGURED = {  # random configurations: family, head, seed, layout
-    "encoder-decoder": ("encoder-decoder", "EncoderDecoderModel", 1, "left"),
+    "encoder-decoder-tied": ("encoder-decoder", "EncoderDecoderModel", 116, "targets"),
+    "vision-encoder-decoder": ("vision-encoder-decoder", "VisionEncoderDecoderModel", 3, "right"),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0, "xlnet": 0, "xlm": 0, "transfo-xl": 1}
 BEAM_CASES = 12

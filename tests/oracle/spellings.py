@@ -47,6 +47,8 @@ def tied_groups(model: Any) -> list[list[str]]:
 
 def other_prefix(model: Any, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """A body as part of a model with a head, or a model without the name of its body."""
+    if hasattr(model.config, "decoder"):  # of two models, which have theirs inside
+        return tensors
     prefix = f"{model.base_model_prefix}."
     if not any(name.startswith(prefix) for name in tensors):
         return {prefix + name: tensor for name, tensor in tensors.items()}
