@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace attend {
 namespace {
@@ -46,13 +47,15 @@ void number_units(ExplainedSide& side) {
       std::ranges::any_of(side.tokens, [](const ExplainedToken& token) { return token.continues; });
   std::int64_t word = -1, sentence = -1;
   const ExplainedToken* before = nullptr;  // null: a text begins
+  bool behind_special = true;              // a mask ends a word and no sentence
   for (ExplainedToken& token : side.tokens) {
     if (token.special) {
-      before = nullptr;
+      behind_special = true;
       continue;
     }
     const bool fresh = !before || before->segment != token.segment;
-    const bool goes_on = knows_words ? token.continues || token.part > 1 : !begins_word(token);
+    const bool begins = knows_words ? !token.continues && token.part <= 1 : begins_word(token);
+    const bool goes_on = !std::exchange(behind_special, false) && !begins;
     if (fresh || !goes_on) ++word;
     if (fresh || (!goes_on && ends_sentence(*before))) ++sentence;
     token.word = word;

@@ -33,6 +33,13 @@ TEST(Units, WordsBeginWithSpacesAndPunctuation) {
   EXPECT_EQ(sum_by_sentence(side, {9, 1, 2, 3, 0, 0, 7, 0, 0, 9, 4}), (std::vector<float>{6, 7, 4}));
 }
 
+TEST(Units, AMaskEndsAWordAndNoSentence) {
+  ExplainedSide side = side_of({" the", "[MASK]", "s", " burn"});
+  number_units(side);
+  EXPECT_EQ(numbers_of(side, &ExplainedToken::word), (Numbers{0, -1, 1, 2}));
+  EXPECT_EQ(numbers_of(side, &ExplainedToken::sentence), (Numbers{0, -1, 0, 0}));
+}
+
 TEST(Units, WordsAreTheTokenizersWhereItSays) {
   ExplainedSide side = side_of({"un", "like", "ly"});
   side.tokens[1].continues = side.tokens[2].continues = true;

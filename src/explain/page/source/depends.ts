@@ -169,9 +169,12 @@ export class DependsView implements ViewPart {
   private pieces(side: Side, scores: number[]): Piece[] {
     const { unit } = this.app.selection;
     const pieces: Piece[] = [];
+    const totals = new Map<number, number>(); // of words or sentences, which a mask may stand in
+    const units: (number | undefined)[] = []; // of the pieces
     let last = -1;
     side.tokens.forEach((token, i) => {
       const of = unit === "token" || side.picture ? undefined : unit === "word" ? token.word : token.sentence;
+      if (of !== undefined) totals.set(of, (totals.get(of) ?? 0) + (scores[i] as number));
       const before = pieces[pieces.length - 1];
       if (of !== undefined && before && of === last) {
         const spelled = token.parts && token.part !== 1 ? "" : token.text;
@@ -181,10 +184,11 @@ export class DependsView implements ViewPart {
       } else {
         const text = of === undefined ? shown(token) : token.text;
         pieces.push({ text, score: scores[i] as number, special: token.special === true, tokens: [i] });
+        units.push(of);
       }
       last = of ?? -1;
     });
-    return pieces;
+    return pieces.map((piece, i) => ({ ...piece, score: totals.get(units[i] ?? -1) ?? piece.score }));
   }
 
   private text(pieces: Piece[], most: number, signed: boolean, result: AttributedResult): HTMLElement {
