@@ -205,6 +205,7 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
 
   const Padded asked(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
   check_ids(asked, stack, "input_ids");
+  const Tensor labels = find(inputs, "labels");  // without those of virtual tokens
   const auto with_prompts = prompted_inputs(inputs, net, options.adapter);
   if (with_prompts) inputs = *with_prompts;
   const bool prompted = with_prompts.has_value();
@@ -225,7 +226,10 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
                       : read_rows(net, inputs, given, prompted, whole, pass, states,
                                   encoded ? &encoded->memory : nullptr);
   const bool cut = prompted && !options.virtual_rows;
-  if (cut) body = without_virtual(body, given, asked);
+  if (cut) {
+    body = without_virtual(body, given, asked);
+    if (labels.defined()) inputs["labels"] = labels;
+  }
   put_heads(r, net, inputs, cut ? asked : given, body, choices, pass);
 
   if (stack.memory) {
