@@ -193,24 +193,47 @@ void pair_block(Pair* to, std::int64_t row, const float* x, std::int64_t x_line,
     }
 }
 
-// A number of 16 bits to and from float32.
+float float_of_bits(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// A number of 16 bits to and from float32, to the nearest, ties to even. Not every compiler knows float16 on
+// every machine, so where there is no instruction for it its bits are put together here.
 std::uint16_t half_of(HalfFormat format, float x) {
   if (format == HalfFormat::bfloat16) return static_cast<std::uint16_t>(pair_of(x, 0.0f));
-  const auto half = static_cast<_Float16>(x);
-  std::uint16_t bits;
-  std::memcpy(&bits, &half, sizeof bits);
-  return bits;
+#if defined(__F16C__)
+  return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+#else
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const std::uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  std::uint32_t half;
+  if (size >= 0x47800000) {  // 65536, infinity, NaN
+    half = size > 0x7f800000 ? 0x7e00 : 0x7c00;
+  } else if (size < 0x38800000) {  // subnormal: an addend leaves no bits for what is too small
+    const float sum = float_of_bits(size) + 0.5f;
+    std::memcpy(&half, &sum, sizeof half);
+    half -= 0x3f000000;
+  } else {
+    half = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+#endif
 }
 float widened(HalfFormat format, std::uint16_t half) {
-  if (format == HalfFormat::bfloat16) {
-    const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
-    float x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
+  if (format == HalfFormat::bfloat16) return float_of_bits(static_cast<std::uint32_t>(half) << 16);
+#if defined(__F16C__)
+  return _cvtsh_ss(half);
+#else
+  const std::uint32_t sign = (half & 0x8000u) << 16, size = (half & 0x7fffu) << 13, exponent = size >> 23;
+  if (exponent == 0) {  // subnormal, exactly
+    const float x = float_of_bits(size + (113u << 23)) - float_of_bits(113u << 23);
+    return sign != 0 ? -x : x;
   }
-  _Float16 x;
-  std::memcpy(&x, &half, sizeof x);
-  return static_cast<float>(x);
+  return float_of_bits(sign | (size + (exponent == 31 ? 224u << 23 : 112u << 23)));
+#endif
 }
 
 // W numbers.
