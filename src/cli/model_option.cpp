@@ -45,7 +45,8 @@ void AdapterOf::add(CLI::App& app) {
   app.add_option("--adapter-of", numbers_,
                  "Which of the adapters each text is computed with (0,1,-1), counted from 0; -1: none; one "
                  "number holds for all. Else all of them together")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // texts follow
 }
 
 void AdapterOf::check(std::size_t texts) const {
