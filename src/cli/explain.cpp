@@ -67,6 +67,7 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
          fmt::format("What the result depends on, by these methods, with commas, or all of them: {}",
                      fmt::join(attribution_methods(), ", ")))
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check([](const std::string& name) {
         const auto& known = attribution_methods();
         if (name == "all" || std::ranges::find(known, name) != known.end()) return std::string();
@@ -78,7 +79,8 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
   app.add_option("--place", options.places,
                  "Of --attribute: where a token is asked for, from 0, with commas (otherwise each mask, the "
                  "next token of a text, all of a target)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--steps", options.steps, "Of integrated gradients")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
@@ -172,12 +174,15 @@ int explain(int argc, char** argv) {
           CLI::ignore_case));
   app.add_option("--attention", still.attention, "Of --svg: self, encoder, decoder or cross");
   app.add_option("--layer", still.layer, "Of --svg: from 0")->check(not_negative());
-  app.add_option("--head", still.heads, "Of --svg: from 0; several with commas (heads)")->delimiter(',');
+  app.add_option("--head", still.heads, "Of --svg: from 0; several with commas (heads)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--token", still.token,
                  "Of --svg: the query's place, from 0 (neuron; heads: its lines alone)")
       ->check(not_negative());
   app.add_option("--layers", options.layers, "Keep the attentions of these layers alone, from 0, with commas")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_attribution(app, options.attribution);
   add_ablation(app, ablation);
   add_against(app, against);

@@ -68,7 +68,8 @@ int quantize(int argc, char** argv) {
   parser.app().add_flag("--json", json, "The measurement as one JSON object")->needs(measure);
   parser.app()
       .add_option("--keep", keep, "Matrices that stay float32, by their names in the checkpoint, with commas")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   parser.app()
       .add_option("--keep-above", most, "Matrices whose measured error is larger than this stay float32")
       ->needs(measure);
