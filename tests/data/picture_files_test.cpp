@@ -1,6 +1,7 @@
 #include "data/picture_files.h"
 
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@ namespace {
 using Strings = std::vector<std::string>;
 
 std::string picture(const std::string& name) {
-  return read_file(std::filesystem::path(ATTEND_TEST_DATA) / "images" / name);
+  return read_file(test_data() / "images" / name);
 }
 
 std::string number(std::uint32_t value) {

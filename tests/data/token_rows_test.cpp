@@ -2,6 +2,7 @@
 
 #include "data/token_file.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,7 @@ namespace {
 
 using Ids = std::vector<TokenId>;
 
-const std::filesystem::path kTokenizer =
-    std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/gpt2/tokenizer.json";
+const std::filesystem::path kTokenizer = test_data() / "tokenizers/gpt2/tokenizer.json";
 
 Ids ids_of(std::span<const TokenId> ids) {
   return {ids.begin(), ids.end()};

@@ -6,6 +6,7 @@
 #include "explain/value_zeroing.h"
 #include "models/forward.h"
 #include "models/model.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -14,19 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> networks() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
-    if (fs::exists(entry.path() / "model.safetensors")) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 // A model with an input and a question, as attribute() would ask it.
 class Case {
  public:
   explicit Case(const std::string& name)
-      : model(Model::load(ModelDirectory(fs::path(ATTEND_TEST_DATA) / "models" / name), Purpose::inference)) {
+      : model(Model::load(ModelDirectory(test_data() / "models" / name), Purpose::inference)) {
     Transformer network = model.network();
     const auto& scores = network->spec().scores;
     asked.label = !network->language_model_head;
@@ -185,7 +178,7 @@ TEST_P(Attributed, WeightsHaveTheGradientsThatTheyShould) {
   EXPECT_GT(sum_of(found), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Attributed, testing::ValuesIn(networks()),
+INSTANTIATE_TEST_SUITE_P(Families, Attributed, testing::ValuesIn(golden_networks()),
                          [](const testing::TestParamInfo<std::string>& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '-', '_');
@@ -232,8 +225,8 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
 }
 
 TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
-  const Model model = Model::load(
-      ModelDirectory(fs::path(ATTEND_TEST_DATA) / "models" / "big-bird-masked-lm"), Purpose::inference);
+  const Model model =
+      Model::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), Purpose::inference);
   const ScoreFunction function(model, {.ids = Case::ids(16, model.network()->encoder)});
   const AttributionTask task{
       .function = function, .asked = {.place = 2, .toward = 1}, .replaceable = {}, .baseline = {}};

@@ -1,5 +1,7 @@
 #include "explain/readable_tokens.h"
 
+#include "test_data.h"
+
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -7,7 +9,7 @@ namespace {
 
 // A byte-level tokenizer that knows nothing but bytes and "lamp".
 Tokenizer byte_level() {
-  return Tokenizer::from_file(std::filesystem::path(ATTEND_TEST_DATA) / "explain" / "byte_level.json");
+  return Tokenizer::from_file(test_data() / "explain" / "byte_level.json");
 }
 
 TEST(ReadableTokens, CharactersInSeveralTokensStandWholeAtEach) {

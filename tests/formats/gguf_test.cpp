@@ -8,6 +8,7 @@
 #include "formats/gguf_model.h"
 #include "formats/model_directory.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <cstring>
 
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path data = fs::path(ATTEND_TEST_DATA) / "gguf";
+const fs::path data = test_data() / "gguf";
 
 Gguf parse(const std::string& bytes) {
   return {std::as_bytes(std::span(bytes)), "file"};

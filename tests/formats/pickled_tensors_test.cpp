@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "formats/safetensors.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <algorithm>
 #include <random>
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path data(const std::string& name) {
-  return fs::path(ATTEND_TEST_DATA) / "pickles" / name;
+  return test_data() / "pickles" / name;
 }
 
 std::string error_of(const fs::path& path) {

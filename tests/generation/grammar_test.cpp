@@ -4,6 +4,7 @@
 #include "generation/models.h"
 #include "generation/selection.h"
 #include "generation/tokenizers.h"
+#include "test_data.h"
 #include "tokenizers/byte_level.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ class Language {
 };
 
 Tokenizer tokenizer_of(const std::string& name) {
-  return Tokenizer::from_file(std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers" / name);
+  return Tokenizer::from_file(test_data() / "tokenizers" / name);
 }
 
 bool is_continuation(const Tokenizer& tokenizer, TokenId id) {

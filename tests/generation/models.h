@@ -4,13 +4,14 @@
 #include "generation/config.h"
 #include "generation/decoder.h"
 #include "models/model.h"
+#include "test_data.h"
 
 #include <filesystem>
 
 namespace attend {
 
 inline std::filesystem::path model_path(const std::string& name) {
-  return std::filesystem::path(ATTEND_TEST_DATA) / "models" / name;
+  return test_data() / "models" / name;
 }
 
 inline Model load_model(const std::string& name) {

@@ -1,5 +1,7 @@
 #include "generation/processors.h"
 
+#include "test_data.h"
+
 #include <cmath>
 #include <filesystem>
 
@@ -20,7 +22,7 @@ Row process(const GenerationConfig& config, Row scores, Ids tokens, LengthLimits
 // What transformers 4.57.6 makes of the same scores: tests/oracle/make_processor_goldens.py. A score that is
 // null there is -inf.
 TEST(Processors, AsTheOriginal) {
-  const Json cases = read_json(std::filesystem::path(ATTEND_TEST_DATA) / "processors/goldens.json");
+  const Json cases = read_json(test_data() / "processors/goldens.json");
   ASSERT_GE(cases.size(), 100u);
   const auto row_of = [](const Json& numbers) {
     Row row;

@@ -4,6 +4,7 @@
 #include "base/python_text.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "test_data.h"
 
 #include <fstream>
 #include <string>
@@ -19,7 +20,7 @@ using nlohmann::json;
 using Texts = std::vector<std::string>;
 
 json goldens() {
-  std::ifstream file(ATTEND_TEST_DATA "/metrics/goldens.json");
+  std::ifstream file(test_data() / "metrics/goldens.json");
   return json::parse(file);
 }
 

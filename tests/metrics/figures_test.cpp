@@ -11,6 +11,7 @@
 #include "metrics/retrieval.h"
 #include "metrics/rouge.h"
 #include "metrics/tags.h"
+#include "test_data.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,7 @@ using Texts = std::vector<std::string>;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 const json& goldens(const char* name) {
-  static const json all = json::parse(std::ifstream(ATTEND_TEST_DATA "/metrics/figures.json"));
+  static const json all = json::parse(std::ifstream(test_data() / "metrics/figures.json"));
   return all.at(name);
 }
 

@@ -8,6 +8,7 @@
 #include "models/merge.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldens = fs::path(ATTEND_TEST_DATA) / "adapters";
+const fs::path kGoldens = test_data() / "adapters";
 
 std::vector<std::string> cases() {
   std::vector<std::string> names;

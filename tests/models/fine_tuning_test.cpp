@@ -7,6 +7,7 @@
 #include "models/model.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <cmath>
 #include <set>
@@ -19,14 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path golden(const std::string& name) {
-  return fs::path(ATTEND_TEST_DATA) / "models" / name;
-}
-
-std::vector<fs::path> goldens() {
-  std::vector<fs::path> all;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
-    if (fs::exists(entry.path() / "model.safetensors")) all.push_back(entry.path());
-  return all;
+  return test_data() / "models" / name;
 }
 
 std::map<std::string, Tensor> weights_of(const Model& model) {
@@ -85,7 +79,8 @@ TEST(Heads, AFamilyWithoutOneNamesThoseThatHaveIt) {
 // what is saved loads whole.
 TEST(FreshHeads, StandOnEveryPretrainedBody) {
   std::size_t made = 0;
-  for (const fs::path& path : goldens()) {
+  for (const std::string& name : golden_networks()) {
+    const fs::path path = golden(name);
     const ModelDirectory directory(path);
     const Family& family = find_family(directory.config());
     const auto before = weights_of(Model::load(directory, Purpose::training));
@@ -228,7 +223,8 @@ Tensor hidden_of(const Model& model, Pass pass) {
 }
 
 TEST(Dropout, MeansTheSameForEveryFamily) {
-  for (const fs::path& path : goldens()) {
+  for (const std::string& name : golden_networks()) {
+    const fs::path path = golden(name);
     SCOPED_TRACE(path.filename().string());
     const ModelDirectory directory(path);
     const auto load = [&](const DropoutRates& rates) {

@@ -4,6 +4,7 @@
 #include "models/forward.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path data = fs::path(ATTEND_TEST_DATA) / "foreign";
+const fs::path data = test_data() / "foreign";
 
 class ForeignWeights : public testing::TestWithParam<const char*> {};
 

@@ -2,6 +2,7 @@
 // network of every family.
 #include "models/model.h"
 #include "nn/initialize.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +10,6 @@ namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> networks() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
-    if (fs::exists(entry.path() / "model.safetensors")) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 TokenBatch texts(const Stack& reader) {
   const StackSpec& stack = reader->spec();
@@ -60,8 +53,7 @@ class Formed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Formed, ScoresGiveTheWeights) {
   const c10::InferenceMode inference;
-  const Model model =
-      Model::load(ModelDirectory(fs::path(ATTEND_TEST_DATA) / "models" / GetParam()), Purpose::training);
+  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();
   if (spec.encoder && spec.encoder->half_backwards) GTEST_SKIP() << "reads half of a batch backwards";
   spec.initialization.range = 0.3;
@@ -111,7 +103,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Formed, testing::ValuesIn(networks()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Networks, Formed, testing::ValuesIn(golden_networks()), [](const auto& info) {
   std::string name = info.param;
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');

@@ -4,6 +4,7 @@
 
 #include "models/score_outputs.h"
 #include "models/tensors.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> cases() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
+  for (const auto& entry : fs::directory_iterator(test_data() / "models"))
     if (fs::exists(entry.path() / "expected.safetensors")) names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
@@ -28,7 +29,7 @@ double difference(const Tensor& found, const Tensor& expected) {
 
 class ForwardTest : public testing::TestWithParam<std::string> {
  protected:
-  fs::path directory() const { return fs::path(ATTEND_TEST_DATA) / "models" / GetParam(); }
+  fs::path directory() const { return test_data() / "models" / GetParam(); }
   std::map<std::string, Tensor> run(const fs::path& model, bool gradients) const {
     const ForwardOptions options{.hidden_states = true, .attentions = true, .gradients = gradients};
     return run_forward(Model::load(ModelDirectory(model), gradients ? Purpose::training : Purpose::inference),
@@ -124,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(cases()), [](co
 });
 
 TEST(Forward, InputsThatDoNotFitAreErrors) {
-  const fs::path directory = fs::path(ATTEND_TEST_DATA) / "models" / "bert-masked-lm";
+  const fs::path directory = test_data() / "models" / "bert-masked-lm";
   const Model model = Model::load(ModelDirectory(directory), Purpose::inference);
   const auto inputs = read_tensors(directory / "inputs.safetensors");
   const auto with = [&](const std::string& name, const Tensor& tensor) {
@@ -148,7 +149,7 @@ TEST(Forward, InputsThatDoNotFitAreErrors) {
 // The message of the Error that running `inputs` through a golden's model ends with; "" if there is none.
 std::string complaint(const std::string& golden, const std::map<std::string, Tensor>& changes,
                       const std::vector<std::string>& without = {}, bool gradients = true) {
-  const fs::path directory = fs::path(ATTEND_TEST_DATA) / "models" / golden;
+  const fs::path directory = test_data() / "models" / golden;
   auto inputs = read_tensors(directory / "inputs.safetensors");
   for (const auto& [name, tensor] : changes) inputs[name] = tensor;
   for (const std::string& name : without) inputs.erase(name);

@@ -1,6 +1,7 @@
 // Models in GGUF files against the originals with the same weights (tests/oracle/check_gguf.py).
 #include "models/forward.h"
 #include "models/tensors.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace fs = std::filesystem;
 class GgufModel : public testing::TestWithParam<const char*> {
  protected:
   fs::path path(const char* ending) const {
-    return fs::path(ATTEND_TEST_DATA) / "gguf" / (std::string(GetParam()) + ending);
+    return test_data() / "gguf" / (std::string(GetParam()) + ending);
   }
 };
 

@@ -2,14 +2,14 @@
 // forward_test.cpp compares with the original.
 #include "models/forward.h"
 #include "nn/two_streams.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
 namespace attend {
 namespace {
 
-const std::filesystem::path kModel =
-    std::filesystem::path(ATTEND_TEST_DATA) / "models" / "xlnet-without-memory";
+const std::filesystem::path kModel = test_data() / "models" / "xlnet-without-memory";
 
 TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
   constexpr std::int64_t L = 6, P = 2;

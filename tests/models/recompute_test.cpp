@@ -3,6 +3,7 @@
 #include "models/model.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -11,14 +12,6 @@ namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> networks() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ATTEND_TEST_DATA) / "models"))
-    if (fs::exists(entry.path() / "model.safetensors")) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 TokenBatch texts(const Stack& reader, std::int64_t seed) {
   const StackSpec& stack = reader->spec();
@@ -52,8 +45,7 @@ std::size_t graph_size(const Tensor& result) {
 class Recomputed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
-  const Model model =
-      Model::load(ModelDirectory(fs::path(ATTEND_TEST_DATA) / "models" / GetParam()), Purpose::training);
+  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();
   set_dropout(spec, {.all = 0.3});
   spec.initialization.range = 0.3;
@@ -97,7 +89,7 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Recomputed, testing::ValuesIn(networks()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Families, Recomputed, testing::ValuesIn(golden_networks()), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

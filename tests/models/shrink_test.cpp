@@ -2,6 +2,7 @@
 
 #include "models/model.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@ namespace attend {
 namespace {
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(ATTEND_TEST_DATA) / "models" / name;
+  return test_data() / "models" / name;
 }
 
 // Every weight of the small model is one of the whole: of its layers those that were named, in their order.

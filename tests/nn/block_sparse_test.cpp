@@ -4,6 +4,7 @@
 #include "formats/json.h"
 #include "models/tensors.h"
 #include "nn/random_blocks.h"
+#include "test_data.h"
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,7 @@
 namespace attend {
 namespace {
 
-const std::filesystem::path kData = std::filesystem::path(ATTEND_TEST_DATA) / "random_blocks";
+const std::filesystem::path kData = test_data() / "random_blocks";
 
 TEST(BlockSparse, DrawsTheOriginalsBlocks) {
   const Json cases = Json::parse(std::ifstream(kData / "draws.json"));

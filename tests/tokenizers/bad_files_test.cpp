@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <filesystem>
 #include <fstream>
@@ -132,8 +133,7 @@ TEST_F(BadFile, MissingFilesAreNamed) {
 TEST_F(BadFile, DamageNeverCrashes) {
   std::mt19937 random(3);
   for (const char* name : {"bert_uncased", "roberta", "llama", "unigram", "gpt4_pattern"}) {
-    const std::string good =
-        read_file(std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers" / name / "tokenizer.json");
+    const std::string good = read_file(test_data() / "tokenizers" / name / "tokenizer.json");
     for (int round = 0; round < 150; ++round) {
       std::string text = good;
       switch (random() % 3) {
@@ -157,8 +157,7 @@ TEST_F(BadFile, DamageNeverCrashes) {
 }
 
 TEST(BadText, IsRefused) {
-  const Tokenizer tokenizer =
-      Tokenizer::from_file(std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/bert_uncased");
+  const Tokenizer tokenizer = Tokenizer::from_file(test_data() / "tokenizers/bert_uncased");
   EXPECT_THROW(tokenizer.encode("a\xFF"), Error);
   EXPECT_THROW(tokenizer.encode("\xC3"), Error);
   EXPECT_THROW(tokenizer.encode("\xED\xA0\x80"), Error);
@@ -168,8 +167,7 @@ TEST(BadText, IsRefused) {
 }
 
 TEST(BadOptions, TruncationThatLeavesNoRoomIsAnError) {
-  Tokenizer tokenizer =
-      Tokenizer::from_file(std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/bert_uncased");
+  Tokenizer tokenizer = Tokenizer::from_file(test_data() / "tokenizers/bert_uncased");
   tokenizer.truncation() = Truncation{.max_length = 1};
   EXPECT_THROW(tokenizer.encode("a b c"), Error);  // [CLS] and [SEP] are two
   tokenizer.truncation() = Truncation{.max_length = 4, .stride = 2};

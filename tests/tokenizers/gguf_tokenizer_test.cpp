@@ -3,6 +3,7 @@
 #include <attend/tokenizer.h>
 
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 class GgufTokenizer : public testing::TestWithParam<const char*> {};
 
 TEST_P(GgufTokenizer, GivesTheOriginalsIds) {
-  const auto path = std::filesystem::path(ATTEND_TEST_DATA) / "gguf" / GetParam();
+  const auto path = test_data() / "gguf" / GetParam();
   const Tokenizer tokenizer = Tokenizer::from_file(path.string() + ".gguf");
   const Json texts = read_json(path.string() + ".json");
   ASSERT_FALSE(texts.empty());

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +17,7 @@
 namespace attend {
 namespace {
 
-const std::filesystem::path root = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers";
+const std::filesystem::path root = test_data() / "tokenizers";
 
 std::vector<std::string> names() {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "test_data.h"
 #include "tokenizers/tokenizer_files.h"
 
 #include <filesystem>
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = fs::path(ATTEND_TEST_DATA) / "slow_tokenizers";
+const fs::path root = test_data() / "slow_tokenizers";
 
 std::vector<std::string> names() {
   std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "test_data.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +17,7 @@
 namespace attend::tokenizers {
 namespace {
 
-const std::filesystem::path data = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/training";
+const std::filesystem::path data = test_data() / "tokenizers/training";
 
 class Training : public testing::Test {
  protected:

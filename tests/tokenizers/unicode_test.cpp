@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <filesystem>
 
@@ -58,7 +59,7 @@ class UnicodeTables : public testing::Test {
   }
 
  private:
-  const Json expected_ = read_json(std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers/unicode.json");
+  const Json expected_ = read_json(test_data() / "tokenizers/unicode.json");
 };
 
 TEST_F(UnicodeTables, ClassesAreThoseOfTokenizers) {

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <filesystem>
 
@@ -18,7 +19,7 @@ class VocabularyFiles : public testing::Test {
   ~VocabularyFiles() override { std::filesystem::remove_all(directory); }
   const std::filesystem::path directory =
       std::filesystem::temp_directory_path() / ("attend-files-" + std::to_string(::getpid()));
-  const std::filesystem::path data = std::filesystem::path(ATTEND_TEST_DATA) / "tokenizers";
+  const std::filesystem::path data = test_data() / "tokenizers";
 
   void expect_same(const char* name) {
     const Tokenizer expected = Tokenizer::from_file(data / name), found = Tokenizer::from_file(directory);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "test_data.h"
 #include "training/weight_average.h"
 
 #include <cmath>
@@ -13,7 +14,7 @@ namespace {
 
 // tests/oracle/make_optimizer_goldens.py
 const Json& goldens() {
-  static const Json json = read_json(std::filesystem::path(ATTEND_TEST_DATA) / "optimizers" / "goldens.json");
+  static const Json json = read_json(test_data() / "optimizers" / "goldens.json");
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "test_data.h"
 
 #include <cmath>
 
@@ -13,7 +14,7 @@ namespace {
 
 // tests/oracle/make_optimizer_goldens.py
 Json goldens(const char* part) {
-  return read_json(std::filesystem::path(ATTEND_TEST_DATA) / "optimizers" / "goldens.json").at(part);
+  return read_json(test_data() / "optimizers" / "goldens.json").at(part);
 }
 
 TEST(Schedule, FollowsThePaper) {

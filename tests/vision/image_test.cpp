@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "temporary_directory.h"
+#include "test_data.h"
 #include "vision/resize.h"
 
 #include <random>
@@ -13,7 +14,7 @@
 namespace attend {
 namespace {
 
-const std::filesystem::path kImages = std::filesystem::path(ATTEND_TEST_DATA) / "images";
+const std::filesystem::path kImages = test_data() / "images";
 
 void expect_same(const Image& image, const Json& golden, const std::string& name) {
   EXPECT_EQ(image.width, golden.at("width").get<std::int64_t>()) << name;
