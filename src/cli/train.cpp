@@ -149,8 +149,9 @@ void add_step_options(CLI::App& app, Recipe& r) {
       ->check(not_negative());
   app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
   app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
-  app.add_option("--rate", r.rate,
-                 "Highest learning rate; by default 5e-5 for fine-tuning, else (width x warmup)^-1/2");
+  app.add_option(
+      "--rate", r.rate,
+      "Highest learning rate; by default 5e-5 for fine-tuning, 5e-4 with --lora, else (width x warmup)^-1/2");
   app.add_option("--schedule", r.schedule,
                  "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant, trapezoid or "
                  "reduce-on-plateau");

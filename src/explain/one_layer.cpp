@@ -43,7 +43,8 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
   batch.ids = at::zeros_like(batch.positions);
   DistanceTable table;
   if (const auto distances = child<DistancesImpl>(*stack_, "distances"))
-    table = distances->forward(spec.layers.front().self_attention.empty_keys + offsets.longest(), x);
+    table = distances->forward(spec.layers.front().self_attention.empty_keys + offsets.longest(), x,
+                               /*ahead=*/false);
   const bool sees_less = spec.looks_back || spec.half_backwards;
   const LayerContext context{.layer = number_,
                              .offsets = offsets,

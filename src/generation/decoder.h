@@ -13,7 +13,7 @@ class Model;
 // What a text begins with: the prompt of a decoder, or the source that an encoder reads.
 struct Prompt {
   std::vector<std::int64_t> ids;  // none of an image
-  // Where each id stands in an encoder's source; empty: 0, 1, 2, ...
+  // Where each id stands in the source or prompt; empty: 0, 1, 2, ...
   std::vector<std::int64_t> positions;
   // A decoder's prompt as it stands in a padded batch, padding included, if it came from one. The model never
   // sees the padding, but the original counts it as part of the length and as tokens that have occurred.

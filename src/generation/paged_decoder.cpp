@@ -77,6 +77,7 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     for (const Prompt* prompt : prompts) {
       sequences.push_back(cache_.add(kind_of(prompt->adapter)));
       set_adapter(sequences.back(), prompt->adapter);
+      set_positions(sequences.back(), prompt->positions);
       network_->decoder->begin(cache_, sequences.back(), prompt->adapter);
     }
     return sequences;
@@ -90,6 +91,7 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
     sequences.push_back(cache_.add());
     set_source(sequences.back(), sources.back());
     set_adapter(sequences.back(), prompts[i]->adapter);
+    set_positions(sequences.back(), {});
     network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
   }
   network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
@@ -147,9 +149,24 @@ void PagedDecoder::set_source(Sequence sequence, Sequence source) {
   source_of_[sequence] = source;
 }
 
+void PagedDecoder::set_positions(Sequence sequence, std::vector<std::int64_t> positions) {
+  if (sequence >= std::ssize(positions_of_)) positions_of_.resize(static_cast<std::size_t>(sequence) + 1);
+  positions_of_[static_cast<std::size_t>(sequence)] = std::move(positions);
+}
+
+std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
+  const std::vector<std::int64_t>& known = positions_of_[static_cast<std::size_t>(sequence)];
+  const std::int64_t place =
+      row - network_->decoder->virtual_rows(adapter_of_[static_cast<std::size_t>(sequence)]);
+  if (known.empty() || place < 0) return row;
+  const std::int64_t behind = place - std::ssize(known);
+  return row - place + (behind < 0 ? known[static_cast<std::size_t>(place)] : known.back() + 1 + behind);
+}
+
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
   const Sequence copy = cache_.fork(sequence);
   set_adapter(copy, adapter_of_.at(static_cast<std::size_t>(sequence)));
+  set_positions(copy, positions_of_.at(static_cast<std::size_t>(sequence)));
   if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
   return copy;
 }
@@ -170,7 +187,9 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  if (has_encoder() || network_->decoder->prefix_length(prompt.adapter) > 0) return 0;
+  if (has_encoder() || network_->decoder->prefix_length(prompt.adapter) > 0 ||
+      network_->decoder->spec().prompts_are_whole())
+    return 0;
   std::vector<std::int64_t> tokens = network_->decoder->embeddings->prompt(prompt.adapter);
   tokens.insert(tokens.end(), prompt.ids.begin(), prompt.ids.end());
   return cache_.pages_shared(tokens, kind_of(prompt.adapter));
@@ -226,7 +245,8 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     lengths.push_back(static_cast<std::int64_t>(tokens.size()));
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       ids.push_back(tokens[i]);
-      positions.push_back(first_position(feed) + first + static_cast<std::int64_t>(i));
+      positions.push_back(first_position(feed) +
+                          position(feed.sequence, first + static_cast<std::int64_t>(i)));
     }
     for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
     row_adapters.resize(ids.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);

@@ -23,6 +23,10 @@ class PagedDecoder : public Decoder {
   std::int64_t room(std::int64_t first) const override {
     return network_->decoder->max_positions() - first + 1;
   }
+  // Of several tokens read at once the first may not see the last.
+  bool scores_several() const override {
+    return network_->decoder->spec().layers.front().self_attention.causal;
+  }
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
   std::int64_t max_pages() const override { return cache_.max_pages(); }
   std::int64_t pages_in_use() const override { return cache_.pages_in_use(); }
@@ -33,9 +37,11 @@ class PagedDecoder : public Decoder {
 
  private:
   // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
-  // other ones, or that stands behind the keys and values of a prefix.
+  // other ones, or that stands behind the keys and values of a prefix, or whose beginning depends on its end.
   bool begins(const Feed& feed) const {
-    return !has_encoder() && !feed.hidden && first_position(feed) == 0 && cache_.length(feed.sequence) == 0;
+    return !has_encoder() && !network_->decoder->spec().prompts_are_whole() && !feed.hidden &&
+           first_position(feed) == 0 && positions_of_[static_cast<std::size_t>(feed.sequence)].empty() &&
+           cache_.length(feed.sequence) == 0;
   }
   std::int64_t first_position(const Feed& feed) const {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
@@ -53,11 +59,15 @@ class PagedDecoder : public Decoder {
   std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
+  void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
+  // Of a row of its keys and values, as the prompt's positions have it and those behind them go on.
+  std::int64_t position(Sequence sequence, std::int64_t row) const;
 
   Transformer network_;
   PagedCache cache_;
   std::vector<Sequence> source_of_;                      // by sequence; with an encoder
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
+  std::vector<std::vector<std::int64_t>> positions_of_;  // by sequence: Prompt::positions without an encoder
 };
 
 }  // namespace attend

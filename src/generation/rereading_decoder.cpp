@@ -16,16 +16,8 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
 bool rereads(const Transformer& network) {
   if (network->spec().appended_mask) return true;
   const auto& stack = network->spec().decoder ? network->spec().decoder : network->spec().encoder;
-  // Where a token changes what stands before it, nothing can be kept.
-  const bool both_ways = network->spec().decoder && !stack->layers.front().self_attention.causal;
-  // Nor where keys look at distances: what they see of later queries is not in the cache. (Behind an encoder,
-  // where reading again is not known, the attention makes it anew.)
-  const auto& distance = stack->layers.front().self_attention.distance;
-  const bool keys_look =
-      network->spec().decoder && !network->spec().encoder && distance && distance->with_key;
-  return stack && (both_ways || keys_look || stack->two_streams ||
-                   stack->layers.front().self_attention.empty_keys > 0 || stack->memory ||
-                   std::holds_alternative<SinusoidalDistances>(stack->distances));
+  return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
+                   stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
 }
 
 RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}

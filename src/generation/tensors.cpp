@@ -50,6 +50,8 @@ struct Given {
   Tensor adapters;                 // [B], or undefined
   Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
   bool has_encoder;
+  bool by_column;  // where a token stands is its column, padding included, and not how many tokens are before
+                   // it
 
   Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
   std::int64_t rows() const { return images.defined() ? images.size(0) : ids.size(0); }
@@ -60,7 +62,8 @@ struct Given {
 };
 
 Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
-    : has_encoder(model.network()->is_encoder_decoder()) {
+    : has_encoder(model.network()->is_encoder_decoder()),
+      by_column(has_encoder || model.network()->spec().prompts_by_column) {
   using Names = std::vector<std::string>;
   const bool reads_images = has_encoder && model.network()->reads_images();
   Names names = reads_images  ? Names{"pixel_values", "interpolate_pos_encoding", "decoder_input_ids"}
@@ -136,7 +139,7 @@ std::vector<Prompt> Given::texts() const {
     const Tensor columns = padded.columns(b);
     Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
     if (negative) prompt.negative = numbers(negative->ids()[b].index_select(0, negative->columns(b)));
-    if (has_encoder) prompt.positions = numbers(columns);
+    if (by_column) prompt.positions = numbers(columns);
     all.push_back(std::move(prompt));
   }
   return all;
@@ -148,6 +151,9 @@ void put_states(Tensors& outputs, const Model& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
   if (rereads(model.network()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
+         model.architecture());
+  if (model.network()->decoder->spec().prompts_are_whole())
+    fail("output_attentions, output_hidden_states: {} reads a prompt other than a text; leave them out",
          model.architecture());
   const std::int64_t repeats = std::ssize(texts) / given.rows();
   const auto repeated = [&](const Tensor& t) { return t.repeat_interleave(repeats, 0); };
@@ -170,7 +176,7 @@ void put_states(Tensors& outputs, const Model& model, const Given& given,
   } else {
     inputs = {{"input_ids", read}, {"attention_mask", real}};
     if (const auto& positions = model.network()->decoder->spec().embeddings.positions;
-        !std::holds_alternative<std::monostate>(positions))
+        !std::holds_alternative<std::monostate>(positions) && !given.by_column)
       inputs["position_ids"] = (real.to(at::kLong).cumsum(1) - 1).clamp_min(0);
   }
   for (auto& [name, tensor] : run_forward(model, inputs, options)) {

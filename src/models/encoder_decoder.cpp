@@ -59,6 +59,7 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
 
 void put_decoder_alone(ModelSpec& model, const Fields& config, const StackSpec& decoder) {
   model.decoder = decoder;
+  model.prompts_by_column = true;
   model.language_model = LanguageModelHeadSpec{
       .transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true), .labels_in_place = true};
 }

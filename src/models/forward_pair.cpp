@@ -126,7 +126,7 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
     decoder_ids = shift_right(predicts ? labels : source.ids(), model.config(), vocabulary);
   }
   const Padded given(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
-  const bool whole = counts_padding(inputs);
+  const bool whole = counts_padding(inputs) || labels_reach_padding(net, labels, given, net->reads_images());
   const Padded target = whole ? given.whole() : given;
   TokenBatch target_batch = read_text(inputs, target, net->decoder->spec(), "decoder_");
   if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
@@ -151,7 +151,7 @@ Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOpti
         {.hidden = hidden, .pooled = {}, .layout = target, .batch = target_batch, .source = &source}, pass);
   else
     r.out["last_hidden_state"] = target.pad(hidden);
-  if (whole) keep_real_scores(r.out, given);
+  if (whole) keep_real_scores(r.out, given, {"start_logits", "end_logits", "logits"});
   r.out["encoder_last_hidden_state"] = source.pad(encoded);
   if (pass.capture) {
     put_captured(r.out, "encoder_", pass.capture->encoder, source);

@@ -130,9 +130,21 @@ bool counts_padding(const Tensors& inputs) {
   return inputs.count("start_positions") > 0;
 }
 
-void keep_real_scores(Tensors& out, const Padded& given) {
-  for (const char* name : {"start_logits", "end_logits"})
-    if (const auto found = out.find(name); found != out.end())
+bool labels_reach_padding(Transformer& net, const Tensor& labels, const Padded& given, bool next) {
+  const bool of_tokens = net->language_model_head ||
+                         (net->scores && net->scores->spec().kind == ScoreKind::token_classification);
+  if (!labels.defined() || !of_tokens || labels.sizes() != given.ids().sizes()) return false;
+  const Tensor counted = labels.ne(kIgnoredLabel), padding = given.padding();
+  const std::int64_t L = given.length();
+  const auto any = [](const Tensor& t) { return t.any().item<bool>(); };
+  if (!next) return any(counted.logical_and(padding));
+  return any(counted.narrow(1, 1, L - 1)
+                 .logical_and(padding.narrow(1, 0, L - 1).logical_or(padding.narrow(1, 1, L - 1))));
+}
+
+void keep_real_scores(Tensors& out, const Padded& given, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const auto found = out.find(std::string(name)); found != out.end())
       found->second = given.pad(given.unpad(found->second));
 }
 

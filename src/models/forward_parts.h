@@ -49,6 +49,9 @@ void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const
 void check_distances(const StackSpec& stack, const Padded& layout);
 // The loss of spans is a softmax over all positions, and transformers has the padding take part in it.
 bool counts_padding(const Tensors& inputs);
+// Losses over tokens know labels and no padding: is there a label that a column of padding carries, or
+// predicts where labels are those of the next token?
+bool labels_reach_padding(Transformer& net, const Tensor& labels, const Padded& given, bool next);
 // What a cross-attention reads of inputs that hold no source text: encoder_hidden_states [B, Ls, d], of which
 // encoder_attention_mask [B, Ls] says which rows are real. Nothing where neither is given.
 struct Encoded {
@@ -60,8 +63,8 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
 void put_cross_attentions(Tensors& out, const Capture::Stack& capture, const Padded& queries,
                           const Padded& keys);
 
-// Zeroes what belongs to padding in start_logits and end_logits, if they are there.
-void keep_real_scores(Tensors& out, const Padded& given);
+// Zeroes what belongs to padding in these outputs [B, L, ...], where they are there.
+void keep_real_scores(Tensors& out, const Padded& given, std::initializer_list<std::string_view> names);
 
 // pixel_values and bool_masked_pos as an encoder of images reads them; Error where they do not fit it.
 ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches);

@@ -37,9 +37,15 @@ bool chooses_last_column(Transformer& net, const Tensors& inputs) {
   return net->scores->spec().input == HeadInput::chosen_token && inputs.count("mc_token_ids") == 0;
 }
 
+// Are labels those of the token behind each row?
+bool predicts_next(Transformer& net) {
+  return net->decoder && net->language_model_head && !net->spec().language_model->labels_in_place;
+}
+
 // Does the head look at every row, padding or not?
-bool reads_padding(Transformer& net, const Tensors& inputs, bool prompted) {
+bool reads_padding(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted) {
   return counts_padding(inputs) || net->spans ||
+         labels_reach_padding(net, find(inputs, "labels"), given, predicts_next(net)) ||
          (net->scores && ((prompted && net->scores->spec().input == HeadInput::last_token) ||
                           net->scores->spec().input == HeadInput::last_column ||
                           net->scores->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
@@ -155,12 +161,10 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
     const std::int64_t vocabulary =
         (net->decoder ? net->decoder : net->encoder)->spec().embeddings.vocabulary;
     Tensor rows = labels.defined() ? ragged_labels(labels, body.layout, vocabulary) : labels;
-    if (rows.defined() && net->decoder && !net->spec().language_model->labels_in_place)
-      rows = next_labels(rows, body.batch.offsets);
+    if (rows.defined() && predicts_next(net)) rows = next_labels(rows, body.batch.offsets);
     put_language_model(r, net, body.hidden, body.layout, rows, pass);
-    if (const auto scores = r.out.find(std::string(net->spec().language_model->output));
-        scores != r.out.end() && reads_padding(net, inputs, body.batch.prompted))
-      scores->second = given.pad(given.unpad(scores->second));
+    if (reads_padding(net, inputs, given, body.batch.prompted))
+      keep_real_scores(r.out, given, {net->spec().language_model->output});
   }
   if (net->spans)
     r.loss = put_spans(r.out, inputs, net->spans,
@@ -181,7 +185,9 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
     else if (loss.defined())
       r.out[std::string(net->scores->spec().loss)] = r.second_loss = loss;
   }
-  keep_real_scores(r.out, given);
+  keep_real_scores(r.out, given, {"start_logits", "end_logits"});
+  if (net->scores && net->scores->spec().kind == ScoreKind::token_classification)
+    keep_real_scores(r.out, given, {"logits"});
   if (!net->language_model_head && !net->scores && !net->spans) {
     r.out["last_hidden_state"] = body.layout.pad(body.hidden);
     if (pooled.defined()) r.out["pooler_output"] = pooled;
@@ -215,7 +221,7 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
   Pass pass = capturing(capture, options);
   Capture::Stack& states = net->decoder ? capture.decoder : capture.encoder;
 
-  const bool whole = reads_padding(net, inputs, prompted);
+  const bool whole = reads_padding(net, inputs, given, prompted);
   const bool streams =
       stack.two_streams && ((whole && given.padding().any().item<bool>()) || inputs.count("perm_mask") > 0 ||
                             inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0 ||

@@ -11,8 +11,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = gpt_model(config, architecture, relative);
   // Its "gelu" is the approximation that later models call gelu_new.
   const bool gelu = config.text({"afn"}, "gelu") == "gelu";
-  for (LayerSpec& layer : model.decoder->layers)
+  for (LayerSpec& layer : model.decoder->layers) {
     layer.feed_forward.activation = gelu ? Activation::gelu_tanh : read_activation(config, {"afn"}, "gelu");
+    layer.self_attention.later_penalty = -1e4;
+    layer.self_attention.later_scores_are_equal = true;
+  }
   return model;
 }
 

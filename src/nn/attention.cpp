@@ -68,16 +68,29 @@ Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, c
   return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
 }
 
-// cached_attention where the keys look at distances as well: at `vectors` [R, w], `scale` times, whichever
-// step they are of. So what they add is made anew of all that the cache holds.
-Tensor attend_by_cached_keys(const Tensor& query, const Offsets& offsets, const CacheUse& use,
-                             std::int64_t layer, const Tensor& vectors, double scale, AttentionCall call) {
+// Does a sequence read more than one token, and has read none before?
+bool reads_prompt(const Offsets& offsets, const CacheUse& use) {
+  for (std::int64_t b = 0; b < offsets.count(); ++b)
+    if (offsets.length(b) > 1 &&
+        offsets.length(b) == use.cache->length(use.sequences[static_cast<std::size_t>(b)]))
+      return true;
+  return false;
+}
+
+// cached_attention where heads look at distances by `vectors` [R, w], `scale` times, as transformers has it
+// for BERT: where keys look too, what they add is made anew of all that the cache holds, and the distances
+// of all of a prompt are those from its last token.
+Tensor attend_by_distance(const Tensor& query, const Offsets& offsets, const CacheUse& use,
+                          std::int64_t layer, const Tensor& vectors, double scale, AttentionCall call) {
   if (call.weights) call.weights->clear();
   std::vector<Tensor> parts;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const auto [key, value] = use.cache->gather(use.sequences[static_cast<std::size_t>(b)], layer);
-    call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
-    parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
+    if (call.spec.distance->with_key)
+      call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
+    OwnKeys own = usual_keys(call.spec, offsets.length(b), key.size(0), query.options());
+    if (offsets.length(b) == key.size(0)) own.places.fill_(key.size(0) - 1);
+    parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0, own));
   }
   return at::cat(parts);
 }
@@ -196,13 +209,13 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
     mixed = self_attention(packed, rows.offsets, rows.visible, call);
   } else {
     cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * w));
-    if (call.distance.of_key.defined()) {
+    if (distance_vectors_.defined() &&
+        (call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache))) {
       const DistanceTable& table = *rows.distances;
       const Tensor vectors =
           distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
       const double scale = spec_.distance->scaled ? spec_.scale : 1;
-      mixed =
-          attend_by_cached_keys(packed.narrow(1, 0, w), rows.offsets, *cache, layer, vectors, scale, call);
+      mixed = attend_by_distance(packed.narrow(1, 0, w), rows.offsets, *cache, layer, vectors, scale, call);
     } else {
       mixed = cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer,
                                call);

@@ -68,10 +68,11 @@ DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const
   }
 }
 
-DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like) {
+DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, bool looks_ahead) {
   DistanceTable table;
   table.zero = longest - 1;
-  const std::int64_t ahead = causal_ ? 0 : longest - 1;  // how far a key may lie before its query
+  const std::int64_t ahead =
+      causal_ && !looks_ahead ? 0 : longest - 1;  // how far a key may lie before its query
   // What a causal attention does not see gets some row all the same.
   const Tensor key_minus_query = at::arange(1 - longest, longest, at::kLong).clamp_max(ahead);
   Tensor rows;

@@ -164,6 +164,10 @@ struct AttentionSpec {
   // column alike (GPT-J, T5, BART) and not only those up to its own (GPT-2). Else: so does all padding
   // (DeBERTa), which otherwise sees the real tokens (BERT).
   bool padding_sees_all = false;
+  // Causal, where padding is computed: what is added to the scores of later tokens, which are then hidden
+  // from all but padding that sees no real token before it (CTRL); or stands in their place (GPT).
+  std::optional<double> later_penalty = {};
+  bool later_scores_are_equal = false;
   // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
   // anything has been read.
   std::int64_t empty_keys = 0;
@@ -239,6 +243,11 @@ struct StackSpec {
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
+  }
+  // Read into a cache, do a prompt's tokens depend on those behind them? They do where attention looks both
+  // ways, and in BERT with relative keys: transformers counts the distances of a whole prompt from its end.
+  bool prompts_are_whole() const {
+    return !layers.front().self_attention.causal || std::holds_alternative<HeadDistances>(distances);
   }
 };
 
@@ -357,6 +366,9 @@ struct ModelSpec {
   std::optional<AppendedMask> appended_mask = {};
   std::optional<PixelHeadSpec> pixels = {};
   InitializationSpec initialization = {};
+  // The original's generate() counts the positions of a padded prompt by columns, padding included; otherwise
+  // by tokens.
+  bool prompts_by_column = false;
   bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
   // Encoder and decoder are each the body of a family of their own, and a matrix leads from the one's width
   // to the other's where `bridge` says so.

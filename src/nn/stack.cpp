@@ -185,7 +185,8 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
     std::int64_t earlier =
         past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
     for (const std::int64_t length : own_prefixes.lengths()) earlier = std::max(earlier, length);
-    context.distances = distances_(earlier + longest_keys(context.offsets, context.cache), x);
+    context.distances =
+        distances_(earlier + longest_keys(context.offsets, context.cache), x, context.visible != nullptr);
   }
   if (memory) context.memory_offsets = memory->offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {

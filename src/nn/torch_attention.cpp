@@ -61,10 +61,14 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 
 }  // namespace
 
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
+                   const at::TensorOptions& options) {
+  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), options);
+}
+
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key) {
-  const OwnKeys own =
-      usual_keys(call.spec, q.size(0), k.size(0), -std::numeric_limits<double>::infinity(), q.options());
+  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
   capture_scores(q, k, v, call, query, key, own);
 }
 
@@ -80,6 +84,7 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
       added = added.defined() ? added + term : term;
     if (added.defined()) scores = scores + added;
   }
+  if (spec.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
   // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
@@ -96,8 +101,7 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key) {
-  const OwnKeys own =
-      usual_keys(call.spec, q.size(0), k.size(0), -std::numeric_limits<double>::infinity(), q.options());
+  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
   return torch_attention(q, k, v, call, query, key, own);
 }
 
@@ -105,7 +109,8 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::
                         std::int64_t count, const AttentionCall& call, std::int64_t begin) {
   const std::int64_t L = q.size(0), before = k.size(0) - L;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  const OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
+  OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
+  if (call.spec.later_penalty) own.penalty.clamp_min_(*call.spec.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
   if (call.spec.padding_sees_all) {

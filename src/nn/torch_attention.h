@@ -14,6 +14,10 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key);
 
+// What the last Lq of Lk positions see, as `spec` says. `options`: of their numbers.
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
+                   const at::TensorOptions& options);
+
 // Adds to call.scores, which is not null, how the weights of such a sequence come about.
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key);

@@ -62,5 +62,25 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));
 }
 
+// Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
+TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
+  const Model model = load_model("gpt2-generation");
+  PagedDecoder decoder(model.network());
+  const auto a = add_prompts(decoder, {{{7, 8, 9}, {2, 3, 5}, {}}})[0];
+  step(decoder, {{a, {7, 8, 9}}});
+  const auto b = decoder.fork(a);
+  step(decoder, {{a, {4}}});
+  const Tensor scores = step(decoder, {{a, {6}}, {b, {4}}});
+
+  const c10::InferenceMode inference;
+  TokenBatch whole = TokenBatch::from({{7, 8, 9, 4, 6}});
+  whole.positions = torch::tensor({2, 3, 5, 6, 7}, at::kLong);
+  Pass pass = Pass::inference();
+  Transformer network = model.network();
+  const Tensor wanted = network->language_model_head(network->decode(whole, pass), pass);
+  EXPECT_TRUE(at::allclose(scores[0], wanted[4], 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(scores[1], wanted[3], 1e-4, 1e-5));
+}
+
 }  // namespace
 }  // namespace attend

@@ -26,7 +26,7 @@ import torch
 from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
 from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
-from forward import Original, double_of, has_loss, is_paired, layouts_of, make_inputs
+from forward import Original, double_of, has_loss, is_paired, label_padding, layouts_of, make_inputs
 from original_generate import original_generate
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,
@@ -116,6 +116,8 @@ def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, se
         draw, generator = Draw(f"{case} {layout}"), torch.Generator().manual_seed(seed)
         inputs = make_inputs(config, layout, seed)
         inputs |= beside(original.model, inputs, draw, generator)
+        if draw.random() < 0.3:
+            inputs |= label_padding(inputs, generator)
         gradients = has_loss(inputs)
         try:
             wanted = original.run(inputs, gradients=gradients)

@@ -365,6 +365,16 @@ def make_exact(model: Any) -> None:
         body.relative_positional_encoding = lambda *sizes, **more: encode(*sizes, **more).to(torch.float64)
 
 
+def label_padding(inputs: Tensors, generator: torch.Generator) -> Tensors:
+    """More labels, of padding and behind it too: the originals' losses over tokens count them as any other."""
+    side = "decoder_" if "decoder_input_ids" in inputs else ""
+    labels, mask = inputs.get("labels"), inputs.get(f"{side}attention_mask")
+    if labels is None or mask is None or labels.shape != mask.shape or labels.is_floating_point():
+        return {}
+    more = torch.randint(0, int(labels.max()) + 1, labels.shape, generator=generator)
+    return {"labels": torch.where((labels < 0) & (torch.rand(labels.shape, generator=generator) < 0.5), more, labels)}
+
+
 def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torch.Tensor:
     return functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED)
 

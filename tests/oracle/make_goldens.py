@@ -27,7 +27,7 @@ from transformers import AutoConfig
 from check_generation import all_settings, differences, load_generator, make_generator, stable_case
 from common import Tensors, compare
 from configurations import make_configuration
-from forward import Original, double_of, expect, make_inputs
+from forward import Original, double_of, expect, label_padding, make_inputs
 from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
@@ -94,6 +94,8 @@ FORWARD = {  # case: layout and seed
 CONFIGURED = {  # random configurations: family, head, seed, layout
     "encoder-decoder-tied": ("encoder-decoder", "EncoderDecoderModel", 116, "targets"),
     "vision-encoder-decoder": ("vision-encoder-decoder", "VisionEncoderDecoderModel", 3, "right"),
+    "gpt2-labelled-padding": ("gpt2", "GPT2LMHeadModel", 10, "left"),
+    "bert-labelled-padding": ("bert", "BertForTokenClassification", 8, "right"),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0, "xlnet": 0, "xlm": 0, "transfo-xl": 1}
 BEAM_CASES = 12
@@ -121,6 +123,8 @@ def make_all(root: Path) -> None:
         directory = root / name
         make_configuration(family, head, seed, directory)
         inputs = make_inputs(AutoConfig.from_pretrained(directory), layout, seed)
+        if name.endswith("labelled-padding"):
+            inputs |= label_padding(inputs, torch.Generator().manual_seed(seed))
         save_file(inputs, directory / "inputs.safetensors")
         save_file(expect(directory, inputs), directory / "expected.safetensors")
     for family, seed in GENERATION_SEEDS.items():
