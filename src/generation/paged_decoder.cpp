@@ -12,10 +12,14 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
 }
 
 // With an encoder, the keys and values of sources have the same shape.
-CacheShape shape_of(const Transformer& network) {
-  const AttentionSpec& attention = network->decoder->spec().layers.front().self_attention;
-  return {static_cast<std::int64_t>(network->decoder->spec().layers.size()), attention.heads,
-          attention.head_size, network->decoder->embeddings->tokens.options()};
+CacheShape shape_of(const Model& model) {
+  const Stack decoder = model.network()->decoder;
+  const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
+  return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
+          .heads = attention.heads,
+          .head_size = attention.head_size,
+          .options = decoder->embeddings->tokens.options(),
+          .format = model.cache_format()};
 }
 
 // Prompts that are images of one size, one behind the other: [B, channels, height, width].
@@ -32,11 +36,11 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 
 }  // namespace
 
-PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
-    : network_(std::move(network)), cache_(shape_of(network_), max_pages) {}
+PagedDecoder::PagedDecoder(const Model& model, std::int64_t max_pages)
+    : network_(model.network()), cache_(shape_of(model), max_pages) {}
 
-std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
-  return shape_of(network).page_bytes();
+std::int64_t PagedDecoder::page_bytes(const Model& model) {
+  return shape_of(model).page_bytes();
 }
 
 std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
