@@ -310,6 +310,8 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
     if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    if (const auto factor = options.factors.find(item.key()); factor != options.factors.end())
+      loaded = loaded.to(at::kFloat) * factor->second;
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
     // At once, so that no more than one matrix is in memory as it was.

@@ -34,6 +34,8 @@ struct LoadOptions {
   WeightFormat weights = WeightFormat::float32;  // or the directory's, if that says another
   std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 then
   CacheFormat cache = CacheFormat::float32;      // or the directory's, likewise
+  // What parameters are multiplied by as they are read, by our names; absent: nothing.
+  std::map<std::string, Tensor> factors = {};
 };
 
 class Model {

@@ -68,6 +68,14 @@ grep -q '"float32"' some/config.json || fail "config.json does not name what was
 "$attend" quantize plain kept --measure text --keep-above 0 --quiet >/dev/null
 "$attend" generate plain --max-new-tokens 9 --quiet <text >exact
 "$attend" generate kept --max-new-tokens 9 --quiet <text | cmp - exact || fail "what is kept is not exact"
+# Channels of like size: the float32 results of what is kept are the same, and so is the way to store it.
+"$attend" quantize plain even --smooth text --measure text --keep-above 0 --quiet >/dev/null
+"$attend" generate even --max-new-tokens 9 --quiet <text | cmp - exact || fail "smoothing changes float32 results"
+cmp -s even/model.safetensors kept/model.safetensors && fail "smoothing changes nothing"
+"$attend" quantize plain smooth --smooth text --quiet
+"$attend" generate smooth --max-new-tokens 9 --quiet "the lamp" >/dev/null
+refuses "stored in fewer bits" "$attend" quantize stored-int8 other --smooth text
+refuses "no norm that matrices alone read" "$attend" quantize encoder other --smooth text
 refuses "has no matrix of this name" "$attend" quantize plain other --keep nothing.weight
 refuses "expected the directory to make" "$attend" quantize plain
 
