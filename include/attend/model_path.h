@@ -1,6 +1,7 @@
 // Where a model lies, and what is put beside its weights.
 #pragma once
 
+#include <attend/cache_format.h>
 #include <attend/weight_format.h>
 
 #include <filesystem>
@@ -29,6 +30,7 @@ struct ModelPath {
   std::filesystem::path directory;
   std::vector<AdapterPath> adapters = {};
   WeightFormat weights = WeightFormat::float32;  // of matrices, for inference
+  CacheFormat cache = CacheFormat::float32;      // of keys and values, where texts grow from a cache
 };
 
 }  // namespace attend

@@ -17,6 +17,7 @@ int bench(int argc, char** argv) {
   Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
   add_model(parser.app(), options.model);
+  add_cache(parser.app(), options.model);
   parser.app()
       .add_option("--work", options.work, "encode (one pass of all stacks), generate, translate or train")
       ->check(CLI::IsMember({"encode", "generate", "translate", "train"}));

@@ -165,6 +165,7 @@ int chat(int argc, char** argv) {
       "as they are made. Ctrl-C stops an answer, Ctrl-D ends; /help lists what else can be said.",
       "attend chat gpt2 --template 'User: {user}\\nBot: {bot}' --system 'A friendly talk.'");
   add_model(parser.app(), model);
+  add_cache(parser.app(), model);
   CLI::Option* system = parser.app().add_option("--system", options.system, "What the model is told first");
   parser.app().add_option(
       "--template", options.chat_template,

@@ -240,6 +240,7 @@ int evaluate(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(kTasks));
   add_model(parser.app(), a.model);
+  add_cache(parser.app(), a.model);
   parser.app()
       .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
       ->required();
@@ -280,7 +281,10 @@ int evaluate(int argc, char** argv) {
                           "A file for the scores of each example, for attend train --teacher FILE");
   parser.app().add_flag("--json", a.json, "One JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
-  if (a.task == "translation" || a.task == "summarization")
+  const bool translates = a.task == "translation" || a.task == "summarization";
+  if (a.model.cache != CacheFormat::float32 && !translates && a.task != "perplexity")
+    fail("--cache: it is for translation, summarization and perplexity; {} reads no cache", a.task);
+  if (translates)
     evaluate_translation(a);
   else if (a.task == "perplexity")
     evaluate_perplexity(a);

@@ -41,6 +41,7 @@ CLI::Option* add_state_flag(CLI::App& app, Options& options, const std::string& 
 
 void add_options(CLI::App& app, Options& options) {
   add_model(app, options.model);
+  add_cache(app, options.model);
   app.add_option("prompt", options.prompts,
                  "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
   add_generation_options(app, options.fields);

@@ -41,6 +41,13 @@ void add_model(CLI::App& app, ModelPath& model) {
   add_adapters(app, model.adapters);
 }
 
+void add_cache(CLI::App& app, ModelPath& model) {
+  app.add_option_function<std::string>(
+         "--cache", [&model](const std::string& format) { model.cache = cache_format(format); },
+         "How the keys and values of a decoder are kept: float32; or int8, a quarter of the memory")
+      ->check(CLI::IsMember({"float32", "int8"}));
+}
+
 void AdapterOf::add(CLI::App& app) {
   app.add_option("--adapter-of", numbers_,
                  "Which of the adapters each text is computed with (0,1,-1), counted from 0; -1: none; one "

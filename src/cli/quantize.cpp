@@ -7,6 +7,7 @@
 #include "models/companions.h"
 #include "models/quantized.h"
 #include "tasks/quantization_error.h"
+#include "tasks/smoothing.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -50,7 +51,7 @@ void check_names(const ModelDirectory& directory, const std::vector<std::string>
 int quantize(int argc, char** argv) {
   ModelPath model;
   model.weights = WeightFormat::int8;
-  std::string output, measured;
+  std::string output, measured, smoothed;
   std::vector<std::string> keep;
   double most = std::numeric_limits<double>::infinity();
   bool json = false;
@@ -65,6 +66,10 @@ int quantize(int argc, char** argv) {
                                                        "A file of texts, one a line: prints for each matrix "
                                                        "how much quantizing changes its outputs on them, the "
                                                        "worst first");
+  parser.app().add_option("--smooth", smoothed,
+                          "A file of texts, one a line: where a norm stands before a matrix, channels of its "
+                          "result that are far larger than others on these texts are divided by a factor, "
+                          "and the matrix multiplies them by it");
   parser.app().add_flag("--json", json, "The measurement as one JSON object")->needs(measure);
   parser.app()
       .add_option("--keep", keep, "Matrices that stay float32, by their names in the checkpoint, with commas")
@@ -83,16 +88,18 @@ int quantize(int argc, char** argv) {
     fail("--weights {}: expected int8 or int4; attend convert writes float32", name(format));
   const ModelDirectory directory(model);
   check_names(directory, keep);
+  ModelPath plain = model;
+  plain.weights = WeightFormat::float32;
+  std::map<std::string, Tensor> factors;
+  if (!smoothed.empty()) factors = smoothing_factors(ModelDirectory(plain), smoothed);
   if (!measured.empty()) {
-    ModelPath plain = model;
-    plain.weights = WeightFormat::float32;
-    const auto errors = measure_quantization(ModelDirectory(plain), format, measured);
+    const auto errors = measure_quantization(ModelDirectory(plain), format, measured, factors);
     print(errors, json);
     for (const MatrixError& each : errors)
       if (each.error > most) keep.insert(keep.end(), each.names.begin(), each.names.end());
   }
   if (output.empty()) return 0;
-  save_quantized(Model::load(directory, {.weights = format, .keep = keep}), output);
+  save_quantized(Model::load(directory, {.weights = format, .keep = keep, .factors = factors}), output);
   copy_companions(directory.path(), output);
   inform("wrote {}", output);
   if (!keep.empty()) inform("in float32: {}", fmt::join(keep, ", "));

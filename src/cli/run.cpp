@@ -58,6 +58,7 @@ std::map<std::string, std::string> read_columns(const std::vector<std::string>& 
 void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf& adapters,
                  RunOptions& options) {
   add_model(app, model);
+  add_cache(app, model);
   adapters.add(app);
   app.add_option("text", input.texts, "The texts; else lines of standard input");
   app.add_option(

@@ -33,6 +33,7 @@ int translate(int argc, char** argv) {
                 "best first, where several translations are asked for.",
                 "attend translate en-de-trained \"A dog runs on the beach.\"");
   add_model(parser.app(), model);
+  add_cache(parser.app(), model);
   parser.app().add_option("text", arguments, "The texts");
   add_generation_options(parser.app(), fields);
   parser.app().add_option("--prefix", options.prefix, "What every translation begins with");

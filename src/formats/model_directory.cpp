@@ -177,6 +177,7 @@ const fs::path& Checkpoint::file_of(const std::string& name) const {
 ModelDirectory::ModelDirectory(const ModelPath& model)
     : adapters_(model.adapters),
       weights_(model.weights),
+      cache_(model.cache),
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
 

@@ -87,10 +87,13 @@ class ModelDirectory {
   const std::vector<AdapterPath>& adapters() const { return adapters_; }
   // How its matrices are to be kept.
   WeightFormat weights() const { return weights_; }
+  // How its keys and values are to be kept.
+  CacheFormat cache() const { return cache_; }
 
  private:
   std::vector<AdapterPath> adapters_;
   WeightFormat weights_;
+  CacheFormat cache_;
   std::filesystem::path path_;
   Fields config_;
 };

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-Transformer checked(const Model& assistant, const Transformer& network, bool same_tokens) {
+const Model& checked(const Model& assistant, const Transformer& network, bool same_tokens) {
   check_generates(assistant);
   if (rereads(assistant.network()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
@@ -19,7 +19,7 @@ Transformer checked(const Model& assistant, const Transformer& network, bool sam
         "{}: an assistant must read and write what the model does, with its vocabulary of {} tokens or a "
         "tokenizer of its own; this one has {} tokens{}",
         assistant.config().source(), own, other, same_kind ? "" : ", and one of the two has an encoder");
-  return assistant.network();
+  return assistant;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
   target_ = (network->decoder ? network->decoder : network->encoder)->embeddings;
   if (batch_tokens_ < 1) fail("batch tokens: expected at least 1, found {}", batch_tokens_);
-  decoder_ = std::make_unique<GuidedDecoder>(make_decoder(network, options.cache));
+  decoder_ = std::make_unique<GuidedDecoder>(make_decoder(model, options.cache));
   if (options.assistant.model) assistant_ = std::make_unique<Assistant>(network, options.assistant);
   status_.max_pages = decoder_->max_pages();
 }

@@ -3,14 +3,15 @@
 #include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
 #include "models/model.h"
+#include "nn/parallel.h"
 
 #include <unistd.h>
 
 namespace attend {
 namespace {
 
-std::int64_t pages_within(const Transformer& network, const CacheLimit& limit) {
-  const std::int64_t page_bytes = PagedDecoder::page_bytes(network);
+std::int64_t pages_within(const Model& model, const CacheLimit& limit) {
+  const std::int64_t page_bytes = PagedDecoder::page_bytes(model);
   const std::int64_t given = std::max(limit.bytes, limit.tokens);
   std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
   if (limit.bytes > 0) pages = std::min(pages, limit.bytes / page_bytes);
@@ -19,7 +20,7 @@ std::int64_t pages_within(const Transformer& network, const CacheLimit& limit) {
     fail("the memory for keys and values is too small: one page, of {} tokens, takes {} bytes",
          PagedCache::kPageRows, page_bytes);
   if (given > 0) return pages;
-  if (!network->device().is_cpu()) return 0;
+  if (!model.device().is_cpu()) return 0;
   const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
   return std::clamp<std::int64_t>(memory / 2 / page_bytes, 1, pages);
 }
@@ -32,11 +33,18 @@ void check_generates(const Model& model) {
   if (!grows || !network->language_model_head)
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
+  if (model.cache_format() == CacheFormat::float32) return;
+  if (rereads(network))
+    fail("{}: {} reads its text again instead of keeping keys and values: there is no cache to be {}",
+         model.config().source(), model.architecture(), name(model.cache_format()));
+  if (!on_kernels(network->decoder->embeddings->tokens))
+    fail("{}: a cache of {} is for models in float32 on the CPU", model.config().source(),
+         name(model.cache_format()));
 }
 
-std::unique_ptr<Decoder> make_decoder(const Transformer& network, const CacheLimit& limit) {
-  if (rereads(network)) return std::make_unique<RereadingDecoder>(network);
-  return std::make_unique<PagedDecoder>(network, pages_within(network, limit));
+std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit) {
+  if (rereads(model.network())) return std::make_unique<RereadingDecoder>(model.network());
+  return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
 }
 
 }  // namespace attend

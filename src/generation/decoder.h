@@ -85,10 +85,11 @@ struct CacheLimit {
   std::int64_t bytes = 0, tokens = 0;
 };
 
-// Error, with the model's config.json and architecture, unless it can generate text.
+// Error, with the model's config.json and architecture, unless it can generate text, with its cache as it is
+// to be.
 void check_generates(const Model& model);
 
-// The one that suits the network of a model that generates. Error for a limit that not one page fits in.
-std::unique_ptr<Decoder> make_decoder(const Transformer& network, const CacheLimit& limit);
+// The one that suits a model that generates. Error for a limit that not one page fits in.
+std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit);
 
 }  // namespace attend

@@ -12,20 +12,14 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
 }
 
 // With an encoder, the keys and values of sources have the same shape.
-const AttentionSpec& attention(const Transformer& network) {
-  return network->decoder->spec().layers.front().self_attention;
-}
-
-std::int64_t layers(const Transformer& network) {
-  return static_cast<std::int64_t>(network->decoder->spec().layers.size());
-}
-
-std::int64_t width(const Transformer& network) {
-  return attention(network).heads * attention(network).head_size;
-}
-
-at::TensorOptions options(const Transformer& network) {
-  return network->decoder->embeddings->tokens.options();
+CacheShape shape_of(const Model& model) {
+  const Stack decoder = model.network()->decoder;
+  const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
+  return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
+          .heads = attention.heads,
+          .head_size = attention.head_size,
+          .options = decoder->embeddings->tokens.options(),
+          .format = model.cache_format()};
 }
 
 // Prompts that are images of one size, one behind the other: [B, channels, height, width].
@@ -42,12 +36,11 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 
 }  // namespace
 
-PagedDecoder::PagedDecoder(Transformer network, std::int64_t max_pages)
-    : network_(std::move(network)), cache_(layers(network_), width(network_), options(network_), max_pages) {}
+PagedDecoder::PagedDecoder(const Model& model, std::int64_t max_pages)
+    : network_(model.network()), cache_(shape_of(model), max_pages) {}
 
-std::int64_t PagedDecoder::page_bytes(const Transformer& network) {
-  const auto size = static_cast<std::int64_t>(options(network).dtype().itemsize());
-  return layers(network) * 2 * PagedCache::kPageRows * width(network) * size;
+std::int64_t PagedDecoder::page_bytes(const Model& model) {
+  return shape_of(model).page_bytes();
 }
 
 std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {

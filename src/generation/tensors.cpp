@@ -210,6 +210,10 @@ std::map<std::string, Tensor> run_generate(const Model& model, const Tensors& in
   if (config.output_scores) outputs["transition_scores"] = transitions;
   if ((config.output_attentions || config.output_hidden_states) && given.adapters.defined())
     fail("adapters: expected no output_attentions and output_hidden_states beside it");
+  if ((config.output_attentions || config.output_hidden_states) &&
+      model.cache_format() != CacheFormat::float32)
+    fail("output_attentions, output_hidden_states: they are those of a cache in float32, and it is {}",
+         name(model.cache_format()));
   if (config.output_attentions || config.output_hidden_states)
     put_states(outputs, model, given, texts,
                {.hidden_states = config.output_hidden_states, .attentions = config.output_attentions});

@@ -8,7 +8,7 @@
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
 #include "kernels/attention.h"
 
-#include "kernels/distance.h"
+#include "kernels/attention_head.h"
 
 #include <cmath>
 
@@ -16,69 +16,6 @@ namespace attend::kernels::ATTEND_ISA {
 namespace {
 
 constexpr std::int64_t kBlock = 32 / kTileRows * kTileRows;  // queries at a time
-
-std::int64_t round_up(std::int64_t n) {
-  return (n + W - 1) / W * W;
-}
-
-// One head of one sequence.
-struct Head {
-  std::int64_t sequence, head, D, Dp, Lq, Lk, Lkp, first_query;
-
-  Head(const Attention& a, std::int64_t task)
-      : sequence(task / a.heads), head(task % a.heads), D(a.head_size), Dp(round_up(D)) {
-    first_query = a.query_offsets[sequence];
-    Lq = a.query_offsets[sequence + 1] - first_query;
-    Lk = a.keys.key_length[sequence];
-    Lkp = round_up(Lk);
-  }
-
-  const float* query(const Attention& a, std::int64_t i) const {
-    return a.query + (first_query + i) * a.query_stride + head * D;
-  }
-  const float* key(const Attention& a, std::int64_t j) const { return keys_from(a, j).first; }
-  const float* value(const Attention& a, std::int64_t j) const { return values_from(a, j).first; }
-  // From j on, as many as lie one stride apart: to the end of the page.
-  struct Rows {
-    const float* first;
-    std::int64_t stride, count;
-  };
-  Rows keys_from(const Attention& a, std::int64_t j) const { return rows_from(a, a.keys.key, 0, j); }
-  Rows values_from(const Attention& a, std::int64_t j) const { return rows_from(a, a.keys.value, 1, j); }
-  float* out(const Attention& a, std::int64_t i) const {
-    return a.out + (first_query + i) * a.out_stride + head * D;
-  }
-  // How many keys query i sees.
-  std::int64_t seen(const Attention& a, std::int64_t i) const {
-    if (!a.causal) return Lk;
-    const std::int64_t limit = i + Lk - Lq + 1;
-    return limit < Lk ? limit : Lk;
-  }
-  // The first key that query i sees.
-  std::int64_t first_seen(const Attention& a, std::int64_t i) const {
-    const std::int64_t first = a.window > 0 ? seen(a, i) - a.window : 0;
-    return first > 0 ? first : 0;
-  }
-  DistanceRow distances(const Attention& a, std::int64_t i) const {
-    const std::int64_t key_begin = a.keys.pages == nullptr ? a.keys.key_begin[sequence] : 0;
-    return {a, head, first_query + i, key_begin, i + Lk - Lq};
-  }
-  // Where the dropout numbers of query i begin.
-  std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
-    return static_cast<std::uint64_t>((first_query + i) * a.heads + head) << 24;
-  }
-
- private:
-  Rows rows_from(const Attention& a, const float* rows, std::int64_t half, std::int64_t j) const {
-    const KeyValueView& k = a.keys;
-    if (k.pages == nullptr)
-      return {rows + (k.key_begin[sequence] + j) * k.stride + head * D, k.stride, Lk - j};
-    const std::int64_t page = k.page_table[sequence][j / k.page_rows], row = j % k.page_rows,
-                       left = k.page_rows - row;
-    return {k.pages + ((page * 2 + half) * k.page_rows + row) * k.width + head * D, k.width,
-            left < Lk - j ? left : Lk - j};
-  }
-};
 
 void copy_row(float* to, const float* from, std::int64_t D, std::int64_t Dp, float scale = 1) {
   for (std::int64_t d = 0; d < D; ++d) to[d] = from[d] * scale;
@@ -137,16 +74,16 @@ void save_probabilities(const Attention& a, const Head& head, const float* score
 }
 
 // out [lanes of V vectors] = sum_j weights[j] value_j, of the values' columns from d on.
-template <int V>
+template <class Rows, int V>
 void add_values(const Attention& a, const Head& head, const float* weights, std::int64_t first,
                 std::int64_t d, float* out) {
   const std::int64_t last = head.D - d - (V - 1) * W < W ? head.D - d - (V - 1) * W : W;
   Vector total[V]{};
   for (std::int64_t j = first; j < head.Lk;) {
-    const Head::Rows rows = head.values_from(a, j);
+    const Rows rows = head.rows<Rows>(a, Half::values, j);
     for (std::int64_t r = 0; r < rows.count; ++r) {
-      const float* value = rows.first + r * rows.stride + d;
-      const Vector weight = splat(weights[j + r]);
+      const auto* value = rows.row(r) + d;
+      const Vector weight = splat(rows.scaled(weights[j + r], r));
       for (int v = 0; v + 1 < V; ++v) total[v] += load(value + v * W) * weight;
       total[V - 1] += load_part(value + (V - 1) * W, last) * weight;
     }
@@ -156,18 +93,19 @@ void add_values(const Attention& a, const Head& head, const float* weights, std:
 }
 
 // A single query, as in decoding: bound by reading keys and values, so nothing is packed.
+template <class Rows>
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
   const std::int64_t D = head.D, whole = D / W * W;
   const float* query = head.query(a, 0);
   const std::int64_t first = head.first_seen(a, 0);
   for (std::int64_t j = first; j < head.Lk;) {
-    const Head::Rows rows = head.keys_from(a, j);
+    const Rows rows = head.rows<Rows>(a, Half::keys, j);
     for (std::int64_t r = 0; r < rows.count; ++r) {
-      const float* key = rows.first + r * rows.stride;
+      const auto* key = rows.row(r);
       Vector product{};
       for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
       if (whole < D) product += load_part(query + whole, D - whole) * load_part(key + whole, D - whole);
-      scores[j + r] = sum(product) * a.scale;
+      scores[j + r] = rows.scaled(sum(product) * a.scale, r);
     }
     j += rows.count;
   }
@@ -180,28 +118,48 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   float* out = head.out(a, 0);
   // Several vectors at a time, so that their sums need not wait for one another.
   std::int64_t d = 0;
-  for (; D - d > 3 * W; d += 4 * W) add_values<4>(a, head, scores, first, d, out);
-  for (; D - d > W; d += 2 * W) add_values<2>(a, head, scores, first, d, out);
-  if (d < D) add_values<1>(a, head, scores, first, d, out);
+  for (; D - d > 3 * W; d += 4 * W) add_values<Rows, 4>(a, head, scores, first, d, out);
+  for (; D - d > W; d += 2 * W) add_values<Rows, 2>(a, head, scores, first, d, out);
+  if (d < D) add_values<Rows, 1>(a, head, scores, first, d, out);
 }
 
+// to [Lk, Dp]: the keys or values of the head in float32.
+void widen(const Attention& a, const Head& head, Half half, float* to) {
+  for (std::int64_t j = 0; j < head.Lk;) {
+    const Int8Rows rows = head.rows<Int8Rows>(a, half, j);
+    for (std::int64_t r = 0; r < rows.count; ++r, to += head.Dp) {
+      const Vector scale = splat(rows.scales[r]);
+      for (std::int64_t d = 0; d < head.D; d += W)
+        store(to + d, load_part(rows.row(r) + d, head.D - d < W ? head.D - d : W) * scale);
+    }
+    j += rows.count;
+  }
+}
+
+template <class Rows>
 void forward_head(const Attention& a, const Head& head, float* scratch) {
-  if (head.Lq == 1 && a.dropout == 0) return forward_one_query(a, head, scratch);
+  if (head.Lq == 1 && a.dropout == 0) return forward_one_query<Rows>(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
   float* keys = scratch;                   // [Dp, Lkp]
   float* values = keys + Dp * Lkp;         // [Lk, Dp]
   float* scores = values + Lk * Dp;        // [kBlock, Lkp]
   float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
-  pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
-  for (std::int64_t j = 0; j < Lk; ++j) copy_row(values + j * Dp, head.value(a, j), D, Dp);
+  if constexpr (Rows::kInt8) {
+    widen(a, head, Half::keys, values);
+    pack_transposed(keys, head, [&](std::int64_t j) { return values + j * Dp; });
+    widen(a, head, Half::values, values);
+  } else {
+    pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
+    for (std::int64_t j = 0; j < Lk; ++j) copy_row(values + j * Dp, head.value(a, j), D, Dp);
+  }
 
   const DropoutMask mask(a.dropout, a.seed);
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
     // With a window, nothing before `least` is touched: the cost of a query does not grow with the length.
     const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
-                       columns = round_up(most);
+                       columns = Head::round_up(most);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
@@ -246,7 +204,7 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
     const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
-                       columns = round_up(most);
+                       columns = Head::round_up(most);
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
       copy_row(out_gradient + r * Dp,
@@ -315,7 +273,7 @@ std::int64_t attention_scratch(const Attention& a) {
   std::int64_t longest = 0;
   for (std::int64_t b = 0; b < a.sequences; ++b)
     if (a.keys.key_length[b] > longest) longest = a.keys.key_length[b];
-  const std::int64_t Lkp = round_up(longest), Dp = round_up(a.head_size);
+  const std::int64_t Lkp = Head::round_up(longest), Dp = Head::round_up(a.head_size);
   return 5 * Lkp * Dp + (2 * kBlock + 1) * Lkp + 3 * kBlock * Dp;
 }
 
@@ -323,7 +281,10 @@ void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end,
   for (std::int64_t task = begin; task < end; ++task) {
     const Head head(a, task);
     if (head.Lk > 0) {
-      forward_head(a, head, scratch);
+      if (a.keys.int8_pages != nullptr)
+        forward_head<Int8Rows>(a, head, scratch);
+      else
+        forward_head<FloatRows>(a, head, scratch);
       continue;
     }
     for (std::int64_t i = 0; i < head.Lq; ++i)  // nothing to attend to

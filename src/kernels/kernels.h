@@ -13,13 +13,15 @@ namespace attend::kernels {
 //   contiguous: rows of `key` and `value` at key_begin[b] .. key_begin[b] + key_length[b]
 //   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys,
 //               then as many values, each `width` floats
+//   in int8:    the same, in pages as Int8PageLayout says (int8/pages.h); forward only
 struct KeyValueView {
   const float* key = nullptr;
   const float* value = nullptr;
   std::int64_t stride = 0;  // floats from one row to the next
   const std::int64_t* key_begin = nullptr;
   const std::int64_t* key_length = nullptr;
-  const float* pages = nullptr;  // not null: paged
+  const float* pages = nullptr;             // not null: paged
+  const std::int8_t* int8_pages = nullptr;  // not null: in int8
   const std::int32_t* const* page_table = nullptr;
   std::int64_t page_rows = 0, width = 0;
 };

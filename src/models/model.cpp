@@ -198,6 +198,7 @@ Model::Model(const Family& family, Fields config, std::string architecture, cons
 Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
   LoadOptions options = given;
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
+  if (options.cache == CacheFormat::float32) options.cache = directory.cache();
   const WeightFormat stored = stored_format(directory.config());
   if (stored != WeightFormat::float32) {
     if (options.weights != WeightFormat::float32 && options.weights != stored)
@@ -219,6 +220,11 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
   model.generation_config_ = directory.generation_config();
   model.source_ = directory.path().string();
   model.weights_ = options.weights;
+  model.cache_format_ = options.cache;
+  if (options.cache != CacheFormat::float32 &&
+      (!model.network_->decoder || !model.network_->language_model_head))
+    fail("{}: {} keeps no keys and values of what it has read: there is no cache to be {}", model.source_,
+         chosen, name(options.cache));
   for (const AdapterPath& path : directory.adapters())
     model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
   const Checkpoint checkpoint = directory.checkpoint();
@@ -304,6 +310,8 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
     if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    if (const auto factor = options.factors.find(item.key()); factor != options.factors.end())
+      loaded = loaded.to(at::kFloat) * factor->second;
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
     // At once, so that no more than one matrix is in memory as it was.

@@ -33,6 +33,9 @@ struct LoadOptions {
   std::optional<FreshHead> fresh = {};
   WeightFormat weights = WeightFormat::float32;  // or the directory's, if that says another
   std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 then
+  CacheFormat cache = CacheFormat::float32;      // or the directory's, likewise
+  // What parameters are multiplied by as they are read, by our names; absent: nothing.
+  std::map<std::string, Tensor> factors = {};
 };
 
 class Model {
@@ -69,6 +72,7 @@ class Model {
   const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
   std::int64_t size() const;  // how many numbers its weights are
   WeightFormat weights() const { return weights_; }
+  CacheFormat cache_format() const { return cache_format_; }  // of the texts that it makes
   // Copies of a Model share one network.
   Transformer network() const { return network_; }
   at::Device device() const { return network_->device(); }
@@ -103,6 +107,7 @@ class Model {
   std::vector<WeightName> table_;
   std::string source_;
   WeightFormat weights_ = WeightFormat::float32;
+  CacheFormat cache_format_ = CacheFormat::float32;
   std::vector<std::shared_ptr<Adapter>> adapters_;
   std::vector<std::string> fresh_modules_;
 };

@@ -289,10 +289,8 @@ Tensor cached_attention(const Tensor& query, const Offsets& offsets, const Paged
   kernels::Attention a = describe(layout, call);
   a.query = query.const_data_ptr<float>();
   a.query_stride = query.stride(0);
-  a.keys.pages = cache.pages(layer).const_data_ptr<float>();
+  cache.pages().describe(layer, a.keys);
   a.keys.page_table = tables.data();
-  a.keys.page_rows = PagedCache::kPageRows;
-  a.keys.width = cache.width();
   a.out = out.data_ptr<float>();
   a.out_stride = out.size(1);
   const std::vector<float*> weights = make_weights(layout, call);

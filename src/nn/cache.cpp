@@ -1,14 +1,9 @@
 #include "nn/cache.h"
 
-#include "nn/parallel.h"
-
 namespace attend {
 
-PagedCache::PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options,
-                       std::int64_t max_pages)
-    : width_(width), max_pages_(max_pages), prompts_(kPageRows) {
-  for (std::int64_t i = 0; i < layers; ++i) pages_.push_back(at::empty({0, 2, kPageRows, width}, options));
-}
+PagedCache::PagedCache(const CacheShape& shape, std::int64_t max_pages)
+    : pages_(shape), max_pages_(max_pages), prompts_(kPageRows) {}
 
 PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
   if (free_sequences_.empty()) {
@@ -42,7 +37,7 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
   const bool partial = table.length % kPageRows != 0;
   if (count > 0 && partial && references_[table.pages.back()] > 1) {
     const std::int32_t shared = table.pages.back(), own = take_page();
-    copy_page(shared, own, table.length % kPageRows);
+    pages_.copy(shared, own, table.length % kPageRows);
     drop_page(shared);
     table.pages.back() = own;
   }
@@ -88,39 +83,14 @@ void PagedCache::forget_prompts() {
   kept_.clear();
 }
 
-// The first `rows` keys and values, of every layer.
-void PagedCache::copy_page(std::int32_t from, std::int32_t to, std::int64_t rows) {
-  const std::int64_t half = kPageRows * width_;
-  for (Tensor& layer : pages_) {
-    if (!on_kernels(layer)) {
-      layer[to].copy_(layer[from]);
-      continue;
-    }
-    float* pages = layer.data_ptr<float>();
-    for (const std::int64_t part : {std::int64_t{0}, half}) {
-      const float* source = pages + from * 2 * half + part;
-      std::copy(source, source + rows * width_, pages + to * 2 * half + part);
-    }
-  }
-}
-
 void PagedCache::write(std::int64_t layer, const std::vector<Sequence>& sequences, const Offsets& offsets,
                        const Tensor& key_value) {
-  Tensor& pages = pages_[layer];
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const Table& table = tables_[sequences[b]];
     const std::int64_t first = table.length - offsets.length(b);
     for (std::int64_t i = 0; i < offsets.length(b); ++i) {
-      const std::int64_t at = first + i, row = offsets.begin(b) + i;
-      const std::int64_t page = table.pages[at / kPageRows], slot = at % kPageRows;
-      if (on_kernels(pages)) {
-        const float* from = key_value.const_data_ptr<float>() + row * key_value.stride(0);
-        float* to = pages.data_ptr<float>() + (page * 2 * kPageRows + slot) * width_;
-        std::copy(from, from + width_, to);
-        std::copy(from + width_, from + 2 * width_, to + kPageRows * width_);
-      } else {
-        pages[page].select(1, slot).copy_(key_value[row].view({2, width_}));
-      }
+      const std::int64_t at = first + i;
+      pages_.write(layer, table.pages[at / kPageRows], at % kPageRows, key_value, offsets.begin(b) + i);
     }
   }
 }
@@ -135,10 +105,7 @@ std::int64_t PagedCache::free_pages() const {
 
 std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t layer) const {
   const Table& table = tables_.at(sequence);
-  const Tensor index = torch::tensor(std::vector<std::int64_t>(table.pages.begin(), table.pages.end()))
-                           .to(pages_[layer].device());
-  const Tensor rows = pages_[layer].index_select(0, index).transpose(0, 1).reshape({2, -1, width_});
-  return {rows[0].narrow(0, 0, table.length), rows[1].narrow(0, 0, table.length)};
+  return pages_.gather(layer, table.pages, table.length);
 }
 
 std::int32_t PagedCache::take_page() {
@@ -156,15 +123,11 @@ std::int32_t PagedCache::take_page() {
 }
 
 void PagedCache::grow() {
-  const std::int64_t have = pages_.empty() ? 0 : pages_[0].size(0);
+  const std::int64_t have = pages_.count();
   std::int64_t want = std::max<std::int64_t>(64, 2 * have);
   if (max_pages_ > 0) want = std::min(want, max_pages_);
   if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
-  for (Tensor& layer : pages_) {
-    Tensor larger = at::empty({want, 2, kPageRows, width_}, layer.options());
-    if (have > 0) larger.narrow(0, 0, have).copy_(layer);
-    layer = larger;
-  }
+  pages_.grow(want);
   references_.resize(want, 0);
   left_at_.resize(want, 0);
   for (std::int64_t page = want; page-- > have;) free_pages_.push_back(static_cast<std::int32_t>(page));

@@ -6,6 +6,7 @@
 // when no sequence uses it, until room is needed: those left longest ago are taken first.
 #pragma once
 
+#include "nn/cache_pages.h"
 #include "nn/prompt_pages.h"
 #include "nn/ragged.h"
 
@@ -15,13 +16,11 @@ namespace attend {
 
 class PagedCache {
  public:
-  static constexpr std::int64_t kPageRows = 16;
+  static constexpr std::int64_t kPageRows = CachePages::kRows;
   using Sequence = std::int64_t;
 
-  // `width` is heads * head_size. Grows as needed, up to `max_pages` per layer (Error beyond; 0: no limit).
-  // A page takes layers * 2 * kPageRows * width numbers.
-  PagedCache(std::int64_t layers, std::int64_t width, at::TensorOptions options = at::kFloat,
-             std::int64_t max_pages = 0);
+  // Grows as needed, up to `max_pages` (Error beyond; 0: no limit), each of shape.page_bytes().
+  explicit PagedCache(const CacheShape& shape, std::int64_t max_pages = 0);
 
   // `kind`: sequences share beginnings with those of their kind alone (PromptPages).
   Sequence add(std::uint64_t kind = 0);
@@ -51,13 +50,11 @@ class PagedCache {
              const Tensor& key_value);
 
   std::int64_t length(Sequence sequence) const { return tables_.at(sequence).length; }
-  std::int64_t width() const { return width_; }
   std::int64_t pages_in_use() const;
   std::int64_t free_pages() const;  // within the limit
   std::int64_t max_pages() const { return max_pages_; }
   const std::vector<std::int32_t>& page_table(Sequence sequence) const { return tables_.at(sequence).pages; }
-  // [pages, 2, kPageRows, width]
-  const Tensor& pages(std::int64_t layer) const { return pages_[layer]; }
+  const CachePages& pages() const { return pages_; }
   // The keys and the values of one sequence, copied out: [length, width] each.
   std::pair<Tensor, Tensor> gather(Sequence sequence, std::int64_t layer) const;
 
@@ -70,11 +67,10 @@ class PagedCache {
   std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt, std::uint64_t kind) const;
   std::int32_t take_page();
   void grow();
-  void copy_page(std::int32_t from, std::int32_t to, std::int64_t rows);
   void drop_page(std::int32_t page);
 
-  std::int64_t width_, max_pages_;
-  std::vector<Tensor> pages_;             // per layer
+  CachePages pages_;
+  std::int64_t max_pages_;
   std::vector<std::int32_t> references_;  // per page
   std::vector<std::int32_t> free_pages_;
   PromptPages prompts_;

@@ -16,9 +16,10 @@ struct MatrixError {
   double error = 0;
 };
 
-// Reads the lines of `file` as texts, each as far as the model reads and 16384 tokens in all; the worst
-// matrix comes first. Those that the texts never reach are left out. `format`: int8 or int4.
+// Over the texts of `file` (read_texts_through), the worst matrix first. Those that the texts never reach are
+// left out. `format`: int8 or int4; `factors`: LoadOptions::factors, which do not change the float32 model.
 std::vector<MatrixError> measure_quantization(const ModelDirectory& directory, WeightFormat format,
-                                              const std::filesystem::path& file);
+                                              const std::filesystem::path& file,
+                                              const std::map<std::string, Tensor>& factors = {});
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 // How likely a model finds texts that are given.
 #include <attend/tasks.h>
 
+#include "generation/paged_decoder.h"
 #include "models/forward.h"
 #include "tasks/text_batches.h"
 #include "tasks/text_model.h"
@@ -49,8 +50,36 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
   return all;
 }
 
+// As predicting_rows, with keys and values as the model's cache keeps them: of one pass over each piece.
+Tensor cached_rows(const Model& model, const std::vector<const Piece*>& pieces,
+                   std::optional<std::int64_t> adapter) {
+  check_generates(model);
+  PagedDecoder decoder(model);
+  std::vector<Prompt> prompts;
+  for (const Piece* piece : pieces) {
+    Prompt& prompt = prompts.emplace_back();
+    prompt.ids = piece->source;
+    prompt.adapter = adapter;
+  }
+  std::vector<const Prompt*> pointers;
+  for (const Prompt& prompt : prompts) pointers.push_back(&prompt);
+  const std::vector<Decoder::Sequence> sequences = decoder.add(pointers);
+  std::vector<Tensor> hidden(pieces.size());
+  std::vector<Decoder::Feed> feeds;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    feeds.push_back({sequences[i], std::span(pieces[i]->tokens).first(pieces[i]->tokens.size() - 1), 1,
+                     &hidden[i], /*counts_positions=*/true});
+  decoder.step(feeds);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    hidden[i] = hidden[i].slice(0, static_cast<std::int64_t>(pieces[i]->first) - 1);
+  return at::cat(hidden);
+}
+
 // The hidden states that predict the pieces' tokens, end to end: [n, d].
-Tensor predicting_rows(Transformer network, const std::vector<const Piece*>& pieces, Pass& pass) {
+Tensor predicting_rows(const Model& model, const std::vector<const Piece*>& pieces,
+                       std::optional<std::int64_t> adapter, Pass& pass) {
+  if (model.cache_format() != CacheFormat::float32) return cached_rows(model, pieces, adapter);
+  Transformer network = model.network();
   std::vector<Ids> sources, read;  // nothing is predicted from the last token
   for (const Piece* piece : pieces) {
     sources.push_back(piece->source);
@@ -155,7 +184,8 @@ struct TextScorer::State {
       }
       const std::vector<float> scores =
           streams ? score_by_streams(model(), *together.front(), options.adapter)
-                  : log_probabilities(network(), predicting_rows(network(), together, pass), labels, pass);
+                  : log_probabilities(network(), predicting_rows(model(), together, options.adapter, pass),
+                                      labels, pass);
       auto score = scores.begin();
       for (const std::size_t i : batch)
         for (std::size_t j = 0; j < pieces[i].predicted().size(); ++j)

@@ -40,6 +40,23 @@ for format in int8 int4; do
     fail "$format: the file is no smaller"
 done
 
+# Keys and values in fewer bits.
+"$attend" generate plain --cache int8 --max-new-tokens 9 --quiet <text >together
+while read -r line; do
+  "$attend" generate plain --cache int8 --max-new-tokens 9 --quiet --threads 1 "$line"
+done <text >alone
+cmp together alone || fail "--cache int8: a text depends on its batch"
+"$attend" evaluate perplexity plain text --quiet >exact
+"$attend" evaluate perplexity plain text --quiet --cache int8 >rounded
+awk '{ sub(",", "", $2); print $2 }' exact rounded |
+  awk 'NR == 1 { loss = $1 } END { exit !($1 > 0 && ($1 - loss) ^ 2 < 1e-4) }' ||
+  fail "--cache int8: another perplexity: $(cat exact rounded)"
+"$attend" evaluate perplexity plain text --quiet --tokens >exact
+"$attend" evaluate perplexity plain text --quiet --tokens --cache int8 | cmp -s - exact && fail "--cache has no effect"
+refuses "reads no cache" "$attend" evaluate language-model plain text --cache int8
+"$attend" init bert encoder --tokenizer words --set preset=tiny --quiet
+refuses "there is no cache to be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
+
 # What each matrix loses, the worst first, and matrices that are kept.
 "$attend" quantize plain --measure text --quiet >table
 [ "$(wc -l <table)" -gt 4 ] || fail "the table of errors has too few rows: $(cat table)"
@@ -51,6 +68,14 @@ grep -q '"float32"' some/config.json || fail "config.json does not name what was
 "$attend" quantize plain kept --measure text --keep-above 0 --quiet >/dev/null
 "$attend" generate plain --max-new-tokens 9 --quiet <text >exact
 "$attend" generate kept --max-new-tokens 9 --quiet <text | cmp - exact || fail "what is kept is not exact"
+# Channels of like size: the float32 results of what is kept are the same, and so is the way to store it.
+"$attend" quantize plain even --smooth text --measure text --keep-above 0 --quiet >/dev/null
+"$attend" generate even --max-new-tokens 9 --quiet <text | cmp - exact || fail "smoothing changes float32 results"
+cmp -s even/model.safetensors kept/model.safetensors && fail "smoothing changes nothing"
+"$attend" quantize plain smooth --smooth text --quiet
+"$attend" generate smooth --max-new-tokens 9 --quiet "the lamp" >/dev/null
+refuses "stored in fewer bits" "$attend" quantize stored-int8 other --smooth text
+refuses "no norm that matrices alone read" "$attend" quantize encoder other --smooth text
 refuses "has no matrix of this name" "$attend" quantize plain other --keep nothing.weight
 refuses "expected the directory to make" "$attend" quantize plain
 

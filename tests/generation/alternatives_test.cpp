@@ -13,7 +13,7 @@ namespace {
 std::vector<float> next_scores(const Model& model, const Prompt& prompt,
                                const std::vector<std::int64_t>& tokens) {
   const c10::InferenceMode inference;
-  const auto decoder = make_decoder(model.network(), {});
+  const auto decoder = make_decoder(model, {});
   const auto sequence = add_prompts(*decoder, {prompt})[0];
   const std::vector<Decoder::Feed> feeds = {{sequence, tokens}};
   const Tensor scores = decoder->step(feeds)[0].contiguous();

@@ -108,10 +108,17 @@ std::int64_t most_steps(const Asked& asked) {
   return asked.settings["max_new_tokens"].get<std::int64_t>();
 }
 
-class Together : public testing::TestWithParam<const char*> {};
+struct Kept {
+  const char* model;
+  CacheFormat cache;
+};
+
+class Together : public testing::TestWithParam<Kept> {};
 
 TEST_P(Together, AsAloneInLittleMemory) {
-  const Model model = load_model(GetParam());
+  ModelPath path = model_path(GetParam().model);
+  path.cache = GetParam().cache;
+  const Model model = Model::load(ModelDirectory(path), Purpose::inference);
   constexpr std::int64_t kTokens = 160;
   const char* more = std::getenv("ATTEND_TEST_REQUESTS");
   std::vector<Asked> all = make_requests(more ? std::stoul(more) : 150, 11, 21);
@@ -147,9 +154,16 @@ TEST_P(Together, AsAloneInLittleMemory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Batch, Together,
-                         testing::Values("gpt2-generation", "gptj", "gpt-neo", "ctrl", "openai-gpt",
-                                         "marian-generation", "t5", "bart", "m2m-100"));
+std::vector<Kept> kept_as(CacheFormat cache) {
+  std::vector<Kept> all;
+  for (const char* model : {"gpt2-generation", "gptj", "gpt-neo", "ctrl", "openai-gpt", "marian-generation",
+                            "t5", "bart", "m2m-100"})
+    all.push_back({model, cache});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Batch, Together, testing::ValuesIn(kept_as(CacheFormat::float32)));
+INSTANTIATE_TEST_SUITE_P(Int8, Together, testing::ValuesIn(kept_as(CacheFormat::int8)));
 
 TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
   const Model model = load_model("gpt2-generation");

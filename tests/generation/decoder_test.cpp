@@ -17,7 +17,7 @@ Tensor step(Decoder& decoder,
 
 TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const Model model = load_model("gpt2-generation");
-  PagedDecoder decoder(model.network());
+  PagedDecoder decoder(model);
   const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
   const auto a = add_prompts(decoder, {{begin, {}, {}}})[0];
   step(decoder, {{a, begin}});
@@ -27,7 +27,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
   EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
 
-  PagedDecoder other(model.network());
+  PagedDecoder other(model);
   for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
     std::vector<std::int64_t> whole = begin;
     whole.push_back(last);
@@ -45,7 +45,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
 TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   const Model model = load_model("marian-generation");
   const c10::InferenceMode inference;
-  PagedDecoder decoder(model.network());
+  PagedDecoder decoder(model);
   const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
   const auto first = add_prompts(decoder, {sources[0], sources[1]});
   EXPECT_EQ(decoder.cache().pages_in_use(), 2);
@@ -56,7 +56,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second has a reader still
   const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
 
-  PagedDecoder alone(model.network());
+  PagedDecoder alone(model);
   const auto sequences = add_prompts(alone, {sources[1], sources[2]});
   const Tensor wanted = step(alone, {{sequences[1], {40}}, {sequences[0], {40}}});
   EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));

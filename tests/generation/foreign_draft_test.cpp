@@ -55,7 +55,7 @@ TEST(ForeignDraft, GuessesAreTranslated) {
   const TemporaryDirectory here, there;
   const TokenizerPair own = word_tokenizers(here, in_order(std::ssize(foreign.order))),
                       other = word_tokenizers(there, foreign.order);
-  PagedDecoder decoder(foreign.model.network());
+  PagedDecoder decoder(foreign.model);
   GenerationConfig config = GenerationConfig::of(model);
   config.eos_token_id = {};
   config.max_new_tokens = 12;

@@ -125,7 +125,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
   const c10::InferenceMode inference;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
-    PagedDecoder decoder(model.network());
+    PagedDecoder decoder(model);
     const std::vector<Prompt> one = {{prompts[i], {}, {}}};
     const std::vector<const Prompt*> pointers = {&one[0]};
     const auto sequence = decoder.add(pointers)[0];
@@ -323,7 +323,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
       const Model model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
-      PagedDecoder decoder(model.network());
+      PagedDecoder decoder(model);
       const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
       const std::vector<std::int64_t> start = {40};
       const auto sequences = add_prompts(decoder, prompts);

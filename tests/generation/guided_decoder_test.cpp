@@ -28,7 +28,7 @@ Ids joined(const Ids& a, std::span<const std::int64_t> b) {
 
 // [V]: log-probabilities of what follows a text, read from its beginning.
 Tensor log_probabilities(const Model& model, const Ids& text) {
-  PagedDecoder decoder(model.network());
+  PagedDecoder decoder(model);
   const Prompt prompt{text, {}, {}};
   const auto sequence = decoder.add(std::vector<const Prompt*>{&prompt}).front();
   return at::log_softmax(decoder.step(std::vector<Decoder::Feed>{{sequence, text}})[0], 0);

@@ -1,3 +1,5 @@
+#include "kernels/int8/int8.h"
+#include "kernels/int8/pages.h"
 #include "kernels/kernels_test.h"
 
 #include <string>
@@ -149,6 +151,47 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   a.out = paged.data();
   kernels_->attention_forward(a, 0, 2, scratch.data());
   EXPECT_EQ(flat, paged);
+}
+
+// Against the definition over the numbers that the integers and their scales stand for: of one query and of
+// several, with a window and without.
+TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
+  constexpr std::int64_t rows = 16, length = 37, heads = 2;
+  const std::int32_t table[] = {4, 0, 2};
+  for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 64, 100})
+    for (const auto& [queries, window] : {std::pair{1, 0}, {1, 9}, {5, 0}, {37, 9}}) {
+      const std::int64_t w = heads * size;
+      const Int8PageLayout layout{heads, size, rows};
+      std::vector<std::int8_t> pages(5 * layout.page_bytes());
+      AttentionCase c;
+      c.query_offsets = {0, queries}, c.key_begin = {0}, c.key_length = {length};
+      c.size = size, c.window = window, c.scale = 0.1;
+      const auto q = random_numbers(queries * w, 1), k = random_numbers(length * w, 2, 3),
+                 v = random_numbers(length * w, 3);
+      c.q.assign(q.begin(), q.end()), c.k.resize(length * w), c.v.resize(length * w);
+      for (std::int64_t j = 0; j < length; ++j)
+        for (std::int64_t h = 0; h < heads; ++h)
+          for (const std::int64_t half : {0, 1}) {
+            const std::vector<float>& from = half == 0 ? k : v;
+            std::int8_t* page = pages.data() + table[j / rows] * layout.page_bytes();
+            std::int8_t* to = page + layout.bytes_at(half, h) + j % rows * size;
+            const float scale = int8_kernels().quantize(to, &from[j * w + h * size], size);
+            reinterpret_cast<float*>(page + layout.scales_at(half, h))[j % rows] = scale;
+            for (std::int64_t d = 0; d < size; ++d)
+              (half == 0 ? c.k : c.v)[j * w + h * size + d] = static_cast<double>(to[d]) * scale;
+          }
+      std::vector<float> out(queries * w);
+      const std::int32_t* const tables[] = {table};
+      Attention a;
+      a.sequences = 1, a.heads = heads, a.head_size = size, a.query = q.data(), a.query_stride = w;
+      a.query_offsets = c.query_offsets.data(), a.keys.int8_pages = pages.data();
+      a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.key_length = c.key_length.data();
+      a.causal = true, a.window = window, a.scale = static_cast<float>(c.scale);
+      a.out = out.data(), a.out_stride = w;
+      std::vector<float> scratch(kernels_->attention_scratch(a));
+      kernels_->attention_forward(a, 0, heads, scratch.data());
+      EXPECT_LT(difference(out, c.out()), 4e-6) << size << ", " << queries << " queries";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, AttentionKernelsTest, testing::ValuesIn(instruction_sets));

@@ -65,6 +65,20 @@ TEST_P(Int8KernelsTest, IsTheSetItsNameSays) {
   EXPECT_EQ(std::string(kernels_->name), GetParam());
 }
 
+TEST_P(Int8KernelsTest, QuantizesNumbersAsItsHeaderSays) {
+  for (const std::int64_t count : {1, 3, 4, 7, 16, 20, 33, 64, 100}) {
+    auto x = random_numbers(count, 5, 3);
+    std::vector<std::int8_t> found(count + 1, 99);
+    float scale = 0;
+    const std::vector<int> wanted = quantized(x.data(), count, scale);
+    EXPECT_EQ(kernels_->quantize(found.data(), x.data(), count), scale);
+    EXPECT_EQ(std::vector<int>(found.begin(), found.end() - 1), wanted) << count;
+    EXPECT_EQ(found.back(), 99);  // nothing behind them is touched
+    x.back() = NAN;
+    EXPECT_TRUE(std::isnan(kernels_->quantize(found.data(), x.data(), count)));
+  }
+}
+
 TEST_P(Int8KernelsTest, MultipliesIntegersExactly) {
   for (const std::int64_t rows : {1, 2, 3, 5, 7, 8, 9, 65, 130})
     for (const std::int64_t depth : {1, 3, 13, 64, 130, 515})

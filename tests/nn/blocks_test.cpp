@@ -285,7 +285,7 @@ TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
   const TokenBatch whole = TokenBatch::from(targets);
   const Tensor expected = network->decode(whole, pass, &memory);
 
-  PagedCache cache(2, 15);
+  PagedCache cache({.layers = 2, .heads = 3, .head_size = 5});
   CacheUse use{&cache, {cache.add(), cache.add(), cache.add()}};
   for (std::int64_t step = 0; step < 40; step += 1 + step % 3) {  // one, two or three tokens at a time
     const std::int64_t count = std::min<std::int64_t>(1 + step % 3, 40 - step);
@@ -324,7 +324,7 @@ TEST(Distances, FallIntoTheBucketsOfThePapers) {
 }
 
 TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
-  PagedCache cache(1, 4);
+  PagedCache cache({.head_size = 4});
   const auto a = cache.add();
   cache.extend(a, 20);
   cache.write(0, {a}, Offsets({20}), at::arange(160, at::kFloat).view({20, 8}));
@@ -343,7 +343,7 @@ TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
 }
 
 TEST(PagedCache, RefusesToGrowBeyondItsLimit) {
-  PagedCache cache(1, 4, at::kFloat, 3);
+  PagedCache cache({.head_size = 4}, 3);
   const auto a = cache.add();
   cache.extend(a, 48);
   EXPECT_THROW(cache.extend(a, 1), Error);

@@ -77,6 +77,9 @@ struct Int8Kernels {
                     std::int64_t begin, std::int64_t end, float* scratch);
   void (*multiply_int4)(const Int4Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
                         std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
+  // x [count] as integers, -127 ... 127 to the nearest, ties to even; returns their scale, largest |x| / 127.
+  // Numbers all below 1e-30 become zeros; of an infinity or a NaN the scale is NaN.
+  float (*quantize)(std::int8_t* to, const float* x, std::int64_t count);
 };
 
 // Rows that multiply quantizes at a time, and the memory that it needs for them.

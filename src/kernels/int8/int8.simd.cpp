@@ -63,6 +63,10 @@ void pack(const Int8Matrix& m, const float* w, std::int64_t w_row, std::int64_t 
   }
 }
 
+float quantize_numbers(std::int8_t* to, const float* x, std::int64_t count) {
+  return quantize(reinterpret_cast<std::uint8_t*>(to), x, count, count, 0);
+}
+
 }  // namespace
 
 extern const Int8Kernels int8_table;
@@ -70,6 +74,7 @@ const Int8Kernels int8_table = {.name = ATTEND_STRING(ATTEND_ISA) + 5,
                                 .pack = pack,
                                 .multiply = multiply,
                                 .pack_int4 = pack_int4,
-                                .multiply_int4 = multiply_int4};
+                                .multiply_int4 = multiply_int4,
+                                .quantize = quantize_numbers};
 
 }  // namespace attend::kernels::ATTEND_ISA

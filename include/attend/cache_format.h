@@ -1,0 +1,18 @@
+// How the keys and values of tokens that a decoder has read are kept while a text grows.
+#pragma once
+
+#include <string_view>
+
+namespace attend {
+
+enum class CacheFormat {
+  float32,
+  int8,  // with a float32 scale for each token and head: of heads of 64 numbers 68 bytes in place of 256
+};
+
+// "float32", "int8".
+std::string_view name(CacheFormat format);
+// Error for another name.
+CacheFormat cache_format(std::string_view name);
+
+}  // namespace attend

@@ -1,0 +1,134 @@
+// One head of one sequence in the attention kernels: which rows are its own, and where they lie.
+#pragma once
+
+#include "kernels/distance.h"
+#include "kernels/int8/pages.h"
+#include "kernels/kernels.h"
+#include "kernels/simd.h"
+
+namespace attend::kernels::ATTEND_ISA {
+
+// W bytes, or the first `count` of them, as floats.
+inline Vector load(const std::int8_t* p) {
+#if defined(__AVX512F__)
+  const __m512i numbers = _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128((const __m128i*)p));
+  return __builtin_convertvector((IntVector)numbers, Vector);
+#elif defined(__AVX2__)
+  return (Vector)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+#else
+  Vector v;
+  for (int i = 0; i < W; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+inline Vector load_part(const std::int8_t* p, std::int64_t count) {
+  if (count == W) return load(p);
+  std::int8_t bytes[W] = {};
+  std::memcpy(bytes, p, static_cast<std::size_t>(count));
+  return load(bytes);
+}
+
+// Keys or values of one head that lie one stride apart: `count` of them, to the end of the page. A row is
+// first[row * stride ...] times what `scaled` brings in.
+struct FloatRows {
+  static constexpr bool kInt8 = false;
+  const float* first;
+  std::int64_t stride, count;
+
+  const float* row(std::int64_t r) const { return first + r * stride; }
+  float scaled(float x, std::int64_t) const { return x; }
+};
+struct Int8Rows {
+  static constexpr bool kInt8 = true;
+  const std::int8_t* first;
+  const float* scales;
+  std::int64_t stride, count;
+
+  const std::int8_t* row(std::int64_t r) const { return first + r * stride; }
+  float scaled(float x, std::int64_t r) const { return x * scales[r]; }
+};
+
+enum class Half { keys, values };
+
+struct Head {
+  std::int64_t sequence, head, D, Dp, Lq, Lk, Lkp, first_query;
+
+  Head(const Attention& a, std::int64_t task)
+      : sequence(task / a.heads), head(task % a.heads), D(a.head_size), Dp(round_up(D)) {
+    first_query = a.query_offsets[sequence];
+    Lq = a.query_offsets[sequence + 1] - first_query;
+    Lk = a.keys.key_length[sequence];
+    Lkp = round_up(Lk);
+  }
+  static std::int64_t round_up(std::int64_t n) { return (n + W - 1) / W * W; }
+
+  const float* query(const Attention& a, std::int64_t i) const {
+    return a.query + (first_query + i) * a.query_stride + head * D;
+  }
+  // Row j of keys and values in float32.
+  const float* key(const Attention& a, std::int64_t j) const { return float_rows(a, Half::keys, j).first; }
+  const float* value(const Attention& a, std::int64_t j) const {
+    return float_rows(a, Half::values, j).first;
+  }
+  // From row j on.
+  template <class Rows>
+  Rows rows(const Attention& a, Half half, std::int64_t j) const {
+    if constexpr (Rows::kInt8)
+      return int8_rows(a, half, j);
+    else
+      return float_rows(a, half, j);
+  }
+  float* out(const Attention& a, std::int64_t i) const {
+    return a.out + (first_query + i) * a.out_stride + head * D;
+  }
+  // How many keys query i sees.
+  std::int64_t seen(const Attention& a, std::int64_t i) const {
+    if (!a.causal) return Lk;
+    const std::int64_t limit = i + Lk - Lq + 1;
+    return limit < Lk ? limit : Lk;
+  }
+  // The first key that query i sees.
+  std::int64_t first_seen(const Attention& a, std::int64_t i) const {
+    const std::int64_t first = a.window > 0 ? seen(a, i) - a.window : 0;
+    return first > 0 ? first : 0;
+  }
+  DistanceRow distances(const Attention& a, std::int64_t i) const {
+    const bool paged = a.keys.pages != nullptr || a.keys.int8_pages != nullptr;
+    const std::int64_t key_begin = paged ? 0 : a.keys.key_begin[sequence];
+    return {a, head, first_query + i, key_begin, i + Lk - Lq};
+  }
+  // Where the dropout numbers of query i begin.
+  std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
+    return static_cast<std::uint64_t>((first_query + i) * a.heads + head) << 24;
+  }
+
+ private:
+  // Where row j lies: its page, its place there, and how many are left from there on.
+  struct Place {
+    std::int64_t page, row, count;
+  };
+  Place place(const KeyValueView& k, std::int64_t j) const {
+    const std::int64_t row = j % k.page_rows, left = k.page_rows - row;
+    return {k.page_table[sequence][j / k.page_rows], row, left < Lk - j ? left : Lk - j};
+  }
+  FloatRows float_rows(const Attention& a, Half half, std::int64_t j) const {
+    const KeyValueView& k = a.keys;
+    if (k.pages == nullptr) {
+      const float* all = half == Half::keys ? k.key : k.value;
+      return {all + (k.key_begin[sequence] + j) * k.stride + head * D, k.stride, Lk - j};
+    }
+    const Place at = place(k, j);
+    const std::int64_t first = (at.page * 2 + static_cast<int>(half)) * k.page_rows + at.row;
+    return {k.pages + first * k.width + head * D, k.width, at.count};
+  }
+  Int8Rows int8_rows(const Attention& a, Half half, std::int64_t j) const {
+    const Int8PageLayout layout{a.heads, D, a.keys.page_rows};
+    const Place at = place(a.keys, j);
+    const std::int8_t* page = a.keys.int8_pages + at.page * layout.page_bytes();
+    const auto* scales =
+        reinterpret_cast<const float*>(page + layout.scales_at(static_cast<int>(half), head));
+    return {page + layout.bytes_at(static_cast<int>(half), head) + at.row * D, scales + at.row, D, at.count};
+  }
+};
+
+}  // namespace attend::kernels::ATTEND_ISA

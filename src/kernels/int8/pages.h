@@ -1,0 +1,24 @@
+// Pages of keys and values in int8, as the key-value cache writes them and attention reads them: first the
+// keys, then the values, each head by head, and of a head `rows` times head_size bytes and then a float32
+// scale for each of these rows. So what one head reads of a page lies in one piece.
+#pragma once
+
+#include <cstdint>
+
+namespace attend::kernels {
+
+struct Int8PageLayout {
+  std::int64_t heads = 0, head_size = 0, rows = 0;  // rows: a multiple of 4, so that scales are aligned
+
+  constexpr std::int64_t head_bytes() const { return rows * (head_size + 4); }
+  constexpr std::int64_t page_bytes() const { return 2 * heads * head_bytes(); }
+  // Where a head's keys (half 0) or values (half 1) begin in a page, and their scales behind them.
+  constexpr std::int64_t bytes_at(std::int64_t half, std::int64_t head) const {
+    return (half * heads + head) * head_bytes();
+  }
+  constexpr std::int64_t scales_at(std::int64_t half, std::int64_t head) const {
+    return bytes_at(half, head) + rows * head_size;
+  }
+};
+
+}  // namespace attend::kernels

@@ -1,0 +1,111 @@
+#include "nn/cache_pages.h"
+
+#include "kernels/int8/int8.h"
+#include "nn/parallel.h"
+
+#include <algorithm>
+
+namespace attend {
+
+namespace {
+
+kernels::Int8PageLayout layout_of(const CacheShape& shape) {
+  return {shape.heads, shape.head_size, CachePages::kRows};
+}
+
+}  // namespace
+
+std::int64_t CacheShape::page_bytes() const {
+  const auto number = static_cast<std::int64_t>(options.dtype().itemsize());
+  return layers * (format == CacheFormat::int8 ? layout_of(*this).page_bytes()
+                                               : 2 * CachePages::kRows * width() * number);
+}
+
+CachePages::CachePages(const CacheShape& shape) : shape_(shape), layout_(layout_of(shape)) {
+  const Tensor none = in_int8() ? at::empty({0, layout_.page_bytes()}, shape.options.dtype(at::kChar))
+                                : at::empty({0, 2, kRows, shape.width()}, shape.options);
+  layers_.resize(static_cast<std::size_t>(shape.layers), none);
+}
+
+void CachePages::grow(std::int64_t count) {
+  const std::int64_t have = this->count();
+  for (Tensor& layer : layers_) {
+    std::vector<std::int64_t> sizes = layer.sizes().vec();
+    sizes[0] = count;
+    const Tensor larger = at::empty(sizes, layer.options());
+    if (have > 0) larger.narrow(0, 0, have).copy_(layer);
+    layer = larger;
+  }
+}
+
+void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
+  const std::int64_t width = shape_.width(), half = kRows * width;
+  for (const Tensor& layer : layers_) {
+    if (!on_kernels(layer)) {  // in int8 too, where the rows of a page are many pieces
+      layer[to].copy_(layer[from]);
+      continue;
+    }
+    float* pages = layer.data_ptr<float>();
+    for (const std::int64_t part : {std::int64_t{0}, half}) {
+      const float* source = pages + from * 2 * half + part;
+      std::copy(source, source + rows * width, pages + to * 2 * half + part);
+    }
+  }
+}
+
+void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
+                       std::int64_t row) {
+  const Tensor& pages = layers_[layer];
+  const std::int64_t width = shape_.width();
+  if (in_int8()) {
+    write_int8(pages.data_ptr<std::int8_t>() + page * layout_.page_bytes(), slot,
+               key_value.const_data_ptr<float>() + row * key_value.stride(0));
+    return;
+  }
+  if (!on_kernels(pages)) {
+    pages[page].select(1, slot).copy_(key_value[row].view({2, width}));
+    return;
+  }
+  const float* from = key_value.const_data_ptr<float>() + row * key_value.stride(0);
+  float* to = pages.data_ptr<float>() + (page * 2 * kRows + slot) * width;
+  std::copy(from, from + width, to);
+  std::copy(from + width, from + 2 * width, to + kRows * width);
+}
+
+void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const {
+  const std::int64_t size = shape_.head_size;
+  for (std::int64_t half = 0; half < 2; ++half)
+    for (std::int64_t head = 0; head < shape_.heads; ++head, key_value += size)
+      reinterpret_cast<float*>(page + layout_.scales_at(half, head))[slot] = kernels::int8_kernels().quantize(
+          page + layout_.bytes_at(half, head) + slot * size, key_value, size);
+}
+
+std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
+                                             std::int64_t length) const {
+  const Tensor index =
+      torch::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(layers_[layer].device());
+  Tensor read = layers_[layer].index_select(0, index);
+  if (in_int8()) read = widened(read);
+  const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
+  return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
+}
+
+// Pages in int8 as [pages, 2, kRows, width] float32.
+Tensor CachePages::widened(const Tensor& pages) const {
+  const std::int64_t heads = shape_.heads, size = shape_.head_size;
+  const Tensor parts = pages.view({-1, 2, heads, layout_.head_bytes()});
+  const Tensor bytes = parts.narrow(3, 0, kRows * size).reshape({-1, 2, heads, kRows, size}),
+               scales = parts.narrow(3, kRows * size, kRows * 4).contiguous().view(at::kFloat);
+  return (bytes * scales.unsqueeze(4)).transpose(2, 3).reshape({-1, 2, kRows, shape_.width()});
+}
+
+void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const {
+  if (in_int8())
+    view.int8_pages = layers_[layer].const_data_ptr<std::int8_t>();
+  else
+    view.pages = layers_[layer].const_data_ptr<float>();
+  view.page_rows = kRows;
+  view.width = shape_.width();
+}
+
+}  // namespace attend

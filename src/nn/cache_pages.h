@@ -1,0 +1,58 @@
+// The pages of a key-value cache: keys and values of every layer, kRows tokens to a page, and how they are
+// stored. Who uses which page is PagedCache's matter (cache.h).
+#pragma once
+
+#include <attend/cache_format.h>
+
+#include "kernels/int8/pages.h"
+#include "kernels/kernels.h"
+#include "nn/torch.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace attend {
+
+// What a cache keeps of a token: in each layer a key and a value for each head.
+struct CacheShape {
+  std::int64_t layers = 1, heads = 1, head_size = 1;
+  at::TensorOptions options = at::kFloat;  // of what is written; int8: float32 on the CPU
+  CacheFormat format = CacheFormat::float32;
+
+  std::int64_t width() const { return heads * head_size; }
+  std::int64_t page_bytes() const;  // of all layers
+};
+
+class CachePages {
+ public:
+  static constexpr std::int64_t kRows = 16;
+
+  explicit CachePages(const CacheShape& shape);
+
+  std::int64_t count() const { return layers_.empty() ? 0 : layers_.front().size(0); }
+  // From now on so many pages; what they hold stays.
+  void grow(std::int64_t count);
+  // The first `rows` keys and values, of every layer.
+  void copy(std::int64_t from, std::int64_t to, std::int64_t rows);
+  // Puts key_value[row], a key [width] and a value [width], at `slot` of a page. In int8 each head's numbers
+  // are rounded by themselves, so what is stored follows from the row alone.
+  void write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
+             std::int64_t row);
+  // The first `length` keys and values of these pages, copied out: [length, width] each.
+  std::pair<Tensor, Tensor> gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
+                                   std::int64_t length) const;
+  // Where the kernels find them, for pages that are on_kernels().
+  void describe(std::int64_t layer, kernels::KeyValueView& view) const;
+
+ private:
+  bool in_int8() const { return shape_.format == CacheFormat::int8; }
+  void write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const;
+  Tensor widened(const Tensor& pages) const;
+
+  CacheShape shape_;
+  kernels::Int8PageLayout layout_;
+  std::vector<Tensor> layers_;  // [pages, 2, kRows, width]; int8: [pages, layout_.page_bytes()]
+};
+
+}  // namespace attend

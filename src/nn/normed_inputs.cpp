@@ -1,0 +1,32 @@
+#include "nn/normed_inputs.h"
+
+namespace attend {
+namespace {
+
+void add(const StackSpec& stack, const std::string& stack_name, std::vector<NormedInput>& inputs) {
+  if (!stack.weights_of.empty()) return;
+  for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+    const LayerSpec& layer = stack.layers[i];
+    if (layer.order == NormOrder::post) continue;
+    const std::string name = stack_name + ".layers." + std::to_string(i) + ".";
+    std::vector<std::string> readers = {name + "self_attention.query_key_value"};
+    if (layer.order == NormOrder::parallel)
+      readers.push_back(name + "feed_forward.in");
+    else
+      inputs.push_back({name + "feed_forward_norm", {name + "feed_forward.in"}});
+    if (!layer.self_attention.distance) inputs.push_back({name + "self_attention_norm", readers});
+    if (layer.cross_attention)
+      inputs.push_back({name + "cross_attention_norm", {name + "cross_attention.query"}});
+  }
+}
+
+}  // namespace
+
+std::vector<NormedInput> normed_inputs(const ModelSpec& spec) {
+  std::vector<NormedInput> inputs;
+  if (spec.encoder) add(*spec.encoder, "encoder", inputs);
+  if (spec.decoder) add(*spec.decoder, "decoder", inputs);
+  return inputs;
+}
+
+}  // namespace attend

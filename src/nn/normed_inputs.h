@@ -1,0 +1,22 @@
+// Which matrices read nothing but the result of a norm, and which norm nothing reads but they: there a scale
+// of each input can go from the matrix into the norm, W S (S^-1 x) = W x (Xiao et al. 2022, "SmoothQuant",
+// arXiv:2211.10438, section 4).
+#pragma once
+
+#include "nn/spec.h"
+
+#include <string>
+#include <vector>
+
+namespace attend {
+
+struct NormedInput {
+  std::string norm;  // its module in a Transformer: parameters NAME.weight, perhaps NAME.bias
+  std::vector<std::string> matrices;  // likewise, NAME.weight
+};
+
+// Those of layers whose norms stand before their sublayers. Behind a sublayer, the next one's residual reads
+// the norm too; and an attention that looks at distances may read them with the same matrix.
+std::vector<NormedInput> normed_inputs(const ModelSpec& spec);
+
+}  // namespace attend

@@ -1,0 +1,19 @@
+// Inputs of matrices whose channels are of like size, so that fewer bits serve them all (Xiao et al. 2022,
+// "SmoothQuant", arXiv:2211.10438): where a norm stands before a matrix, the norm divides each channel by a
+// factor and the matrix multiplies it, and the model computes what it did.
+#pragma once
+
+#include "models/model.h"
+
+#include <filesystem>
+
+namespace attend {
+
+// For LoadOptions::factors: sqrt(largest input / largest weight) of each channel (the paper's alpha is 0.5),
+// over the texts of `file` (read_texts_through), to the nearest power of 2. So results in float32 stay the
+// same to the last bit. Error for adapters, for stored quantized weights, and for a model whose norms are
+// read by something else than matrices.
+std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
+                                                const std::filesystem::path& file);
+
+}  // namespace attend

@@ -1,0 +1,38 @@
+// What goes through the matrices of a float32 model while it reads texts of the user's own.
+#pragma once
+
+#include "models/model.h"
+#include "nn/low_precision.h"
+
+#include <filesystem>
+
+namespace attend {
+
+// Stands in the place of a matrix, computes with it in float32 and shows what it computes with.
+class WatchedMatrix : public LowPrecisionMatrix {
+ public:
+  explicit WatchedMatrix(Tensor weight)
+      : LowPrecisionMatrix(weight.size(0), weight.size(1)), weight_(std::move(weight)) {}
+
+  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                  const Tensor& residual) const override;
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override;
+  Tensor rows(const Tensor& ids) const override;
+  std::int64_t bytes() const override { return weight_.numel() * 4; }
+  WeightFormat format() const override { return WeightFormat::float32; }
+  std::map<std::string, Tensor> stored() const override { return {{"", weight_}}; }
+
+ protected:
+  // A product of x [T, in] with outputs `first` to first + count - 1, and a look at these rows.
+  virtual void see_product(const Tensor& x, std::int64_t first, std::int64_t count) const = 0;
+  virtual void see_rows(const Tensor& /*ids*/) const {}
+
+  Tensor weight_;  // [out, in]
+};
+
+// The model reads the lines of `file` as texts, each as far as it can and 16384 tokens in all. Error for a
+// model that reads no text, and for a file without any.
+void read_texts_through(const Model& model, const ModelDirectory& directory,
+                        const std::filesystem::path& file);
+
+}  // namespace attend

@@ -1,0 +1,222 @@
+// Keys and values in int8: near those in float32 for every family, and a result depends on nothing but its
+// own text, as with float32.
+#include "generation/generate.h"
+#include "generation/models.h"
+#include "generation/paged_decoder.h"
+#include "generation/rereading_decoder.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+Model load(const std::string& name, CacheFormat format, std::vector<AdapterPath> adapters = {}) {
+  ModelPath path(model_path(name), std::move(adapters));
+  path.cache = format;
+  return Model::load(ModelDirectory(path), Purpose::inference);
+}
+
+// A text of each length, for the model's decoder or, where there is one, its encoder.
+std::vector<Prompt> prompts_for(const Model& model, const Ids& lengths) {
+  std::vector<Prompt> prompts;
+  for (const std::int64_t length : lengths) {
+    Prompt& prompt = prompts.emplace_back();
+    if (model.network()->reads_images()) {
+      const PatchSpec& patches = *model.network()->encoder->spec().patches;
+      torch::manual_seed(static_cast<std::uint64_t>(length));
+      prompt.image = at::randn({patches.channels, patches.height, patches.width});
+      continue;
+    }
+    for (std::int64_t i = 0; i < length; ++i) prompt.ids.push_back(2 + (i * i * 3 + length) % 20);
+  }
+  return prompts;
+}
+
+// Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
+Tensor scores(const Model& model, const std::vector<Prompt>& prompts) {
+  const c10::InferenceMode inference;
+  PagedDecoder decoder(model);
+  const auto sequences = add_prompts(decoder, prompts);
+  std::vector<Tensor> all;
+  const auto step = [&](const std::vector<Ids>& tokens) {
+    std::vector<Decoder::Feed> feeds;
+    for (std::size_t i = 0; i < tokens.size(); ++i) feeds.push_back({sequences[i], tokens[i], 1});
+    all.push_back(decoder.step(feeds));
+  };
+  std::vector<Ids> first, several(prompts.size(), Ids{5, 3, 9}), one(prompts.size(), Ids{4});
+  for (const Prompt& prompt : prompts) first.push_back(decoder.has_encoder() ? Ids{7} : prompt.ids);
+  step(first);
+  step(several);
+  for (int i = 0; i < 3; ++i) step(one);
+  return at::stack(all, 1);  // [texts, steps, V]
+}
+
+bool has_cache(const std::string& name) {
+  const Model model = load_model(name);
+  return model.network()->decoder && model.network()->language_model_head && !rereads(model.network());
+}
+
+std::vector<std::string> networks_with_cache() {
+  std::vector<std::string> names;
+  for (const std::string& name : golden_networks())
+    if (has_cache(name)) names.push_back(name);
+  return names;
+}
+
+class Int8Cache : public testing::TestWithParam<std::string> {};
+
+TEST_P(Int8Cache, ScoresAreNearFloat32) {
+  if (!has_cache(GetParam())) GTEST_SKIP() << "it makes no text from a cache";
+  const Model exact = load(GetParam(), CacheFormat::float32), rounded = load(GetParam(), CacheFormat::int8);
+  const auto prompts = prompts_for(exact, {9, 2, 7});
+  const Tensor wanted = scores(exact, prompts), found = scores(rounded, prompts);
+  const double error = ((found - wanted).norm() / wanted.norm()).item<double>();
+  EXPECT_LT(error, 0.03);
+  EXPECT_GT(error, 0);
+}
+
+// To the last bit: alone and among others, on one thread and on two.
+TEST_P(Int8Cache, ScoresOfATextAreItsOwn) {
+  if (!has_cache(GetParam())) GTEST_SKIP() << "it makes no text from a cache";
+  const Model model = load(GetParam(), CacheFormat::int8);
+  Ids lengths;
+  for (std::int64_t i = 0; i < 64; ++i) lengths.push_back(1 + i * 5 % 9);
+  const auto prompts = prompts_for(model, lengths);
+  const Tensor together = scores(model, prompts);
+  const int before = at::get_num_threads();
+  for (const int threads : {1, 2}) {
+    at::set_num_threads(threads);
+    EXPECT_TRUE(at::equal(scores(model, prompts), together)) << threads << " threads";
+  }
+  at::set_num_threads(before);
+  for (std::size_t i = 0; i < prompts.size(); i += 9)
+    EXPECT_TRUE(at::equal(scores(model, {prompts[i]})[0], together[static_cast<std::int64_t>(i)])) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Int8Cache, testing::ValuesIn(golden_networks()), [](const auto& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(CacheFormat, EveryKindOfNetworkIsTried) {
+  EXPECT_GE(networks_with_cache().size(), 15u);
+}
+
+// Keys and values of a prefix stand in front of the text's, and are rounded like them.
+TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
+  for (const auto& [network, adapter] : {std::pair{"gpt2", "gpt2-prefix"}, {"gpt2", "gpt2-prompt"}}) {
+    const std::vector<AdapterPath> its = {{test_data() / "adapters" / adapter}};
+    const Model exact = load(network, CacheFormat::float32, its),
+                rounded = load(network, CacheFormat::int8, its);
+    const auto prompts = prompts_for(exact, {9, 2, 7});
+    const Tensor wanted = scores(exact, prompts), found = scores(rounded, prompts);
+    EXPECT_LT(((found - wanted).norm() / wanted.norm()).item<double>(), 0.02) << adapter;
+    EXPECT_TRUE(at::equal(scores(rounded, {prompts[1]})[0], found[1])) << adapter;
+  }
+}
+
+// Two prompts that begin alike: the second finds the pages of the first.
+TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
+  const Model model = load("gpt2-generation", CacheFormat::int8);
+  const c10::InferenceMode inference;
+  Ids first(22, 5), second(22, 5);
+  first.back() = 8, second.back() = 9;
+  PagedDecoder shared(model);
+  const auto both = add_prompts(shared, {{first, {}, {}}, {second, {}, {}}});
+  const std::vector<Decoder::Feed> feeds = {{both[0], first}, {both[1], second}};
+  const Tensor found = shared.step(feeds);
+  EXPECT_EQ(shared.cache().pages_in_use(), 3);
+  const Tensor wanted = scores(model, {{second, {}, {}}});
+  EXPECT_TRUE(at::equal(found[1], wanted[0][0]));
+  // A branch copies the page that it goes on in, with its scales.
+  const auto branch = shared.fork(both[1]);
+  const Ids several = {5, 3, 9}, other = {6};
+  shared.step(std::vector<Decoder::Feed>{{branch, other}});
+  const Tensor next = shared.step(std::vector<Decoder::Feed>{{both[1], several}});
+  EXPECT_TRUE(at::equal(next[0], wanted[0][1]));
+}
+
+TEST(CacheFormat, GuessesDoNotChangeTheText) {
+  for (const char* name : {"gpt2-generation", "marian-generation"}) {
+    const Model model = load(name, CacheFormat::int8);
+    const auto prompts = make_prompts(12);
+    const Json settings = {{"max_new_tokens", 12}};
+    const auto plain = generate(model, prompts, config_of(model, settings));
+    Json guessing = settings;
+    guessing["prompt_lookup_num_tokens"] = 4;
+    const auto looked_up = generate(model, prompts, config_of(model, guessing));
+    const auto assisted =
+        generate(model, prompts, config_of(model, settings), {.assistant = {.model = &model}});
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(looked_up[i].ids, plain[i].ids) << name << i;
+      EXPECT_EQ(assisted[i].ids, plain[i].ids) << name << i;
+    }
+  }
+}
+
+TEST(CacheFormat, WhatIsWrittenIsReadBackRounded) {
+  const CacheShape shape{.heads = 3, .head_size = 7, .format = CacheFormat::int8};
+  PagedCache cache(shape);
+  const auto sequence = cache.add();
+  cache.extend(sequence, 21);
+  torch::manual_seed(3);
+  Tensor key_value = at::randn({21, 42});
+  key_value[4] = 0;
+  key_value[6].narrow(0, 0, 7) *= 1e4;
+  cache.write(0, {sequence}, Offsets({21}), key_value);
+  const auto [keys, values] = cache.gather(sequence, 0);
+  const Tensor found = at::cat({keys, values}, 1).view({21, 6, 7}), given = key_value.view({21, 6, 7});
+  const Tensor step = given.abs().amax(2, true) / 127;
+  EXPECT_TRUE(((found - given).abs() <= 0.501 * step).all().item<bool>());
+  EXPECT_TRUE(at::equal(found[4], at::zeros({6, 7})));
+  // A NaN is not lost.
+  cache.extend(sequence, 1);
+  cache.write(0, {sequence}, Offsets({1}), at::full({1, 42}, NAN));
+  EXPECT_TRUE(cache.gather(sequence, 0).second[21].isnan().all().item<bool>());
+}
+
+TEST(CacheFormat, TheSameMemoryHoldsMorePages) {
+  CacheShape shape{.layers = 12, .heads = 12, .head_size = 64};
+  EXPECT_EQ(shape.page_bytes(), 12 * 2 * 16 * 12 * 256);
+  shape.format = CacheFormat::int8;
+  EXPECT_EQ(shape.page_bytes(), 12 * 2 * 16 * 12 * 68);
+  const Model model = load("gpt2-generation", CacheFormat::int8);
+  const auto decoder = make_decoder(model, {.bytes = 1 << 20});
+  EXPECT_EQ(decoder->max_pages(), (1 << 20) / PagedDecoder::page_bytes(model));
+  EXPECT_GT(decoder->max_pages(),
+            make_decoder(load_model("gpt2-generation"), {.bytes = 1 << 20})->max_pages());
+}
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(CacheFormat, ModelsWithoutACacheAreRefused) {
+  for (const char* name : {"bert-masked-lm", "gpt2-sequence-classification", "xlnet-generation"}) {
+    const std::string error = error_of([&] { load(name, CacheFormat::int8); });
+    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+  }
+  for (const char* name : {"transfo-xl-generation", "xlm-generation"}) {
+    const std::string error = error_of([&] {
+      const Model model = load(name, CacheFormat::int8);
+      generate(model, std::vector<Ids>{{3}}, config_of(model, Json::object()));
+    });
+    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+  }
+  EXPECT_THROW(cache_format("int4"), Error);
+  EXPECT_EQ(cache_format(name(CacheFormat::int8)), CacheFormat::int8);
+}
+
+}  // namespace
+}  // namespace attend
