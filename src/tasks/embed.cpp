@@ -1,11 +1,15 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
 #include <attend/attend.h>
 
+#include "models/forward.h"
 #include "models/head.h"
 #include "models/model.h"
 #include "models/sentence_modules.h"
 #include "models/sentence_texts.h"
 #include "tasks/text_batches.h"
+#include "tokenizers/directory_facts.h"
+
+#include <algorithm>
 
 namespace attend {
 namespace {
@@ -24,10 +28,12 @@ struct Embedder::State {
   Tokenizer tokenizer;
   SentencePooling texts;  // how they are read
   std::unique_ptr<SentenceModules> modules;
+  bool gives_types;  // as the tokenizer makes them
 
   explicit State(const ModelDirectory& directory)
       : model(Model::load(directory, {.architecture = body_of(directory)})),
-        tokenizer(Tokenizer::from_file(directory.path())) {
+        tokenizer(Tokenizer::from_file(directory.path())),
+        gives_types(takes_types(model) && tokenizers::gives_token_types(directory.path())) {
     if (model.network()->is_encoder_decoder() || model.network()->reads_images())
       fail("{}: expected one stack that reads text such as BERT, found {}", directory.path().string(),
            directory.model_type());
@@ -50,11 +56,27 @@ struct Embedder::State {
     return network->decoder ? network->decoder : network->encoder;
   }
 
-  std::vector<std::vector<std::int64_t>> encode(const std::vector<std::string>& given) const {
-    if (texts.prompt.empty() && !texts.lowercase) return encode_texts(tokenizer, given);
+  std::vector<Encoding> encode(const std::vector<std::string>& given) const {
+    const EncodeOptions options{.with_details = false};
+    if (texts.prompt.empty() && !texts.lowercase) return tokenizer.encode_batch(given, options);
     std::vector<std::string> prepared;
     for (const std::string& text : given) prepared.push_back(prepare_text(text, texts));
-    return encode_texts(tokenizer, prepared);
+    return tokenizer.encode_batch(prepared, options);
+  }
+
+  TokenBatch batch(const std::vector<Encoding>& encoded, const std::vector<std::size_t>& numbers) const {
+    std::vector<std::vector<std::int64_t>> ids;
+    std::vector<std::int64_t> types;
+    for (const std::size_t i : numbers) {
+      ids.emplace_back(encoded[i].ids.begin(), encoded[i].ids.end());
+      types.insert(types.end(), encoded[i].type_ids.begin(), encoded[i].type_ids.end());
+    }
+    TokenBatch tokens = TokenBatch::from(ids);
+    // GPT's look types up among the tokens, so that there type 0 is not none.
+    if (gives_types && (stack()->spec().embeddings.types_are_tokens ||
+                        std::ranges::any_of(types, [](std::int64_t type) { return type != 0; })))
+      tokens.types = torch::tensor(types, at::kLong);
+    return tokens;
   }
 };
 
@@ -72,12 +94,12 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
   Transformer network = state_->model.network();
   if (options.adapter) state_->model.check_adapter(*options.adapter);
   std::vector<std::vector<float>> vectors(texts.size());
-  const auto encoded = state_->encode(texts);
+  const std::vector<Encoding> encoded = state_->encode(texts);
+  std::vector<std::int64_t> lengths;
+  for (const Encoding& encoding : encoded) lengths.push_back(std::ssize(encoding.ids));
   std::size_t done = 0;
-  for (const std::vector<std::size_t>& batch : batches_by_length(encoded, options.batch_tokens)) {
-    std::vector<std::vector<std::int64_t>> ids;
-    for (std::size_t i : batch) ids.push_back(encoded[i]);
-    const TokenBatch tokens = TokenBatch::from(ids);
+  for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options.batch_tokens)) {
+    const TokenBatch tokens = state_->batch(encoded, batch);
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({options.adapter});
     const Tensor hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);

@@ -51,8 +51,10 @@ bool gives_token_types(const std::filesystem::path& directory) {
                                                   "XLNet",  "xlnet",   "XLM",     "xlm"};
   const TokenizerConfig config(directory);
   const std::vector<std::string> names = config.fields().texts({"model_input_names"});
-  return names.empty() ? in(families, config.family())
-                       : std::find(names.begin(), names.end(), "token_type_ids") != names.end();
+  if (!names.empty()) return std::find(names.begin(), names.end(), "token_type_ids") != names.end();
+  // A tokenizer of no family gives whatever there may be.
+  return config.fields().text({"tokenizer_class"}, "").starts_with("PreTrainedTokenizer") ||
+         in(families, config.family());
 }
 
 bool cleans_up(const std::filesystem::path& directory, bool is_json) {
