@@ -477,6 +477,8 @@ async function timeOf(page, frames, step) {
 
 async function long() {
   const page = await open("long");
+  const note = await page.locator(".view .note").textContent();
+  expect(/tokens in sight.* goes to tokens out of sight/.test(note), `what is out of sight is told: ${note}`);
   for (const step of ["scroll", "hover"]) {
     const time = await timeOf(page, 30, step);
     expect(time < 33, `512 tokens, ${step}: ${time.toFixed(1)} ms a frame`);

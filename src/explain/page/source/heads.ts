@@ -10,6 +10,7 @@ import type { Numbers } from "./numbers";
 const levels = 512; // by which weights are sorted
 const mostLines = 4000; // in one picture
 const movingLines = 600; // while it scrolls, coarsely, so that it follows; and of one token
+const manyLines = 2000; // of a token, that are drawn coarsely while one points from token to token
 const rest = 250; // milliseconds until all are drawn
 
 /** Of a row of weights: the keys that make up the share of its mass, from the first on, their weights, and the sum of these. */
@@ -42,6 +43,7 @@ export class HeadsView implements ViewPart {
   private queries = 0;
   private kept = 0;
   private drawnAt = 0; // where it was scrolled to
+  private drawnOf = ""; // which token was pointed at
   private buffer = new Float32Array(0);
   private settle = 0; // a timer, for the picture that stays
   /** Of each head and query of a layer, for what is shown of them. */
@@ -172,9 +174,12 @@ export class HeadsView implements ViewPart {
     this.drawnAt = this.sheet.scroll;
     clearTimeout(this.settle);
     const focus = app.focus;
-    if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys);
+    const pointed = focus ? `${focus.side} ${focus.token}` : "";
+    const wandering = pointed !== this.drawnOf && this.heads.length * longest > manyLines;
+    this.drawnOf = pointed;
+    if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys, moving || wandering);
     else this.allLines(context, weights, queries, keys, moving);
-    if (moving) this.settle = setTimeout(() => app.redraw(), rest);
+    if (moving || wandering) this.settle = setTimeout(() => app.redraw(), rest);
   }
 
   /** Begins lines between both columns: as fine as the screen is, or coarsely. */
@@ -234,6 +239,7 @@ export class HeadsView implements ViewPart {
     focus: { side: "query" | "key"; token: number },
     queries: number,
     keys: number,
+    coarse: boolean,
   ): void {
     const { app } = this;
     const { left, right } = this.columns();
@@ -243,16 +249,17 @@ export class HeadsView implements ViewPart {
     const box = Math.min(60, left * 0.4) / heads.length;
     let sum = 0;
     let best = { other: -1, weight: 0, head: 0 };
-    const all: number[] = [];
+    const all = new Float32Array(heads.length * others);
+    let count = 0;
     for (const head of heads)
       for (let other = 0; other < others; ++other) {
         const [query, key] = from ? [focus.token, other] : [other, focus.token];
-        if (app.passes(query, key)) all.push(weights.at((head * queries + query) * keys + key));
+        if (app.passes(query, key)) all[count++] = weights.at((head * queries + query) * keys + key);
       }
-    all.sort((a, b) => b - a);
-    const reference = Math.max(0.05, all[0] ?? 0);
-    const least = Math.max(0.002, all[movingLines] ?? 0);
-    const ratio = this.beginLines(false);
+    all.sort();
+    const reference = Math.max(0.05, all.at(-1) ?? 0);
+    const least = Math.max(0.002, all.at(-1 - movingLines) ?? 0);
+    const ratio = this.beginLines(coarse);
     for (let slot = 0; slot < heads.length; ++slot) {
       const head = heads[slot] as number;
       const color = (context.fillStyle = headColor(app.colors, head));
@@ -274,7 +281,7 @@ export class HeadsView implements ViewPart {
         }
         if (weight < least) continue;
         const ends = from ? [this.y(focus.token), y] : [y, this.y(focus.token)];
-        for (let thick = 0; thick < 1 + strength; ++thick)
+        for (let thick = 0; thick < (coarse ? 1 : 1 + strength); ++thick)
           this.lines.add((ends[0] as number) * ratio + thick, (ends[1] as number) * ratio + thick, 0.05 + 0.9 * strength, rgb(color), dash);
         if (heads.length === 1 && inSight && this.rowHeight >= 9 && weight >= 0.005) {
           context.globalAlpha = 1;

@@ -150,11 +150,14 @@ export class ModelView implements ViewPart {
     const columns = Math.min(keys, size);
     const largest = new Float32Array(rows * columns);
     const unfiltered = this.app.selection.filter === "all" && this.app.selection.special;
+    const buffer = new Float32Array(keys); // a row
+    const columnOf = Uint32Array.from(buffer, (_, j) => Math.floor((j * columns) / keys));
     for (let i = 0; i < queries; ++i) {
       const row = Math.floor((i * rows) / queries) * columns;
+      weights.copy(at + i * keys, buffer);
       for (let j = 0; j < keys; ++j) {
-        const weight = weights.at(at + i * keys + j);
-        const pixel = row + Math.floor((j * columns) / keys);
+        const weight = buffer[j] as number;
+        const pixel = row + (columnOf[j] as number);
         if (weight > (largest[pixel] as number) && (unfiltered || this.app.passes(i, j))) largest[pixel] = weight;
       }
     }
