@@ -38,6 +38,7 @@ struct Place {
   LinearImpl* matrix = nullptr;
   std::int64_t first = 0;
   const AttentionSpec* spec = nullptr;
+  Tensor added = {};  // to values, by the attention: [heads * head_size], or undefined
 };
 
 std::vector<Place> places_of(Transformer& network, const std::vector<std::int64_t>& wanted) {
@@ -54,7 +55,8 @@ std::vector<Place> places_of(Transformer& network, const std::vector<std::int64_
       places.push_back({!two      ? "self"
                         : decoder ? "decoder"
                                   : "encoder",
-                        i, &layer.query_key_value(), 2 * own.heads * own.head_size, &own});
+                        i, &layer.query_key_value(), 2 * own.heads * own.head_size, &own,
+                        layer.value_bias()});
       if (LinearImpl* cross = layer.key_value(); cross && two) {
         const AttentionSpec& other = *layer.spec().cross_attention;
         places.push_back({"cross", i, cross, other.heads * other.head_size, &other});
@@ -97,7 +99,8 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
     for (std::int64_t head = 0; head < place.spec->heads; ++head) {
       const std::int64_t size = place.spec->head_size;
       const ZeroedValues zeroed(*place.matrix, place.first + head * size, size,
-                                std::ssize(measured.model().adapters()));
+                                std::ssize(measured.model().adapters()),
+                                place.added.defined() ? place.added.narrow(0, head * size, size) : Tensor());
       const std::vector<Score> scores = measured.measure();
       layer.loss.push_back(static_cast<float>(find_score(scores, "loss") - result.loss));
       if (!result.figure.empty())

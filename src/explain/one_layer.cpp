@@ -25,6 +25,13 @@ LinearImpl& OneLayer::query_key_value() const {
   return *child<LinearImpl>(*child<SelfAttentionImpl>(*module(), "self_attention"), "query_key_value");
 }
 
+Tensor OneLayer::value_bias() const {
+  const auto parameters =
+      child<SelfAttentionImpl>(*module(), "self_attention")->named_parameters(/*recurse=*/false);
+  const Tensor* const found = parameters.find("value_bias");
+  return found ? *found : Tensor();
+}
+
 LinearImpl* OneLayer::key_value() const {
   const auto attention = child<CrossAttentionImpl>(*module(), "cross_attention");
   return attention ? child<LinearImpl>(*attention, "key_value").get() : nullptr;

@@ -16,6 +16,8 @@ class OneLayer {
 
   // Its matrix of queries, keys and values, one below the other.
   LinearImpl& query_key_value() const;
+  // What its attention adds to values that the matrix gives [w]; undefined: nothing.
+  Tensor value_bias() const;
   // That of its cross-attention's keys and values; null: it has none.
   LinearImpl* key_value() const;
   const LayerSpec& spec() const { return stack_->spec().layers[static_cast<std::size_t>(number_)]; }

@@ -10,9 +10,10 @@
 namespace attend {
 namespace {
 
-// Okabe and Ito's colours, which colour-blind readers tell apart; the page's.
-constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#b0568c",
-                                   "#8a6d00", "#3b8fc4", "#5b4fbf", "#5a6168"};
+// The page's (page/source/colors.ts), which colour-blind readers tell apart: of heads, and of signs.
+constexpr const char* kColors[] = {"#265dbf", "#52393b", "#28a95f", "#c22aff", "#216109", "#9c0d94",
+                                   "#cf7c03", "#7a73cd", "#bc0802", "#143e66", "#068697", "#b9610e",
+                                   "#1922d2", "#eb1c96", "#975a56", "#8f90c3"};
 constexpr const char *kPositive = "#0072b2", *kNegative = "#d55e00";
 
 const char* color_of(std::int64_t head) {
@@ -61,11 +62,15 @@ std::string word(double x, double y, const char* anchor, const std::string& text
                      text);
 }
 
-std::string line(double x1, double y1, double x2, double y2, const char* color, double weight) {
+std::string line(double x1, double y1, double x2, double y2, std::int64_t head, double weight) {
+  // Heads beyond the colours take them again with broken lines.
+  const std::int64_t turn = head / std::ssize(kColors);
+  const std::string broken =
+      turn > 0 ? fmt::format(" stroke-dasharray=\"{}\"", std::max<std::int64_t>(2, 12 / turn)) : "";
   return fmt::format(
       "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-      "stroke-opacity=\"{:.3f}\"/>\n",
-      x1, y1, x2, y2, color, weight);
+      "stroke-opacity=\"{:.3f}\"{}/>\n",
+      x1, y1, x2, y2, color_of(head), weight, broken);
 }
 
 std::string picture(double width, double height, const std::string& title, const std::string& body) {
@@ -105,7 +110,7 @@ class Drawing {
       for (std::int64_t i = 0; i < queries; ++i)
         for (std::int64_t j = 0; j < keys; ++j)
           if (weights[i][j] >= kLeast && (!options_.token || *options_.token == i))
-            body += line(left + 6, y(i), right - 6, y(j), color_of(head),
+            body += line(left + 6, y(i), right - 6, y(j), head,
                          weights[i][j] / std::sqrt(static_cast<double>(heads_.size())));
     }
     for (std::int64_t i = 0; i < queries; ++i)
@@ -207,7 +212,7 @@ class Drawing {
       for (std::int64_t j = 0; j < w.size(1); ++j)
         if (w[i][j] >= 5 * kLeast)
           body += line(x + 2, y + step * (static_cast<double>(i) + 0.5), x + size - 2,
-                       y + step * (static_cast<double>(j) + 0.5), color_of(head), w[i][j]);
+                       y + step * (static_cast<double>(j) + 0.5), head, w[i][j]);
     return body;
   }
 

@@ -72,7 +72,7 @@ class Layers {
     const AttentionSpec& spec = layer.spec().self_attention;
     const std::int64_t n = x_.size(0), w = spec.heads * spec.head_size;
     const ZeroedValues zeroed(layer.query_key_value(), 2 * w, w,
-                              std::ssize(task_.function.model().adapters()));
+                              std::ssize(task_.function.model().adapters()), layer.value_bias());
     return turned(layer, key_value, result, n,
                   [&](std::int64_t first, std::int64_t copies, Pass& pass, const Tensor&) {
                     std::vector<std::int64_t> rows;

@@ -2,14 +2,24 @@
 
 namespace attend {
 
-ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters)
-    : matrix_(matrix), number_(adapters) {
+ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters,
+                           const Tensor& added)
+    : matrix_(matrix), number_(adapters), before_(matrix.adapters.size()) {
   MatrixAdapter zero;
   zero.adapter = number_;
   zero.first = first;
   zero.count = count;
   zero.result_factors = at::zeros({count});
   matrix_.adapters.push_back(zero);
+  if (!added.defined()) return;
+  MatrixAdapter less;  // a LoRA of nothing but its bias
+  less.adapter = number_;
+  less.first = first;
+  less.count = count;
+  less.a = at::zeros({1, matrix.weight.size(1)});
+  less.b = at::zeros({count, 1});
+  less.bias = -added.detach();
+  matrix_.adapters.push_back(less);
 }
 
 std::shared_ptr<const AdapterChoice> ZeroedValues::in(const std::vector<std::int64_t>& rows,

@@ -9,11 +9,13 @@ namespace attend {
 // (nn/adapters.h) whose number is that behind the model's own.
 class ZeroedValues {
  public:
-  // `count` columns from number `first` on, of a model with so many adapters.
-  ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters);
+  // `count` columns from number `first` on, of a model with so many adapters. `added` [count]: what the
+  // attention adds to them itself, as DeBERTa's does; undefined: nothing.
+  ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters,
+               const Tensor& added);
   ZeroedValues(const ZeroedValues&) = delete;
   ZeroedValues& operator=(const ZeroedValues&) = delete;
-  ~ZeroedValues() { matrix_.adapters.pop_back(); }
+  ~ZeroedValues() { matrix_.adapters.resize(before_); }
 
   // For Pass::adapters: in these rows of `total` alone; the model's own adapters hold for all of them.
   std::shared_ptr<const AdapterChoice> in(const std::vector<std::int64_t>& rows, std::int64_t total) const;
@@ -21,6 +23,7 @@ class ZeroedValues {
  private:
   LinearImpl& matrix_;
   std::int64_t number_;
+  std::size_t before_;  // adapters of the matrix
 };
 
 }  // namespace attend

@@ -4,6 +4,8 @@
 #include "explain/faithfulness.h"
 #include "explain/rollout.h"
 #include "explain/value_zeroing.h"
+#include "explain/zeroed_values.h"
+#include "models/family.h"
 #include "models/forward.h"
 #include "models/model.h"
 #include "test_data.h"
@@ -15,6 +17,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Does a model say something of the whole text, or of its tokens, that can be asked for?
+bool has_score(const std::string& name) {
+  const Fields config = ModelDirectory(test_data() / "models" / name).config();
+  const ModelSpec spec =
+      find_family(config).spec(config, config.json().at("architectures").at(0).get<std::string>());
+  const bool labels = spec.scores && spec.scores->kind == ScoreKind::sequence_classification;
+  return spec.language_model || (labels && !(spec.encoder && spec.decoder));
+}
+
+std::vector<std::string> networks_with_scores() {
+  std::vector<std::string> names = golden_networks();
+  std::erase_if(names, [](const std::string& name) { return !has_score(name); });
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 // A model with an input and a question, as attribute() would ask it.
 class Case {
  public:
@@ -23,9 +46,6 @@ class Case {
     Transformer network = model.network();
     const auto& scores = network->spec().scores;
     asked.label = !network->language_model_head;
-    possible = !asked.label || (scores && scores->kind == ScoreKind::sequence_classification &&
-                                !network->is_encoder_decoder());
-    if (!possible) return;
     GivenInput given;
     if (network->reads_images()) {
       const PatchSpec& patches = network->encoder->patches->spec();
@@ -87,7 +107,6 @@ class Case {
   AskedScore asked;
   std::optional<ScoreFunction> function;
   std::optional<AttributionTask> task;
-  bool possible;
 };
 
 double sum_of(const TokenScores& scores) {
@@ -97,11 +116,10 @@ double sum_of(const TokenScores& scores) {
 }
 
 class Attributed : public testing::TestWithParam<std::string> {};
+class GivenVectors : public Attributed {};  // of models that read one text at a time
 
-TEST_P(Attributed, VectorsGiveWhatIdsGive) {
+TEST_P(GivenVectors, GiveWhatIdsGive) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
-  if (c.model.architecture() == "GPT2DoubleHeadsModel") GTEST_SKIP() << "which reads several texts at once";
   const GivenInput& given = c.function->input();
   EXPECT_NEAR(c.score(c.inputs()), c.score_of(given.ids, given.target_ids), 2e-5);
   if (c.function->is_picture()) return;
@@ -117,14 +135,12 @@ TEST_P(Attributed, VectorsGiveWhatIdsGive) {
 
 TEST_P(Attributed, GradientTimesInputIsTheSlopeTowardsTheInput) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
   const double slope = (c.score(c.inputs(1.002)) - c.score(c.inputs(0.998))) / 0.004;
   EXPECT_NEAR(sum_of(gradient_times_input(*c.task)), slope, 0.02 + 0.02 * std::abs(slope));
 }
 
 TEST_P(Attributed, IntegratedGradientsAddUp) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
   const IntegratedGradients found = integrated_gradients(*c.task, 100);
   const auto& [score, baseline, sum] = found.completeness;
   EXPECT_NEAR(score, c.score(c.inputs()), 1e-5);
@@ -142,7 +158,6 @@ TEST_P(Attributed, IntegratedGradientsAddUp) {
 
 TEST_P(Attributed, OcclusionIsWhatTheScoreLoses) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
   const TokenScores found = occlusion(*c.task);
   const auto [side, token] = c.task->replaceable.back();
   std::vector<Tensor> x = c.inputs();
@@ -152,7 +167,6 @@ TEST_P(Attributed, OcclusionIsWhatTheScoreLoses) {
 
 TEST_P(Attributed, RolloutsAreShares) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
   for (const TokenScores& found : {attention_rollout(*c.task), value_zeroing(*c.task)}) {
     EXPECT_NEAR(sum_of(found), 1, 1e-4);
     for (const Tensor& side : found) EXPECT_GE(side.min().item<double>(), 0);
@@ -169,7 +183,6 @@ TEST_P(Attributed, RolloutsAreShares) {
 
 TEST_P(Attributed, WeightsHaveTheGradientsThatTheyShould) {
   const Case c(GetParam());
-  if (!c.possible) GTEST_SKIP() << "no score to ask for";
   const TokenScores found = gradient_rollout(*c.task);
   for (const Tensor& side : found) {
     EXPECT_TRUE(side.isfinite().all().item<bool>());
@@ -178,12 +191,39 @@ TEST_P(Attributed, WeightsHaveTheGradientsThatTheyShould) {
   EXPECT_GT(sum_of(found), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Attributed, testing::ValuesIn(golden_networks()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string name = info.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+TEST(ValueZeroing, LeavesNothingOfValuesToWhichTheAttentionAddsABias) {
+  const Model model =
+      Model::load(ModelDirectory(test_data() / "models" / "deberta-masked-lm"), Purpose::training);
+  Stack stack = model.network()->encoder;
+  const OneLayer layer(stack, 0);
+  const AttentionSpec& spec = layer.spec().self_attention;
+  const std::int64_t n = 3, w = spec.heads * spec.head_size;
+  const at::NoGradGuard no_gradients;
+  const Tensor x = at::sin(at::arange(n * layer.query_key_value().weight.size(1), at::kFloat)).view({n, -1});
+  const auto run = [&](Pass pass) { return layer.run(x, Offsets({n}), {}, {}, {}, pass); };
+  ASSERT_GT(layer.value_bias().abs().max().item<float>(), 0);
+  Tensor without;
+  {
+    const ZeroedValues zeroed(layer.query_key_value(), 2 * w, w, 0, layer.value_bias());
+    Pass pass = Pass::inference();
+    pass.adapters = zeroed.in({0, 1, 2}, n);
+    without = run(pass);
+  }
+  EXPECT_TRUE(layer.query_key_value().adapters.empty());
+  // As if the model had neither the values' matrix nor their bias.
+  layer.query_key_value().weight.narrow(0, 2 * w, w).zero_();
+  layer.value_bias().zero_();
+  layer.query_key_value().pack();
+  EXPECT_LT((run(Pass::inference()) - without).abs().max().item<float>(), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Attributed, testing::ValuesIn(networks_with_scores()), test_name);
+INSTANTIATE_TEST_SUITE_P(Families, GivenVectors, testing::ValuesIn([] {
+                           std::vector<std::string> names = networks_with_scores();
+                           std::erase(names, "gpt2-double-heads-model");
+                           return names;
+                         }()),
+                         test_name);
 
 TEST(Attribution, GaussAndLegendreIntegratePolynomials) {
   for (const int points : {1, 2, 5, 50}) {

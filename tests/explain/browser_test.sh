@@ -18,6 +18,8 @@ page bigbird bigbird "$(for _ in 1 2 3 4 5 6 7 8 9; do echo "$text"; done)"
 page t5 t5 "$text" --target "the lamp"
 page marian marian "$text"
 page vit vit --image portrait.png --attribute all
+page twelve twelve "$text" --pair "the lamp is on the table"
+page many many "$text"
 page bert why "$text the [MASK] is on the table" --attribute all --toward lamp --instead-of door --ablate lines.txt
 page marian written "$text" --attribute integrated-gradients,rollout
 page gpt2 one a

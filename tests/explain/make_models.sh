@@ -14,6 +14,8 @@ tokenizer xlnet unigram
 fresh() { "$attend" init "$1" "$2" --quiet --tokenizer "$3" "${@:4}"; }
 small=(--set preset=tiny --set hidden_size=32 --set intermediate_size=48 --set num_hidden_layers=2 --set num_attention_heads=4)
 fresh bert m-bert bert "${small[@]}" --set max_position_embeddings=512
+fresh bert m-twelve bert --set preset=tiny --set hidden_size=48 --set intermediate_size=48 --set num_hidden_layers=3 --set num_attention_heads=12
+fresh bert m-many bert --set preset=tiny --set hidden_size=96 --set intermediate_size=48 --set num_hidden_layers=1 --set num_attention_heads=24
 fresh gpt2 m-gpt2 gpt2 --set preset=tiny --set n_embd=32 --set n_layer=3 --set n_head=4
 fresh gptj m-gptj gpt2 --set n_embd=32 --set n_layer=2 --set n_head=2 --set rotary_dim=8
 fresh deberta-v2 m-deberta bert "${small[@]}" --set pos_att_type='["c2p","p2c"]' --set relative_attention=true

@@ -223,6 +223,157 @@ async function appearance() {
   await blocked.close();
 }
 
+/** Red, green and blue without gamma. */
+const linear = (color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+const times = (matrix, vector) => matrix.map((row) => row.reduce((sum, value, i) => sum + value * vector[i], 0));
+/** What eyes without one kind of cones see (Machado et al. 2009, of severity 1), of linear colours. */
+const eyes = {
+  usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  "without red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  "without green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  "without blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+};
+/** How far apart colours look (Ottosson's OKLab, in which 0.02 is the least that is seen). */
+function lab(rgb) {
+  const cones = times([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]], rgb.map((v) => Math.min(1, Math.max(0, v)))).map(Math.cbrt);
+  return times([[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099], [0.0259040371, 0.7827717662, -0.808675766]], cones);
+}
+const luminance = (color) => times([[0.2126, 0.7152, 0.0722]], linear(color))[0];
+
+async function headColors() {
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open("many", "", { colorScheme });
+    const colors = await page.locator(".chips button").evaluateAll((chips) => chips.map((chip) => chip.style.getPropertyValue("--chip")));
+    expect(colors.length === 24 && new Set(colors.slice(0, 16)).size === 16, `colours: ${colors}`);
+    const paper = luminance(colorScheme === "dark" ? "#14171a" : "#ffffff");
+    for (const [i, color] of colors.slice(0, 16).entries()) {
+      const contrast = [luminance(color), paper].sort((a, b) => b - a).map((v) => v + 0.05);
+      expect(contrast[0] / contrast[1] >= 3, `${colorScheme}, head ${i + 1}: ${color} is hardly seen`);
+      for (const [kind, matrix] of Object.entries(eyes))
+        for (let j = 0; j < i; ++j) {
+          const [a, b] = [color, colors[j]].map((one) => lab(times(matrix, linear(one))));
+          const distance = Math.hypot(...a.map((v, k) => v - b[k]));
+          expect(distance >= (i - j === 1 ? 0.1 : 0.06), `${colorScheme}, eyes ${kind}: heads ${j + 1} and ${i + 1} look alike (${distance.toFixed(3)})`);
+        }
+    }
+    // Behind the colours they begin again, with broken lines.
+    expect((await page.locator(".chips .broken").count()) === 8 && colors[16] === colors[0], "heads 17 to 24 are broken");
+    const paint = async (head) => {
+      await page.evaluate((to) => (location.hash = to), `heads=${head}&token=3`);
+      await settle(page);
+      return painted(page);
+    };
+    const [whole, broken] = [await paint(0), await paint(16)];
+    expect(broken < 0.9 * whole, `head 17 paints ${broken} pixels, head 1 ${whole}`);
+    await page.close();
+  }
+}
+
+/** What BertViz can do as well: docs/attention.md lists it. */
+async function besideBertViz() {
+  const { document } = read("twelve");
+  const page = await open("twelve");
+  const chip = (head) => page.locator(".chips button").nth(head - 1);
+  const chosen = async (field = "heads") => (await hash(page)).get(field) ?? "";
+  // Heads: a click toggles, the last one stays, a double click leaves it alone and brings all back.
+  await chip(3).click();
+  await settle(page);
+  expect((await chosen()) === "0,1,3,4,5,6,7,8,9,10,11", `a click hides head 3: ${await chosen()}`);
+  await chip(3).click();
+  await settle(page);
+  expect((await chosen()).split(",").length === 12, "another click brings it back");
+  await chip(12).dblclick();
+  await settle(page);
+  expect((await chosen()) === "11", "a double click leaves it alone");
+  await chip(12).click();
+  await settle(page);
+  expect((await chosen()) === "11", "the last one cannot be hidden");
+  await chip(12).dblclick();
+  await settle(page);
+  expect((await chosen()).split(",").length === 12, "a double click on the only one brings all back");
+  // Layers and sentences.
+  await page.locator("select[name=Layer]").selectOption("2");
+  await settle(page);
+  expect((await hash(page)).get("layer") === "2", "the layer is chosen");
+  const [tokens] = document.sides.map((side) => side.tokens);
+  const count = [0, 1].map((segment) => tokens.filter((token) => token.segment === segment).length);
+  const sums = { all: tokens.length ** 2, "00": count[0] ** 2, 11: count[1] ** 2, "01": count[0] * count[1], 10: count[1] * count[0] };
+  await page.evaluate(() => (location.hash = "share=100"));
+  for (const [sentences, wanted] of Object.entries(sums)) {
+    await page.getByRole("tab", { name: "Heads", exact: true }).click();
+    await page.locator("select[name=Sentences]").selectOption(sentences);
+    await settle(page);
+    const lines = Number((await page.locator(".view .note").textContent()).match(/[\d,]+(?= lines)/)[0].replace(",", ""));
+    expect(lines === 12 * wanted, `${sentences}: ${lines} lines`);
+    await page.getByRole("tab", { name: "Inside a head", exact: true }).click();
+    await settle(page);
+    const rows = ((await page.locator(".view .sheet").evaluate((sheet) => sheet.offsetHeight)) - 90) / 22;
+    expect(rows === (sentences === "all" ? tokens.length : count[Number(sentences[1])]), `${sentences}: ${rows} keys inside a head`);
+    const best = (await info(page)).match(/^“(.*)” in layer .*most to “(.*)”,/);
+    const names = (segment) => tokens.filter((token) => token.segment === segment).map((token) => token.text.trim());
+    if (sentences !== "all") expect(names(Number(sentences[0])).includes(best[1]) && names(Number(sentences[1])).includes(best[2]), `${sentences}: ${best[0]}`);
+  }
+  // Small pictures of chosen heads alone.
+  await page.evaluate(() => (location.hash = "view=model"));
+  await settle(page);
+  for (const head of [1, 4]) await chip(head).click();
+  await settle(page);
+  expect((await chosen("columns")) === "1,2,4,5,6,7,8,9,10,11", `small pictures of ${await chosen("columns")}`);
+  await chip(8).dblclick();
+  await settle(page);
+  const box = await page.locator(".view .sheet").first().boundingBox();
+  await page.mouse.click(box.x + 56 + 20, box.y + 20 + 96 * 1.5);
+  await settle(page);
+  expect((await page.locator(".detail h3").textContent()) === "Layer 2, head 8", "the only small picture of layer 2 is head 8's");
+  await chip(8).dblclick();
+  await settle(page);
+  expect((await chosen("columns")) === "", "a double click brings all small pictures back");
+  await page.close();
+  // Which attention of an encoder with a decoder.
+  const paired = await open("t5");
+  for (const [attention, layers] of [["0", 6], ["1", 2], ["2", 2]]) {
+    await paired.locator("select[name=Attention]").selectOption(attention);
+    await settle(paired);
+    expect((await paired.locator("select[name=Layer] option").count()) === layers && (await painted(paired)) > 50, `attention ${attention} has ${layers} layers`);
+  }
+  await paired.close();
+  // Tokens as the tokenizer spells them, and not.
+  const spelled = await open("gpt2", "token=1");
+  expect((await info(spelled)).includes("“flies”"), `a token is ${await info(spelled)}`);
+  await spelled.getByLabel("as the tokenizer spells them").check();
+  await settle(spelled);
+  expect((await info(spelled)).includes("“Ġflies”"), `a piece is ${await info(spelled)}`);
+  await spelled.close();
+  // Dark and light, whatever the system has; paper says what is shown.
+  const dark = await open("twelve", "", { colorScheme: "light" });
+  const background = () => dark.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor);
+  const before = await background();
+  await dark.locator("select[name=Colours]").selectOption("dark");
+  await settle(dark);
+  expect((await background()) !== before && (await hash(dark)).get("theme") === "dark", "it is dark where that is chosen");
+  await dark.emulateMedia({ media: "print" });
+  expect((await background()) === "rgb(255, 255, 255)", "paper is white");
+  expect((await dark.locator(".printed").innerText()) === "Layer 1 · all heads", "paper says what is shown");
+  await dark.close();
+  const light = await open("twelve", "theme=light", { colorScheme: "dark" });
+  expect((await light.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor)) === before, "it is light where that is chosen");
+  await light.close();
+}
+
+/** Nothing is wider than a narrow window, but what scrolls there. */
+async function narrow() {
+  for (const name of ["gpt2", "why", "twelve"]) {
+    const page = await open(name, "", { viewport: { width: 420, height: 800 } });
+    for (const title of await page.locator("[role=tab]").allTextContents()) {
+      await page.getByRole("tab", { name: title, exact: true }).click();
+      await settle(page);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide <= 420, `${name}, ${title}: ${wide} pixels wide`);
+    }
+    await page.close();
+  }
+}
+
 async function picture() {
   const page = await open("vit");
   expect((await page.locator("[role=tab][aria-selected=true]").textContent()) === "On the picture", "a picture is shown first");
@@ -326,6 +477,8 @@ async function timeOf(page, frames, step) {
 
 async function long() {
   const page = await open("long");
+  const note = await page.locator(".view .note").textContent();
+  expect(/tokens in sight.* goes to tokens out of sight/.test(note), `what is out of sight is told: ${note}`);
   for (const step of ["scroll", "hover"]) {
     const time = await timeOf(page, 30, step);
     expect(time < 33, `512 tokens, ${step}: ${time.toFixed(1)} ms a frame`);
@@ -335,8 +488,8 @@ async function long() {
 }
 
 try {
-  for (const name of ["bert", "gpt2", "gptj", "deberta", "bigbird", "xlnet", "xl", "t5", "marian", "vit", "one", "nasty", "two", "why", "written"]) await everyView(name);
-  for (const check of [heads, modelView, steps, appearance, picture, depends, statistics, two, long]) await check();
+  for (const name of ["bert", "twelve", "gpt2", "gptj", "deberta", "bigbird", "xlnet", "xl", "t5", "marian", "vit", "one", "nasty", "two", "why", "written"]) await everyView(name);
+  for (const check of [heads, modelView, headColors, besideBertViz, steps, appearance, narrow, picture, depends, statistics, two, long]) await check();
   expect(problems.length === 0, problems.join("\n"));
   console.log(`${checks} checks passed`);
 } finally {

@@ -4,7 +4,7 @@ import { Store, type Numbers } from "./numbers";
 import { theme, type Theme } from "./colors";
 import { fromHash, toHash, type Selection } from "./state";
 import { make } from "./dom";
-import { quoted } from "./tokens";
+import { quoted, writing } from "./tokens";
 
 export interface ViewPart {
   readonly element: HTMLElement;
@@ -67,6 +67,13 @@ export class App {
     const heads = this.heads;
     s.heads = [...new Set(s.heads)].filter((head) => head >= 0 && head < heads);
     if (s.heads.length === 0) s.heads = Array.from({ length: heads }, (_, head) => head);
+    s.columns = [...new Set(s.columns)].filter((head) => head >= 0 && head < heads).sort((a, b) => a - b);
+    if (s.columns.length === heads) s.columns = [];
+    writing.pieces = s.pieces;
+    if (this.root.getAttribute("data-theme") !== s.theme) {
+      this.root.setAttribute("data-theme", s.theme);
+      this.colors = theme(this.root);
+    }
     s.token = clamp(s.token, -1, this.tokensOf(s.side) - 1);
     s.share = clamp(s.share, 1, 100);
     s.zoom = clamp(s.zoom, 0, 60);
@@ -118,6 +125,7 @@ export class App {
     if (change.attention !== undefined && change.attention !== attention) {
       this.selection.token = -1;
       this.selection.heads = [];
+      this.selection.columns = [];
       this.hover = null;
     }
     this.check();

@@ -1,4 +1,4 @@
-// Colours that colour-blind readers tell apart (Okabe and Ito 2008), for light and dark pages.
+// Colours that colour-blind readers tell apart, for light and dark pages.
 
 export interface Theme {
   text: string;
@@ -11,8 +11,16 @@ export interface Theme {
   heads: readonly string[];
 }
 
-const light = ["#0072b2", "#d55e00", "#009e73", "#b0568c", "#8a6d00", "#3b8fc4", "#5b4fbf", "#5a6168"];
-const dark = ["#56b4e9", "#e69f00", "#2fc79b", "#e59cc6", "#f0e442", "#8fd0ff", "#a79cff", "#c8ccd1"];
+// Signs are Okabe and Ito's (2008), below. Heads' colours are searched for: of any two, eyes of all four kinds (Machado et al. 2009: without red, green or blue cones)
+// see a difference, and a large one of two that stand beside each other; each is seen on its page.
+const light = [
+  "#265dbf", "#52393b", "#28a95f", "#c22aff", "#216109", "#9c0d94", "#cf7c03", "#7a73cd",
+  "#bc0802", "#143e66", "#068697", "#b9610e", "#1922d2", "#eb1c96", "#975a56", "#8f90c3",
+];
+const dark = [
+  "#42bafe", "#7b9873", "#9a37c0", "#9ccc7f", "#cc6f12", "#1b96f1", "#f8baca", "#297185",
+  "#cf0402", "#6ff144", "#de90c2", "#a670b8", "#ddefb7", "#a9405a", "#abb10c", "#862ffc",
+];
 
 /** The colours of the page as its style has them now. */
 export function theme(element: Element): Theme {
@@ -31,7 +39,12 @@ export function theme(element: Element): Theme {
   };
 }
 
-/** Heads beyond the palette take its colours again; their numbers tell them apart. */
 export function headColor(colors: Theme, head: number): string {
   return colors.heads[head % colors.heads.length] as string;
+}
+
+/** Heads beyond the palette take its colours again with broken lines: how long the pieces are; 0: it is whole. */
+export function headDash(colors: Theme, head: number): number {
+  const turn = Math.floor(head / colors.heads.length);
+  return turn === 0 ? 0 : Math.max(2, 12 / turn);
 }

@@ -1,6 +1,7 @@
 // The row of controls above the views: what is shown of the attentions.
 import type { App } from "./app";
-import { headColor } from "./colors";
+import { headColor, headDash } from "./colors";
+import { mostLinesOf } from "./model";
 import { button, checkbox, choice, make, slider } from "./dom";
 
 const kinds: Record<string, string> = {
@@ -10,10 +11,20 @@ const kinds: Record<string, string> = {
   cross: "Cross: the target to the source",
 };
 
+const sentences: readonly (readonly [value: string, text: string])[] = [
+  ["all", "all"],
+  ["00", "first → first"],
+  ["11", "second → second"],
+  ["01", "first → second"],
+  ["10", "second → first"],
+];
+
 /** Controls of the attention views; made anew only when what there is to choose changes. */
 export class Controls {
   readonly element = make("div", { class: "controls" });
   private readonly chips = make("div", { class: "chips", role: "group", "aria-label": "Heads" });
+  /** What the controls say, for paper, where they are not. */
+  readonly printed = make("p", { class: "printed" });
   private made = "";
 
   constructor(private readonly app: App) {}
@@ -22,9 +33,10 @@ export class Controls {
     const { app } = this;
     const { selection } = app;
     const layered = ["heads", "model", "neuron", "picture", "compare", "statistics"].includes(selection.view);
-    this.element.hidden = !layered;
+    this.element.hidden = this.printed.hidden = !layered;
     if (!layered) return;
-    const key = JSON.stringify([selection.which, selection.view, selection.attention, selection.layer, selection.filter, selection.special, selection.form, selection.zoom === 0, selection.share]);
+    this.printed.textContent = this.words();
+    const key = JSON.stringify([selection.which, selection.view, selection.attention, selection.layer, selection.filter, selection.special, selection.pieces, selection.form, selection.zoom === 0, selection.share]);
     const active = this.element.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
     if (key !== this.made && !(active instanceof HTMLInputElement && active.type === "range")) {
       const name = active?.getAttribute("name");
@@ -60,24 +72,20 @@ export class Controls {
         ),
       );
     const segments = (side: typeof app.querySide): boolean => side.tokens.some((token) => token.segment === 1);
-    if (selection.view === "heads" || selection.view === "model") {
+    const ofTokens = ["heads", "model", "neuron"].includes(selection.view);
+    if (ofTokens) {
       if (segments(app.querySide) && segments(app.keySide))
         parts.push(
           choice(
             "Sentences",
-            [
-              ["all", "all"],
-              ["00", "first → first"],
-              ["11", "second → second"],
-              ["01", "first → second"],
-              ["10", "second → first"],
-            ],
+            sentences,
             selection.filter,
             (filter) => app.select({ filter: filter as typeof selection.filter }),
           ),
         );
       if (app.querySide.tokens.some((token) => token.special))
         parts.push(checkbox("special tokens", selection.special, (special) => app.select({ special })));
+      parts.push(checkbox("as the tokenizer spells them", selection.pieces, (pieces) => app.select({ pieces })));
     }
     if (selection.view === "heads") {
       parts.push(
@@ -89,35 +97,58 @@ export class Controls {
         ),
       );
     }
-    if (selection.view === "model")
+    const longest = Math.max(app.tokensOf("query"), app.tokensOf("key"));
+    if (selection.view === "model" && longest <= mostLinesOf)
       parts.push(
-        choice("Drawn as", [["lines", "lines (short texts)"], ["squares", "squares"]], selection.form, (form) =>
+        choice("Drawn as", [["lines", "lines"], ["squares", "squares"]], selection.form, (form) =>
           app.select({ form: form as typeof selection.form }),
         ),
       );
     this.chips.replaceChildren();
-    if (ofOneLayer) parts.push(this.chips);
+    if (ofOneLayer || selection.view === "model") parts.push(this.chips);
     this.element.replaceChildren(...parts);
   }
 
+  /** Layer, heads and sentences in words. */
+  private words(): string {
+    const { app } = this;
+    const { selection } = app;
+    const parts = app.document.attentions.length > 1 ? [kinds[app.attention.name] ?? app.attention.name] : [];
+    const chosen = selection.view === "model" ? selection.columns : selection.heads.length === app.heads ? [] : selection.heads;
+    const some = ["neuron", "picture"].includes(selection.view) ? chosen.slice(0, 1) : chosen;
+    if (!["model", "compare", "statistics"].includes(selection.view)) parts.push(`layer ${app.layer.number + 1}`);
+    parts.push(some.length === 0 ? "all heads" : `${some.length > 1 ? "heads" : "head"} ${some.map((head) => head + 1).join(", ")}`);
+    if (selection.filter !== "all") parts.push(sentences.find(([value]) => value === selection.filter)?.[1] ?? "");
+    const all = parts.join(" · ");
+    return all.charAt(0).toUpperCase() + all.slice(1);
+  }
+
+  /** Which heads the chips show and change: those of the lines, those of the small pictures, or the one of a view of one. */
   private drawChips(): void {
     const { app } = this;
-    const { heads, view } = app.selection;
+    const { view } = app.selection;
     const one = view === "neuron" || view === "picture";
-    if (this.chips.childElementCount !== app.heads + (one ? 0 : 1)) {
+    const field = view === "model" ? "columns" : "heads";
+    const chosen = (): number[] => {
+      const now = app.selection[field];
+      return now.length > 0 ? now : Array.from({ length: app.heads }, (_, head) => head);
+    };
+    const key = `${view} ${app.heads}`;
+    if (this.chips.childElementCount === 0 || this.chips.dataset["of"] !== key) {
+      this.chips.dataset["of"] = key;
       this.chips.replaceChildren(make("span", {}, one ? "Head" : "Heads"));
-      if (one) this.chips.replaceChildren();
       for (let head = 0; head < app.heads; ++head) {
-        const chip = button(String(head + 1), `Head ${head + 1}. Click: show or hide it. Double click: it alone, or all again.`, () => {
-          const now = app.selection.heads;
-          if (app.selection.view === "neuron" || app.selection.view === "picture") return app.select({ heads: [head] });
+        const title = one ? `Show head ${head + 1}` : `Head ${head + 1}. Click: show or hide it. Double click: it alone, or all again.`;
+        const chip = button(String(head + 1), title, () => {
+          if (one) return app.select({ heads: [head] });
+          const now = chosen();
           const next = now.includes(head) ? now.filter((other) => other !== head) : [...now, head].sort((a, b) => a - b);
-          if (next.length > 0) app.select({ heads: next });
+          if (next.length > 0) app.select({ [field]: next });
         });
         chip.addEventListener("dblclick", () => {
-          if (app.selection.view === "neuron" || app.selection.view === "picture") return;
-          const alone = app.selection.heads.length === 1 && app.selection.heads[0] === head;
-          app.select({ heads: alone ? [] : [head] });
+          if (one) return;
+          const now = chosen();
+          app.select({ [field]: now.length === 1 && now[0] === head ? [] : [head] });
         });
         chip.setAttribute("name", `head ${head}`);
         this.chips.append(chip);
@@ -126,13 +157,14 @@ export class Controls {
         // "all" behind the heads would be one more number: the word in front of them does it.
         const all = this.chips.firstElementChild as HTMLElement;
         all.title = "Click: all heads";
-        all.addEventListener("click", () => app.select({ heads: [] }));
+        all.addEventListener("click", () => app.select({ [field]: [] }));
       }
     }
+    const shown = one ? app.selection.heads.slice(0, 1) : chosen();
     this.chips.querySelectorAll("button").forEach((chip, head) => {
-      const on = one ? heads[0] === head : heads.includes(head);
-      chip.setAttribute("aria-pressed", String(on));
+      chip.setAttribute("aria-pressed", String(shown.includes(head)));
       chip.style.setProperty("--chip", headColor(app.colors, head));
+      chip.classList.toggle("broken", headDash(app.colors, head) > 0);
     });
   }
 }

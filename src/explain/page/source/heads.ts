@@ -1,6 +1,6 @@
 // Lines between two columns of tokens, for any heads of a layer together (Vig 2019, BertViz's head view).
 import { type App, percent, type ViewPart } from "./app";
-import { headColor } from "./colors";
+import { headColor, headDash } from "./colors";
 import { make } from "./dom";
 import { Lines, rgb } from "./lines";
 import { fit, Sheet, type Point } from "./sheet";
@@ -10,14 +10,27 @@ import type { Numbers } from "./numbers";
 const levels = 512; // by which weights are sorted
 const mostLines = 4000; // in one picture
 const movingLines = 600; // while it scrolls, coarsely, so that it follows; and of one token
+const manyLines = 2000; // of a token, that are drawn coarsely while one points from token to token
 const rest = 250; // milliseconds until all are drawn
 
-/** Of a row of weights: the largest, and the keys that make up the share of its mass, with their weights. */
+/** Of a row of weights: the keys that make up the share of its mass, from the first on, their weights, and the sum of these. */
 interface RowFacts {
-  largest: number;
   keys: Uint32Array;
   weights: Float32Array;
+  mass: number;
 }
+
+/** Where in an ascending list the first number stands that is not below this one. */
+function firstAtLeast(sorted: Uint32Array, least: number): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle] as number) < least) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 const mostKept = 3e7; // keys of such rows
 
 export class HeadsView implements ViewPart {
@@ -30,6 +43,8 @@ export class HeadsView implements ViewPart {
   private queries = 0;
   private kept = 0;
   private drawnAt = 0; // where it was scrolled to
+  private drawnOf = ""; // which token was pointed at
+  private buffer = new Float32Array(0);
   private settle = 0; // a timer, for the picture that stays
   /** Of each head and query of a layer, for what is shown of them. */
   private readonly rows = new Map<string, (RowFacts | undefined)[]>();
@@ -113,33 +128,34 @@ export class HeadsView implements ViewPart {
     const { selection } = this.app;
     const known = facts[query + head * this.queries];
     if (known !== undefined) return known;
-    const at = (head * this.queries + query) * keys;
+    // The row, with nothing where the filter lets nothing through.
+    if (this.buffer.length !== keys) this.buffer = new Float32Array(keys);
+    const { buffer } = this;
+    weights.copy((head * this.queries + query) * keys, buffer);
+    if (selection.filter !== "all" || !selection.special)
+      for (let j = 0; j < keys; ++j) if (!this.app.passes(query, j)) buffer[j] = 0;
     // Sums of weights by how large they are beside the largest, for sorting thousands of them takes too long.
     const mass = new Float64Array(levels + 1);
     let [total, largest] = [0, 0];
+    for (let j = 0; j < keys; ++j) if ((buffer[j] as number) > largest) largest = buffer[j] as number;
     for (let j = 0; j < keys; ++j) {
-      const weight = weights.at(at + j);
-      if (weight > largest && this.app.passes(query, j)) largest = weight;
-    }
-    for (let j = 0; j < keys; ++j) {
-      const weight = weights.at(at + j);
-      if (weight === 0 || !this.app.passes(query, j)) continue;
+      const weight = buffer[j] as number;
+      if (weight === 0) continue;
       mass[Math.floor((levels * weight) / largest)]! += weight;
       total += weight;
     }
     let [sum, step] = [0, levels + 1];
     while (step > 0 && sum < (total * selection.share) / 100 - 1e-9) sum += mass[--step] as number;
     const least = (step * largest) / levels;
-    const chosen: number[] = [];
-    for (let j = 0; j < keys; ++j) {
-      const weight = weights.at(at + j);
-      if (weight > 0 && weight >= least && this.app.passes(query, j)) chosen.push(j);
-    }
+    let count = 0;
+    for (let j = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= least) ++count;
+    const chosen = new Uint32Array(count);
+    for (let j = 0, i = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= least) chosen[i++] = j;
     this.kept += chosen.length;
     return (facts[query + head * this.queries] = {
-      largest,
-      keys: Uint32Array.from(chosen),
-      weights: Float32Array.from(chosen, (j) => weights.at(at + j)),
+      keys: chosen,
+      weights: Float32Array.from(chosen, (j) => buffer[j] as number),
+      mass: chosen.reduce((sum, j) => sum + (buffer[j] as number), 0),
     });
   }
 
@@ -158,9 +174,12 @@ export class HeadsView implements ViewPart {
     this.drawnAt = this.sheet.scroll;
     clearTimeout(this.settle);
     const focus = app.focus;
-    if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys);
+    const pointed = focus ? `${focus.side} ${focus.token}` : "";
+    const wandering = pointed !== this.drawnOf && this.heads.length * longest > manyLines;
+    this.drawnOf = pointed;
+    if (focus && focus.token < app.tokensOf(focus.side)) this.linesOf(context, weights, focus, queries, keys, moving || wandering);
     else this.allLines(context, weights, queries, keys, moving);
-    if (moving) this.settle = setTimeout(() => app.redraw(), rest);
+    if (moving || wandering) this.settle = setTimeout(() => app.redraw(), rest);
   }
 
   /** Begins lines between both columns: as fine as the screen is, or coarsely. */
@@ -220,6 +239,7 @@ export class HeadsView implements ViewPart {
     focus: { side: "query" | "key"; token: number },
     queries: number,
     keys: number,
+    coarse: boolean,
   ): void {
     const { app } = this;
     const { left, right } = this.columns();
@@ -229,19 +249,21 @@ export class HeadsView implements ViewPart {
     const box = Math.min(60, left * 0.4) / heads.length;
     let sum = 0;
     let best = { other: -1, weight: 0, head: 0 };
-    const all: number[] = [];
+    const all = new Float32Array(heads.length * others);
+    let count = 0;
     for (const head of heads)
       for (let other = 0; other < others; ++other) {
         const [query, key] = from ? [focus.token, other] : [other, focus.token];
-        if (app.passes(query, key)) all.push(weights.at((head * queries + query) * keys + key));
+        if (app.passes(query, key)) all[count++] = weights.at((head * queries + query) * keys + key);
       }
-    all.sort((a, b) => b - a);
-    const reference = Math.max(0.05, all[0] ?? 0);
-    const least = Math.max(0.002, all[movingLines] ?? 0);
-    const ratio = this.beginLines(false);
+    all.sort();
+    const reference = Math.max(0.05, all.at(-1) ?? 0);
+    const least = Math.max(0.002, all.at(-1 - movingLines) ?? 0);
+    const ratio = this.beginLines(coarse);
     for (let slot = 0; slot < heads.length; ++slot) {
       const head = heads[slot] as number;
       const color = (context.fillStyle = headColor(app.colors, head));
+      const dash = headDash(app.colors, head) * ratio;
       for (let other = 0; other < others; ++other) {
         const [query, key] = from ? [focus.token, other] : [other, focus.token];
         if (!app.passes(query, key)) continue;
@@ -259,8 +281,8 @@ export class HeadsView implements ViewPart {
         }
         if (weight < least) continue;
         const ends = from ? [this.y(focus.token), y] : [y, this.y(focus.token)];
-        for (let thick = 0; thick < 1 + strength; ++thick)
-          this.lines.add((ends[0] as number) * ratio + thick, (ends[1] as number) * ratio + thick, 0.05 + 0.9 * strength, rgb(color));
+        for (let thick = 0; thick < (coarse ? 1 : 1 + strength); ++thick)
+          this.lines.add((ends[0] as number) * ratio + thick, (ends[1] as number) * ratio + thick, 0.05 + 0.9 * strength, rgb(color), dash);
         if (heads.length === 1 && inSight && this.rowHeight >= 9 && weight >= 0.005) {
           context.globalAlpha = 1;
           context.textAlign = from ? "right" : "left";
@@ -296,17 +318,29 @@ export class HeadsView implements ViewPart {
     const { app } = this;
     const heads = this.heads;
     const [first, end] = this.inSight(queries);
-    // In long texts no weight is large: lines are as strong as they are beside the strongest in sight.
-    let reference = 0;
+    const [firstKey, endKey] = this.inSight(keys);
+    // In long texts no weight is large: lines are as strong as they are beside the strongest in sight. Those that lead out
+    // of sight are not drawn, for hundreds of steep ones hide all others.
+    const rows: { row: RowFacts; head: number; query: number; from: number; to: number }[] = [];
+    let [reference, inside, outside] = [0, 0, 0];
     const facts = this.facts;
     for (const head of heads)
-      for (let i = first; i < end; ++i) reference = Math.max(reference, this.row(facts, weights, head, i, keys).largest);
-    const counts = new Int32Array(levels);
-    for (const head of heads)
-      for (let i = first; i < end; ++i) {
-        const row = this.row(facts, weights, head, i, keys).weights;
-        for (let n = 0; n < row.length; ++n) counts[Math.min(levels - 1, Math.floor((levels * (row[n] as number)) / reference))]!++;
+      for (let query = first; query < end; ++query) {
+        const row = this.row(facts, weights, head, query, keys);
+        const from = firstAtLeast(row.keys, firstKey);
+        const to = firstAtLeast(row.keys, endKey);
+        for (let n = from; n < to; ++n) {
+          const weight = row.weights[n] as number;
+          if (weight > reference) reference = weight;
+          inside += weight;
+        }
+        outside += row.mass;
+        rows.push({ row, head, query, from, to });
       }
+    outside = Math.max(0, outside - inside);
+    const counts = new Int32Array(levels);
+    for (const { row, from, to } of rows)
+      for (let n = from; n < to; ++n) counts[Math.min(levels - 1, Math.floor((levels * (row.weights[n] as number)) / reference))]!++;
     const wanted = counts.reduce((sum, count) => sum + count, 0);
     let lines = 0;
     let lowest = levels;
@@ -317,37 +351,37 @@ export class HeadsView implements ViewPart {
     let passed = 0;
 
     const ratio = this.beginLines(moving);
-    for (const head of heads) {
-      const color = rgb(headColor(app.colors, head));
-      for (let i = first; i < end; ++i) {
-        const row = this.row(facts, weights, head, i, keys);
-        for (let n = 0; n < row.keys.length; ++n) {
-          const level = Math.min(levels - 1, Math.floor((levels * (row.weights[n] as number)) / reference));
-          if (level < lowest - 1) continue;
-          if (level === lowest - 1) {
-            if (passed++ % stride !== 0) continue;
-            ++lines;
-          }
-          const strength = ((level + 0.5) / levels) * Math.min(1, reference / 0.3 + 0.3);
-          const alpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
-          const [from, to] = [this.y(i) * ratio, this.y(row.keys[n] as number) * ratio];
-          if (moving) {
-            this.lines.add(from, to, alpha, color);
-          } else {
-            const half = 0.4 * ratio;
-            this.lines.add(from - half, to - half, alpha, color);
-            this.lines.add(from + half, to + half, alpha, color);
-          }
+    const colors = new Map(heads.map((head) => [head, rgb(headColor(app.colors, head))]));
+    for (const { row, head, query, from: begin, to: stop } of rows) {
+      const color = colors.get(head) as [number, number, number];
+      const dash = headDash(app.colors, head) * ratio;
+      for (let n = begin; n < stop; ++n) {
+        const level = Math.min(levels - 1, Math.floor((levels * (row.weights[n] as number)) / reference));
+        if (level < lowest - 1) continue;
+        if (level === lowest - 1) {
+          if (passed++ % stride !== 0) continue;
+          ++lines;
+        }
+        const strength = ((level + 0.5) / levels) * Math.min(1, reference / 0.3 + 0.3);
+        const alpha = Math.min(1, strength / Math.sqrt(heads.length) + 0.01);
+        const [from, to] = [this.y(query) * ratio, this.y(row.keys[n] as number) * ratio];
+        if (moving) {
+          this.lines.add(from, to, alpha, color, dash);
+        } else {
+          const half = 0.4 * ratio;
+          this.lines.add(from - half, to - half, alpha, color, dash);
+          this.lines.add(from + half, to + half, alpha, color, dash);
         }
       }
     }
     this.paintLines(context);
-    const rows = end - first < queries ? ` of the ${end - first} tokens in sight` : "";
+    const part = end - first < queries ? ` of the ${end - first} tokens in sight` : "";
+    const away = endKey - firstKey < keys && inside + outside > 0 ? ` ${percent(outside / (inside + outside))} of what they show goes to tokens out of sight: scroll, or point at one.` : "";
     const strongest = reference < 0.5 ? ` The strongest is ${percent(reference)}; the others are drawn beside it.` : "";
     this.note.textContent =
       (lines < wanted
-        ? `The strongest ${lines.toLocaleString("en")} of ${wanted.toLocaleString("en")} lines${rows}.`
-        : `${lines.toLocaleString("en")} lines${rows}.`) + strongest;
+        ? `The strongest ${lines.toLocaleString("en")} of ${wanted.toLocaleString("en")} lines${part}.`
+        : `${lines.toLocaleString("en")} lines${part}.`) + strongest + away;
     app.say("Point at a token, on the left to see where it looks, on the right to see who looks at it.");
   }
 }

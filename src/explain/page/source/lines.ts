@@ -29,8 +29,9 @@ export class Lines {
     this.image = null;
   }
 
-  /** From height y0 at the left edge to y1 at the right one; `alpha` from 0 to 1, as if painted over what is there. */
-  add(y0: number, y1: number, alpha: number, color: readonly [number, number, number]): void {
+  /** From height y0 at the left edge to y1 at the right one; `alpha` from 0 to 1, as if painted over what is there. `dash`:
+   * pixels of each piece of a broken line; 0: it is whole. */
+  add(y0: number, y1: number, alpha: number, color: readonly [number, number, number], dash = 0): void {
     const { width, height, paints } = this;
     const slope = (y1 - y0) / width;
     const thick = -Math.log(1 - Math.min(0.995, alpha));
@@ -59,6 +60,7 @@ export class Lines {
     const across = steep ? 4 : stride;
     let place = steep ? (from - y0) * run : y0 + from * run;
     for (let i = from; i < to; ++i, place += run) {
+      if (dash > 0 && Math.floor((steep ? place : i) / dash) % 2 === 1) continue;
       const pixel = place | 0;
       const next = place - pixel;
       const here = 1 - next;

@@ -4,14 +4,14 @@ import { BeamsView } from "./beams";
 import { CompareView } from "./compare";
 import { Controls } from "./controls";
 import { DependsView } from "./depends";
-import { button, make } from "./dom";
+import { button, choice, make } from "./dom";
 import type { Explanation } from "./explanation";
 import { HeadsView } from "./heads";
 import { LensView } from "./lens";
 import { ModelView } from "./model";
 import { NeuronView } from "./neuron";
 import { PictureView } from "./picture";
-import type { View } from "./state";
+import type { Selection, View } from "./state";
 import { StatisticsView } from "./statistics";
 import { StepsView } from "./steps";
 import { visible } from "./tokens";
@@ -28,6 +28,8 @@ const titles: Record<View, string> = {
   beams: "Other translations",
   compare: "Two at once",
 };
+
+const ordinals = ["first", "second"];
 
 const help =
   "Keys: ↑ ↓ another token, ← → another head, Page up and Page down another layer, s the other side, Escape nothing selected. " +
@@ -76,7 +78,7 @@ function start(root: Element): void {
   const controls = new Controls(app);
   const place = make("div", { class: "view", role: "tabpanel" });
   const texts = explanation.sides.flatMap((side) =>
-    side.texts.map((text) => make("p", { class: "given" }, make("b", {}, `${side.name}: `), make("bdi", {}, visible(text)))),
+    side.texts.map((text, i) => make("p", { class: "given" }, make("b", {}, `${side.texts.length > 1 ? `${ordinals[i]} ` : ""}${side.name}: `), make("bdi", {}, visible(text)))),
   );
   // Of two, which one the views show.
   const which = make("p", { class: "which" });
@@ -92,9 +94,17 @@ function start(root: Element): void {
     which,
     tabs,
     controls.element,
+    controls.printed,
     app.info,
     place,
-    make("footer", { class: "faint" }, help),
+    make(
+      "footer",
+      { class: "faint" },
+      choice("Colours", [["system", "as the system has them"], ["light", "light"], ["dark", "dark"]], app.selection.theme, (theme) =>
+        app.select({ theme: theme as Selection["theme"] }),
+      ),
+      make("p", {}, help),
+    ),
   );
   document.title = `${explanation.model}: ${visible(explanation.sides[0]?.texts[0] ?? "").slice(0, 60)} — Attend`;
 
@@ -130,7 +140,10 @@ function start(root: Element): void {
       tab.setAttribute("aria-selected", String(on));
       tab.tabIndex = on ? 0 : -1;
     }
-    if (place.firstElementChild !== part.element) place.replaceChildren(part.element);
+    if (place.firstElementChild !== part.element) {
+      app.say("");
+      place.replaceChildren(part.element);
+    }
     controls.draw();
     part.draw();
   });

@@ -9,6 +9,7 @@ import type { Numbers } from "./numbers";
 
 const gutter = 56; // for the names of layers
 const header = 20;
+export const mostLinesOf = 64; // tokens whose lines are told apart in a small picture
 
 export class ModelView implements ViewPart {
   readonly element = make("section", { class: "model-view" });
@@ -33,13 +34,20 @@ export class ModelView implements ViewPart {
 
   private pointed(point: Point | null, click: boolean): void {
     const layer = point ? Math.floor((point.y - header + this.sheet.scroll) / this.cell) : -1;
-    const head = point ? Math.floor((point.x - gutter) / this.cell) : -1;
+    const column = point ? Math.floor((point.x - gutter) / this.cell) : -1;
     const { app } = this;
-    const inside = layer >= 0 && head >= 0 && head < app.heads && layer < app.attention.layers.length;
+    const head = this.columns[column] ?? -1;
+    const inside = layer >= 0 && head >= 0 && layer < app.attention.layers.length;
     const before = this.over;
     this.over = inside ? { layer, head } : null;
     if (click && inside) app.select({ layer, heads: [head] });
     else if (before?.layer !== this.over?.layer || before?.head !== this.over?.head) requestAnimationFrame(() => this.drawGrid());
+  }
+
+  /** The heads that are shown. */
+  private get columns(): number[] {
+    const { columns } = this.app.selection;
+    return columns.length > 0 ? columns : Array.from({ length: this.app.heads }, (_, head) => head);
   }
 
   draw(): void {
@@ -52,16 +60,16 @@ export class ModelView implements ViewPart {
   private drawGrid(): void {
     const { app } = this;
     const { layers } = app.attention;
-    const heads = app.heads;
+    const heads = this.columns;
     const wide = this.sheet.element.clientWidth || 600;
-    this.cell = Math.max(16, Math.min(96, (wide - gutter - 4) / heads));
+    this.cell = Math.max(16, Math.min(96, (wide - gutter - 4) / heads.length));
     const context = this.sheet.begin(layers.length * this.cell + header, Math.max(300, innerHeight * 0.8));
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = app.colors.faint;
     context.textAlign = "center";
-    for (let head = 0; head < heads; ++head)
-      if (this.cell >= 18 || head % 2 === 0)
-        context.fillText(String(head + 1), gutter + (head + 0.5) * this.cell, header / 2);
+    heads.forEach((head, column) => {
+      if (this.cell >= 18 || column % 2 === 0) context.fillText(String(head + 1), gutter + (column + 0.5) * this.cell, header / 2);
+    });
     context.save();
     context.beginPath();
     context.rect(0, header, this.sheet.width, this.sheet.height);
@@ -75,8 +83,8 @@ export class ModelView implements ViewPart {
       context.fillText(`layer ${layer.number + 1}`, 0, y + this.cell / 2);
       const weights = app.store.get(layer.weights);
       if (!weights) continue;
-      for (let head = 0; head < heads; ++head) {
-        const x = gutter + head * this.cell;
+      for (const [column, head] of heads.entries()) {
+        const x = gutter + column * this.cell;
         context.drawImage(this.thumbnail(weights, row, head), x + 1, y + 1, this.cell - 2, this.cell - 2);
         const chosen = row === app.selection.layer && head === app.selection.heads[0] && app.selection.heads.length === 1;
         const over = this.over?.layer === row && this.over.head === head;
@@ -109,7 +117,7 @@ export class ModelView implements ViewPart {
     context.globalAlpha = 0.07;
     context.fillRect(0, 0, size, size);
     const at = head * queries * keys;
-    if (selection.form === "lines" && Math.max(queries, keys) <= 64) {
+    if (selection.form === "lines" && Math.max(queries, keys) <= mostLinesOf) {
       const longest = Math.max(queries, keys);
       for (let i = 0; i < queries; ++i)
         for (let j = 0; j < keys; ++j) {
@@ -142,19 +150,24 @@ export class ModelView implements ViewPart {
     const columns = Math.min(keys, size);
     const largest = new Float32Array(rows * columns);
     const unfiltered = this.app.selection.filter === "all" && this.app.selection.special;
+    const buffer = new Float32Array(keys); // a row
+    const columnOf = Uint32Array.from(buffer, (_, j) => Math.floor((j * columns) / keys));
     for (let i = 0; i < queries; ++i) {
       const row = Math.floor((i * rows) / queries) * columns;
+      weights.copy(at + i * keys, buffer);
       for (let j = 0; j < keys; ++j) {
-        const weight = weights.at(at + i * keys + j);
-        const pixel = row + Math.floor((j * columns) / keys);
+        const weight = buffer[j] as number;
+        const pixel = row + (columnOf[j] as number);
         if (weight > (largest[pixel] as number) && (unfiltered || this.app.passes(i, j))) largest[pixel] = weight;
       }
     }
     context.globalAlpha = 1;
+    // In long texts no weight is large: they are as dark as they are beside the largest.
+    const most = largest.reduce((sum, weight) => Math.max(sum, weight), 1e-9);
     const image = context.createImageData(columns, rows);
     const color = context.fillStyle as string;
     const [r, g, b] = [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)) as [number, number, number];
-    largest.forEach((weight, pixel) => image.data.set([r, g, b, Math.round(255 * Math.sqrt(weight))], pixel * 4));
+    largest.forEach((weight, pixel) => image.data.set([r, g, b, Math.round(255 * Math.sqrt(weight / most))], pixel * 4));
     const small = make("canvas");
     small.width = columns;
     small.height = rows;

@@ -26,6 +26,7 @@ export class NeuronView implements ViewPart {
   private readonly formula = make("p", { class: "formula" });
   private readonly difference = make("p", { class: "difference" });
   private columns: Column[] = [];
+  private rows: number[] = []; // the keys that are shown
   private over: { key: number; column: Column; element: number } | null = null;
   private readonly differences = new Map<string, number>();
 
@@ -36,23 +37,34 @@ export class NeuronView implements ViewPart {
       () => this.app.redraw(),
       (point, click) => this.pointed(point, click),
     );
-    this.element.append(this.formula, this.sheet.element, this.difference);
+    this.element.append(this.formula, make("div", { class: "wide" }, this.sheet.element), this.difference);
   }
 
   /** The query that is shown: the selected one, else the first. */
   private get query(): number {
-    const { selection } = this.app;
-    return selection.side === "query" && selection.token >= 0 ? selection.token : 0;
+    const { app } = this;
+    const { selection } = app;
+    const chosen = selection.side === "query" && selection.token >= 0 ? selection.token : 0;
+    // The first that sees anything through the filter, where the selected one does not.
+    const sees = (query: number): boolean => this.seen(query).length > 0;
+    if (sees(chosen)) return chosen;
+    for (let query = 0; query < app.tokensOf("query"); ++query) if (sees(query)) return query;
+    return chosen;
+  }
+  /** The keys that the filter shows of a query. */
+  private seen(query: number): number[] {
+    return Array.from({ length: this.app.tokensOf("key") }, (_, key) => key).filter((key) => this.app.passes(query, key));
   }
   private get head(): number {
     return this.app.selection.heads[0] as number;
   }
 
   private pointed(point: Point | null, click: boolean): void {
-    const key = point ? Math.floor((point.y - header + this.sheet.scroll) / rowHeight) : -1;
+    const line = point ? Math.floor((point.y - header + this.sheet.scroll) / rowHeight) : -1;
+    const key = this.rows[line] ?? -1;
     const column = point && this.columns.find(({ x, width }) => point.x >= x && point.x < x + width);
     const { app } = this;
-    const inside = point && column && point.y >= header && key >= 0 && key < app.tokensOf("key");
+    const inside = point && column && point.y >= header && key >= 0;
     const size = app.layer.query?.shape?.[2] ?? 1;
     this.over = inside
       ? { key, column, element: Math.min(size - 1, Math.floor(((point.x - column.x) / (column.width - 10)) * size)) }
@@ -112,9 +124,10 @@ export class NeuronView implements ViewPart {
       this.difference.textContent = typeof n === "string" ? n : "Unpacking …";
       return;
     }
-    const context = this.sheet.begin(n.keys * rowHeight + header + 6, Math.max(300, innerHeight * 0.72));
-    this.layOut(n);
     const query = Math.min(this.query, n.queries - 1);
+    this.rows = this.seen(query);
+    const context = this.sheet.begin(this.rows.length * rowHeight + header + 6, Math.max(300, innerHeight * 0.72));
+    this.layOut(n);
     const row = formRow(n, this.head, query);
     this.keys(context, n, row, query);
     this.heading(context, n, query);
@@ -126,10 +139,14 @@ export class NeuronView implements ViewPart {
     const { colors } = app;
     const q = (this.head * n.queries + query) * n.size;
     const first = Math.max(0, Math.floor(this.sheet.scroll / rowHeight));
-    const end = Math.min(n.keys, first + Math.ceil((this.sheet.height - header) / rowHeight) + 1);
+    const end = Math.min(this.rows.length, first + Math.ceil((this.sheet.height - header) / rowHeight) + 1);
     const typical = [typicalSize(n.key, this.head, n), typicalSize(n.query, this.head, n), typicalSize(n.value, this.head, n)] as const;
-    for (let key = first; key < end; ++key) {
-      const y = header + key * rowHeight - this.sheet.scroll + rowHeight / 2;
+    // In long texts no weight is large: values are as strong, and bars as long, as they are beside the largest.
+    const largest = row.weight.reduce((most, weight) => Math.max(most, weight), 1e-9);
+    const full = largest < 0.2 ? largest : 1;
+    for (let line = first; line < end; ++line) {
+      const key = this.rows[line] as number;
+      const y = header + line * rowHeight - this.sheet.scroll + rowHeight / 2;
       const k = (this.head * n.keys + key) * n.size;
       const hidden = n.copies.at(query * n.keys + key) === 0;
       for (const column of this.columns) {
@@ -146,14 +163,14 @@ export class NeuronView implements ViewPart {
         } else if (column.kind === "product") {
           this.strip(context, column, y, n.size, (d) => (n.query.at(q + d) * n.key.at(k + d)) / (typical[0] * typical[1]));
         } else if (column.kind === "value") {
-          this.strip(context, column, y, n.size, (d) => (n.value.at(k + d) * (row.weight[key] as number)) / typical[2], 3);
+          this.strip(context, column, y, n.size, (d) => (n.value.at(k + d) * (row.weight[key] as number)) / (typical[2] * largest));
         } else {
           const value = column.of?.(row, key) as number;
           context.textAlign = "right";
           if (column.kind === "weight") {
             context.fillStyle = colors.accent;
             const room = column.width - 84;
-            context.fillRect(column.x + 72, y - 7, Math.max(value > 0 ? 1 : 0, room * Math.min(1, value)), 14);
+            context.fillRect(column.x + 72, y - 7, Math.max(value > 0 ? 1 : 0, room * Math.min(1, value / full)), 14);
             context.fillStyle = colors.text;
             context.fillText(hidden && value === 0 ? "hidden" : percent(value), column.x + 66, y);
           } else {
@@ -209,13 +226,13 @@ export class NeuronView implements ViewPart {
   }
 
   /** Numbers as a row of small boxes: one colour above zero, another below. */
-  private strip(context: CanvasRenderingContext2D, column: Column, y: number, size: number, of: (d: number) => number, gain = 1): void {
+  private strip(context: CanvasRenderingContext2D, column: Column, y: number, size: number, of: (d: number) => number): void {
     const { colors } = this.app;
     const alpha = context.globalAlpha;
     const width = (column.width - 10) / size;
     for (let d = 0; d < size; ++d) {
       const value = of(d);
-      context.globalAlpha = alpha * Math.tanh(Math.abs(value) * 0.6 * gain);
+      context.globalAlpha = alpha * Math.tanh(Math.abs(value) * 0.6);
       context.fillStyle = value < 0 ? colors.negative : colors.positive;
       context.fillRect(column.x + d * width, y - 8, Math.max(width - (width > 3 ? 1 : 0), 0.5), 16);
     }
@@ -236,7 +253,7 @@ export class NeuronView implements ViewPart {
     this.difference.dataset["difference"] = String(largest);
     const over = this.over;
     if (!over || over.key >= n.keys) {
-      const best = row.weight.reduce((most, weight, j) => (weight > (row.weight[most] as number) ? j : most), 0);
+      const best = this.rows.reduce((most, key) => ((row.weight[key] as number) > (row.weight[most] as number) ? key : most), this.rows[0] ?? 0);
       app.say(
         `${app.nameOf("query", query)} in layer ${app.layer.number + 1}, head ${this.head + 1}: most to ` +
           `${app.nameOf("key", best)}, ${percent(row.weight[best] as number)}. Point at any number.`,

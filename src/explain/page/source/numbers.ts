@@ -16,6 +16,12 @@ export class Numbers {
     const value = this.raw[index] as number;
     return this.table ? (this.table[value] as number) : value;
   }
+  /** Numbers from `first` on, as many as there is room for in `into`. */
+  copy(first: number, into: Float32Array): void {
+    const { raw, table } = this;
+    if (table) for (let i = 0; i < into.length; ++i) into[i] = table[raw[first + i] as number] as number;
+    else into.set(raw.subarray(first, first + into.length));
+  }
   /** The bytes as they are. */
   bytes(): Uint8Array {
     return new Uint8Array(this.raw.buffer);

@@ -11,10 +11,13 @@ export interface Selection {
   attention: number;
   layer: number; // which of the layers that the page has
   heads: number[]; // shown together; the first is that of the views of one head
+  columns: number[]; // heads that the small pictures are of; none: all
   side: "query" | "key";
   token: number; // -1: none
   filter: "all" | "00" | "11" | "01" | "10"; // segments of query and key
   special: boolean; // are special tokens shown
+  pieces: boolean; // tokens as the tokenizer spells them
+  theme: "system" | "light" | "dark";
   share: number; // per cent of each row that lines show
   zoom: number; // height of a row in pixels; 0: as fits
   form: "lines" | "squares";
@@ -31,10 +34,13 @@ export const initial: Selection = {
   attention: 0,
   layer: 0,
   heads: [],
+  columns: [],
   side: "query",
   token: -1,
   filter: "all",
   special: true,
+  pieces: false,
+  theme: "system",
   share: 90,
   zoom: 0,
   form: "lines",
@@ -69,16 +75,21 @@ export function fromHash(hash: string): Selection {
   if (view && views.includes(view)) selection.view = view;
   for (const field of ["which", "attention", "layer", "token", "share", "zoom", "temperature", "topK", "topP", "result"] as const)
     number(field);
-  const heads = parameters.get("heads");
-  if (heads)
-    selection.heads = heads
-      .split(",")
-      .map(Number)
-      .filter((head) => Number.isInteger(head));
+  for (const field of ["heads", "columns"] as const) {
+    const heads = parameters.get(field);
+    if (heads)
+      selection[field] = heads
+        .split(",")
+        .map(Number)
+        .filter((head) => Number.isInteger(head));
+  }
   if (parameters.get("side") === "key") selection.side = "key";
   const filter = parameters.get("filter") as Selection["filter"] | null;
   if (filter && ["00", "11", "01", "10"].includes(filter)) selection.filter = filter;
   if (parameters.get("special") === "false") selection.special = false;
+  if (parameters.get("pieces") === "true") selection.pieces = true;
+  const theme = parameters.get("theme");
+  if (theme === "light" || theme === "dark") selection.theme = theme;
   const unit = parameters.get("unit") as Unit | null;
   if (unit && units.includes(unit)) selection.unit = unit;
   if (parameters.get("form") === "squares") selection.form = "squares";

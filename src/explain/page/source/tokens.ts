@@ -17,8 +17,12 @@ export function visible(text: string): string {
     .join("");
 }
 
+/** Are tokens written as the tokenizer spells them, with its own marks? */
+export const writing = { pieces: false };
+
 /** A token in a line of its own: spaces at its ends do not show, unless it has nothing else. */
 export function shown(token: Token): string {
+  if (writing.pieces) return visible(token.piece);
   const bare = token.text.trim();
   const text = bare === "" ? token.text.replaceAll(" ", "␣").replace(/\s/gu, (c) => names[c] ?? "␣") || "∅" : bare;
   const written = visible(text);
