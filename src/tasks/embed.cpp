@@ -9,8 +9,6 @@
 #include "tasks/text_batches.h"
 #include "tokenizers/directory_facts.h"
 
-#include <algorithm>
-
 namespace attend {
 namespace {
 
@@ -28,7 +26,7 @@ struct Embedder::State {
   Tokenizer tokenizer;
   SentencePooling texts;  // how they are read
   std::unique_ptr<SentenceModules> modules;
-  bool gives_types;  // as the tokenizer makes them
+  bool gives_types;
 
   explicit State(const ModelDirectory& directory)
       : model(Model::load(directory, {.architecture = body_of(directory)})),
@@ -56,8 +54,14 @@ struct Embedder::State {
     return network->decoder ? network->decoder : network->encoder;
   }
 
+  // XLNet's segments; all other tokenizers say 0 of a text that stands alone.
+  bool has_segments() const {
+    const auto& distance = stack()->spec().layers.front().self_attention.distance;
+    return gives_types && distance && distance->segments;
+  }
+
   std::vector<Encoding> encode(const std::vector<std::string>& given) const {
-    const EncodeOptions options{.with_details = false};
+    const EncodeOptions options{.with_details = has_segments()};
     if (texts.prompt.empty() && !texts.lowercase) return tokenizer.encode_batch(given, options);
     std::vector<std::string> prepared;
     for (const std::string& text : given) prepared.push_back(prepare_text(text, texts));
@@ -69,13 +73,12 @@ struct Embedder::State {
     std::vector<std::int64_t> types;
     for (const std::size_t i : numbers) {
       ids.emplace_back(encoded[i].ids.begin(), encoded[i].ids.end());
-      types.insert(types.end(), encoded[i].type_ids.begin(), encoded[i].type_ids.end());
+      if (has_segments()) types.insert(types.end(), encoded[i].type_ids.begin(), encoded[i].type_ids.end());
     }
     TokenBatch tokens = TokenBatch::from(ids);
+    if (has_segments()) tokens.types = torch::tensor(types, at::kLong);
     // GPT's look types up among the tokens, so that there type 0 is not none.
-    if (gives_types && (stack()->spec().embeddings.types_are_tokens ||
-                        std::ranges::any_of(types, [](std::int64_t type) { return type != 0; })))
-      tokens.types = torch::tensor(types, at::kLong);
+    if (gives_types && stack()->spec().embeddings.types_are_tokens) tokens.types = at::zeros_like(tokens.ids);
     return tokens;
   }
 };

@@ -54,6 +54,9 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
 Tensor cached_rows(const Model& model, const std::vector<const Piece*>& pieces,
                    std::optional<std::int64_t> adapter) {
   check_generates(model);
+  if (model.network()->decoder->spec().prompts_are_whole())
+    fail("{}: {} reads a text at once otherwise than token by token: leave --cache out",
+         model.config().source(), model.architecture());
   PagedDecoder decoder(model);
   std::vector<Prompt> prompts;
   for (const Piece* piece : pieces) {

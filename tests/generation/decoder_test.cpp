@@ -65,7 +65,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 // Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
 TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
   const Model model = load_model("gpt2-generation");
-  PagedDecoder decoder(model.network());
+  PagedDecoder decoder(model);
   const auto a = add_prompts(decoder, {{{7, 8, 9}, {2, 3, 5}, {}}})[0];
   step(decoder, {{a, {7, 8, 9}}});
   const auto b = decoder.fork(a);

@@ -42,6 +42,13 @@ Fields that are refused by their name:
 | `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
 | `talking_head` of DeBERTa | the original has dropped it |
 | `tie_encoder_decoder` of BART, M2M-100, Marian and T5 | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
+| inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
+
+Three things of the originals depend on how they are called, and are here as generate() and a single call have them. Reading a
+prompt into its cache, BERT with relative keys (`position_embedding_type`) counts the distances of all of it from its last
+token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
+gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
+positions. And a label counts wherever it stands, on padding too.
 
 )";
 
