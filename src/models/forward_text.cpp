@@ -110,9 +110,11 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
     const Padded targets(at::zeros({given.sequences(), streams.targets()}, at::kLong), {}, "target_mapping");
     return {streams.predicted(rows), targets, targets.batch({}, {})};
   }
-  const Tensor content = streams.content(rows);  // [B * L, d]
-  if (whole) return {content, columns, columns.batch({}, {})};
-  return {given.unpad(content.unflatten(0, {given.sequences(), given.length()})), given, given.batch({}, {})};
+  const Tensor content =
+      streams.content(rows).unflatten(0, {given.sequences(), given.length()});  // [B, L, d]
+  const Tensor first = content.select(1, 0);
+  if (whole) return {content.flatten(0, 1), columns, columns.batch({}, {}), first};
+  return {given.unpad(content), given, given.batch({}, {}), first};
 }
 
 Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
@@ -223,9 +225,9 @@ Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& op
 
   const bool whole = reads_padding(net, inputs, given, prompted);
   const bool streams =
-      stack.two_streams && ((whole && given.padding().any().item<bool>()) || inputs.count("perm_mask") > 0 ||
-                            inputs.count("target_mapping") > 0 || inputs.count("mems.0") > 0 ||
-                            stack.looks_back || stack.half_backwards);
+      stack.two_streams && (((whole || reads_first_column(net)) && given.padding().any().item<bool>()) ||
+                            inputs.count("perm_mask") > 0 || inputs.count("target_mapping") > 0 ||
+                            inputs.count("mems.0") > 0 || stack.looks_back || stack.half_backwards);
   const auto encoded =
       read_encoded(inputs, net->decoder ? net->decoder : net->encoder, given.sequences(), pass);
   Body body = streams ? read_streams(r, net, inputs, given, whole, options.attentions, pass, states)

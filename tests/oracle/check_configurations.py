@@ -213,7 +213,7 @@ def check_sentences(attend: Attend, seeds: range, tally: Tally, verbose: bool) -
                     width = next(config[name] for name in ("hidden_size", "d_model", "n_embd", "dim") if name in config)
                     modules = make_modules(width, draw, seed)
                     save_modules(directory, modules)
-                    save_tokenizer(directory, config["vocab_size"])
+                    save_tokenizer(directory, family, config["vocab_size"])
                     texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 30))) for _ in range(4)]
                     vectors = expected_of_texts(directory, texts)
                     layout = draw.choice(["right", "left", "plain"])

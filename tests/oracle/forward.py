@@ -299,6 +299,10 @@ class Original:
         for path in directory.glob("*.bin"):
             names += torch.load(path, weights_only=True).keys()
         model: Any = load_model(directory, dtype)
+        if model.config.model_type == "transfo-xl" and not model.config.untie_r:  # from_pretrained forgets it
+            for layer in model.transformer.layers if hasattr(model, "transformer") else model.layers:
+                body = getattr(model, "transformer", model)
+                layer.dec_attn.r_w_bias, layer.dec_attn.r_r_bias = body.r_w_bias, body.r_r_bias
         for part in (model.config, getattr(model.config, "encoder", None), getattr(model.config, "decoder", None)):
             if part is not None:
                 part.use_cache = False
@@ -344,8 +348,10 @@ class Original:
                 loss = made.mc_loss if loss is None else loss + made.mc_loss
             loss.backward()
             parameters = dict(self.model.named_parameters(remove_duplicate=False))
+            seen = set()  # a pickled file may have a tensor under each of its names
             for name in self.names:
-                if name in parameters and parameters[name].grad is not None:
+                if name in parameters and parameters[name].grad is not None and parameters[name] not in seen:
+                    seen.add(parameters[name])
                     outputs[f"grad.{name}"] = parameters[name].grad.clone()
         return {name: value.clone().contiguous() for name, value in outputs.items()}  # some are views of others
 

@@ -61,13 +61,15 @@ def save_modules(directory: Path, modules: list[Any]) -> None:
     (directory / "modules.json").write_text(json.dumps(listed))
 
 
-def save_tokenizer(directory: Path, vocabulary: int) -> None:
+def save_tokenizer(directory: Path, family: str, vocabulary: int) -> None:
     words = {"[PAD]": 0, "[UNK]": 1} | {f"w{i}": i for i in range(2, vocabulary)}
     words = dict(zip([*list(words)[:2], *WORDS, *list(words)[2 + len(WORDS) :]], range(vocabulary)))
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]",
-                            model_max_length=20).save_pretrained(directory)  # fmt: skip
+    types = [] if family in ("distilbert", "t5") else ["token_type_ids"]  # which these do not take
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=20,
+                            model_input_names=["input_ids", *types, "attention_mask"],
+                            ).save_pretrained(directory)  # fmt: skip
 
 
 def expected(directory: Path, modules: list[Any], seed: int, layout: str) -> tuple[Tensors, torch.Tensor]:
