@@ -7,7 +7,7 @@ namespace {
 
 const Model& checked(const Model& assistant, const Transformer& network, bool same_tokens) {
   check_generates(assistant);
-  if (rereads(assistant.network()))
+  if (rereads(assistant.network()->spec()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
          assistant.architecture());
   const std::int64_t

@@ -29,12 +29,12 @@ std::int64_t pages_within(const Model& model, const CacheLimit& limit) {
 
 void check_generates(const Model& model) {
   Transformer network = model.network();
-  const bool grows = network->decoder || rereads(network);
+  const bool grows = network->decoder || rereads(network->spec());
   if (!grows || !network->language_model_head)
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
   if (model.cache_format() == CacheFormat::float32) return;
-  if (rereads(network))
+  if (rereads(network->spec()))
     fail("{}: {} reads its text again instead of keeping keys and values: there is no cache to be {}",
          model.config().source(), model.architecture(), name(model.cache_format()));
   if (!on_kernels(network->decoder->embeddings->tokens))
@@ -43,7 +43,7 @@ void check_generates(const Model& model) {
 }
 
 std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit) {
-  if (rereads(model.network())) return std::make_unique<RereadingDecoder>(model.network());
+  if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model.network());
   return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
 }
 

@@ -13,9 +13,9 @@ Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
 
 }  // namespace
 
-bool rereads(const Transformer& network) {
-  if (network->spec().appended_mask) return true;
-  const auto& stack = network->spec().decoder ? network->spec().decoder : network->spec().encoder;
+bool rereads(const ModelSpec& model) {
+  if (model.appended_mask) return true;
+  const auto& stack = model.decoder ? model.decoder : model.encoder;
   return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
                    stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
 }

@@ -41,6 +41,6 @@ class RereadingDecoder : public Decoder {
 };
 
 // Is this a model whose texts grow so?
-bool rereads(const Transformer& network);
+bool rereads(const ModelSpec& model);
 
 }  // namespace attend

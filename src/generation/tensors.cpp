@@ -149,7 +149,7 @@ std::vector<Prompt> Given::texts() const {
 // read. They are the same, for a token sees nothing behind it.
 void put_states(Tensors& outputs, const Model& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
-  if (rereads(model.network()))
+  if (rereads(model.network()->spec()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
          model.architecture());
   if (model.network()->decoder->spec().prompts_are_whole())

@@ -5,10 +5,9 @@
 #include "explain/rollout.h"
 #include "explain/value_zeroing.h"
 #include "explain/zeroed_values.h"
-#include "models/family.h"
+#include "golden_spec.h"
 #include "models/forward.h"
 #include "models/model.h"
-#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +18,7 @@ namespace fs = std::filesystem;
 
 // Does a model say something of the whole text, or of its tokens, that can be asked for?
 bool has_score(const std::string& name) {
-  const Fields config = ModelDirectory(test_data() / "models" / name).config();
-  const ModelSpec spec =
-      find_family(config).spec(config, config.json().at("architectures").at(0).get<std::string>());
+  const ModelSpec spec = golden_spec(name);
   const bool labels = spec.scores && spec.scores->kind == ScoreKind::sequence_classification;
   return spec.language_model || (labels && !(spec.encoder && spec.decoder));
 }

@@ -1,0 +1,14 @@
+// The spec of a golden network (test_data.h), without its weights: what decides which tests are for it.
+#pragma once
+
+#include "models/family.h"
+#include "test_data.h"
+
+namespace attend {
+
+inline ModelSpec golden_spec(const std::string& name) {
+  const Fields config = ModelDirectory(test_data() / "models" / name).config();
+  return find_family(config).spec(config, config.json().at("architectures").at(0).get<std::string>());
+}
+
+}  // namespace attend
