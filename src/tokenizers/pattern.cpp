@@ -1,6 +1,7 @@
 #include "tokenizers/pattern.h"
 
 #include "base/error.h"
+#include "tokenizers/newer_unicode.h"
 #include "tokenizers/unicode.h"
 
 #include <mutex>
@@ -35,12 +36,15 @@ Pattern Pattern::regex(const std::string& expression, const std::string& source)
   const std::lock_guard lock(mutex);
   static const int initialized = [] {
     OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
-    return onig_initialize(encodings, 1);
+    const int code = onig_initialize(encodings, 1);
+    if (code == ONIG_NORMAL) teach_oniguruma();
+    return code;
   }();
   if (initialized != ONIG_NORMAL) fail("Oniguruma cannot be started: {}", message(initialized, nullptr));
   regex_t* compiled = nullptr;
   OnigErrorInfo info;
-  const int code = onig_new(&compiled, bytes(expression.data()), bytes(expression.data() + expression.size()),
+  const std::string asked = by_property(expression);
+  const int code = onig_new(&compiled, bytes(asked.data()), bytes(asked.data() + asked.size()),
                             ONIG_OPTION_NONE, ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
   if (code != ONIG_NORMAL)
     fail("{}: '{}' is not a regular expression: {}", source, expression, message(code, &info));
