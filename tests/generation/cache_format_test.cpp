@@ -5,9 +5,9 @@
 #include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
 #include "golden_spec.h"
+#include "temporary_directory.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -190,15 +190,6 @@ TEST(CacheFormat, TheSameMemoryHoldsMorePages) {
   EXPECT_EQ(decoder->max_pages(), (1 << 20) / PagedDecoder::page_bytes(model));
   EXPECT_GT(decoder->max_pages(),
             make_decoder(load_model("gpt2-generation"), {.bytes = 1 << 20})->max_pages());
-}
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(CacheFormat, ModelsWithoutACacheAreRefused) {

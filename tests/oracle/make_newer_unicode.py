@@ -8,6 +8,8 @@ import pathlib
 import tokenizers
 from tokenizers import Regex, pre_tokenizers
 
+from code_points import table
+
 PROPERTIES = {
     "word": "Word", "letter": "L Letter", "uppercase": "Lu", "lowercase": "Ll", "modifier": "Lm", "other_letter": "Lo", "mark": "M Mark",
     "nonspacing": "Mn", "number": "N Number", "digit": "Nd Digit", "punctuation": "P Punctuation", "symbol": "S Symbol", "han": "Han",
@@ -44,26 +46,11 @@ def known_to_tokenizers(expression):
     return {c for c in CODE_POINTS if len(split.pre_tokenize_str(f"\n{chr(c)}\n")) > 1}
 
 
-def ranges_of(code_points):
-    ranges = []
-    for c in sorted(code_points):
-        if ranges and ranges[-1][1] == c - 1:
-            ranges[-1][1] = c
-        else:
-            ranges.append([c, c])
-    return ranges
-
-
-def table(name, code_points):
-    rows = "\n".join(f"    {{0x{first:X}, 0x{last:X}}}," for first, last in ranges_of(code_points))
-    return f"inline constexpr Range newer_{name}[] = {{\n{rows}\n}};"
-
-
 def main():
     tables, names = [], []
     for table_name, properties in PROPERTIES.items():
         expression = rf"\p{{{properties.split()[0]}}}"
-        tables.append(table(table_name, known_to_tokenizers(expression) - known_to_oniguruma(expression)))
+        tables.append(table(f"newer_{table_name}", known_to_tokenizers(expression) - known_to_oniguruma(expression)))
         names += [f'    {{"{name}", newer_{table_name}}},' for name in properties.split()]
     output = "\n".join([
         f"""// What regular expressions of tokenizers {tokenizers.__version__} match and Oniguruma {onig.onig_version().decode()}, of an older Unicode, does not.

@@ -10,6 +10,8 @@ import pathlib
 import tokenizers
 from tokenizers import Regex, normalizers, pre_tokenizers
 
+from code_points import table
+
 utf8proc = ctypes.CDLL("libutf8proc.so.2")
 utf8proc.utf8proc_version.restype = ctypes.c_char_p
 utf8proc.utf8proc_category_string.restype = ctypes.c_char_p
@@ -56,28 +58,6 @@ def utf8proc_decomposes(compatible):
         return list(buffer[:size])
 
     return {c for c in CODE_POINTS if parts(c) != [c]}
-
-
-def ranges(code_points):
-    found = []
-    for c in sorted(code_points):
-        if found and found[-1][1] == c - 1:
-            found[-1][1] = c
-        else:
-            found.append([c, c])
-    return found
-
-
-def table(name, code_points):
-    items = [f"{{0x{first:X}, 0x{last:X}}}" for first, last in ranges(code_points)]
-    lines, line = [], "   "
-    for item in items:
-        if len(line) + len(item) + 2 > 110:
-            lines.append(line)
-            line = "   "
-        line += f" {item},"
-    lines.append(line)
-    return f"inline constexpr Range {name}[] = {{\n" + "\n".join(lines) + "\n};\n"
 
 
 words = set(CODE_POINTS) - set_apart_by(pre_tokenizers.Whitespace(), "a")
