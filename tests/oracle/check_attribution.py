@@ -51,7 +51,7 @@ def value_zeroing(original: Original, x: Sides) -> Sides:
         source, rows = source + rows @ (other / sums), rows @ (own / sums)
     first = source if len(x) > 1 else rows
     for number in reversed(range(original.layers(0))):
-        own = shares(0, number, 1, n)
+        own = shares(0, number, 1, n)[:n]  # BigBird's blocks may go on behind the text
         first = first @ (own / own.sum(1, keepdim=True))
     return [first, rows] if len(x) > 1 else [first]
 
