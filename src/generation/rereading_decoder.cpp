@@ -1,5 +1,6 @@
 #include "generation/rereading_decoder.h"
 
+#include "nn/memories.h"
 #include "nn/two_streams.h"
 
 #include <map>
@@ -142,18 +143,15 @@ Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pa
   pass.capture = nullptr;
   if (stack().memory) {
     const std::vector<Tensor>& states = (network_->decoder ? capture.decoder : capture.encoder).hidden;
-    // In the original's memory the asking row counts too, and XLNet reads its last token again.
-    const std::int64_t room = *stack().memory, again = streams ? 1 : 0;
     const std::int64_t empty = stack().layers.front().self_attention.empty_keys;
     for (std::int64_t b = 0; b < B; ++b)
       for (std::size_t layer = 0; layer < layers; ++layer) {
-        const Tensor read = states[layer].view({B, rows, -1})[b].narrow(0, 0, n);
+        const Tensor read = states[layer].view({B, rows, -1}).narrow(0, b, 1);  // [1, rows, d]
         std::vector<Tensor>& past = texts[b]->past;
-        if (past.size() < layers) past.push_back(at::zeros({empty, read.size(1)}));
-        Tensor all = at::cat({past[layer], read});
-        const std::int64_t most = room == 0 ? all.size(0) : std::max<std::int64_t>(0, room - again);
-        const std::int64_t kept = std::min(all.size(0), most);
-        past[layer] = all.narrow(0, all.size(0) - kept, std::max<std::int64_t>(0, kept - again));
+        if (past.size() < layers) past.push_back(at::zeros({empty, read.size(2)}));
+        const Tensor kept = next_memory(past[layer].unsqueeze(0), read, stack())[0];
+        // XLNet will read its last token again, and in its memory the asking row counts too.
+        past[layer] = kept.narrow(0, 0, std::max<std::int64_t>(0, kept.size(0) - (streams ? 2 : 0)));
       }
   }
   return hidden.view({B, rows, -1}).select(1, rows - 1);

@@ -6,7 +6,8 @@ namespace attend {
 namespace {
 
 // Transformer-XL gives the tokens' losses in place of the scores: [B, L - 1], but cluster by cluster, and
-// those that do not count last. scores [T, V] are log-probabilities, labels [T] those of the next tokens.
+// those that do not count last; of a vocabulary in one piece each loss stays in its token's place. scores
+// [T, V] are log-probabilities, labels [T] those of the next tokens.
 Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padded& layout,
                          const ClusterSpec& clusters) {
   const Tensor ignored = labels.eq(kIgnoredLabel);
@@ -17,8 +18,10 @@ Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padde
   const auto but_last = [&](const Tensor& rows) {
     return layout.pad(rows).narrow(1, 0, layout.length() - 1).flatten();
   };
-  const Tensor order = at::argsort(but_last(cluster), /*stable=*/true, 0, /*descending=*/false);
-  return but_last(losses).index_select(0, order).view({layout.sequences(), layout.length() - 1});
+  Tensor in_order = but_last(losses);
+  if (clusters.ends.size() > 1)
+    in_order = in_order.index_select(0, at::argsort(but_last(cluster), /*stable=*/true, 0, false));
+  return in_order.view({layout.sequences(), layout.length() - 1});
 }
 
 }  // namespace

@@ -127,10 +127,7 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
 void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
                   const StackSpec& stack) {
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
-    const Tensor& all = layer_inputs[i];  // [B, L, d]
-    const std::int64_t first = stack.remembered > 0 ? std::min(stack.remembered, all.size(1)) : all.size(1);
-    const Tensor memory =
-        next_memory(past.empty() ? Tensor() : past[i], all.narrow(1, 0, first), *stack.memory);
+    const Tensor memory = next_memory(past.empty() ? Tensor() : past[i], layer_inputs[i], stack);
     out[fmt::format("mems.{}", i)] = memory.transpose(0, 1).contiguous();
   }
 }

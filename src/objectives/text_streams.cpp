@@ -62,7 +62,7 @@ Tensor read_streams(Trainee& trainee, const Batch& batch, Pass& pass) {
   pass.capture = wanted;
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     const Tensor read = states.decoder.hidden[i].detach().unflatten(0, {texts, -1});  // [B, L, d]
-    trainee.carried[memory_name(i)] = next_memory(tokens.past[i], read, *stack.memory).contiguous();
+    trainee.carried[memory_name(i)] = next_memory(tokens.past[i], read, stack).contiguous();
   }
   return hidden;
 }

@@ -163,7 +163,8 @@ def check_fresh(attend: Attend) -> Table:
 # sqrt(width) that makes a fresh one certain of what it says. DeBERTa's convolution has no place in a small model.
 OWN_WAY = ("marian", "attend-gpt3")
 WIDE = {"T5ForTokenClassification": "classifier.weight"}
-SINES = {"encoder.embed_positions.weight", "decoder.embed_positions.weight"}  # MarianModel makes them, and yet misses them
+# Marian makes them itself when a file lacks them, and only in its MarianMTModel does not speak of it.
+SINES = {f"{prefix}{stack}.embed_positions.weight" for prefix in ("", "model.") for stack in ("encoder", "decoder")}
 CONFIDENCE = 5  # standard deviations of what is estimated from so many numbers
 
 
