@@ -14,6 +14,14 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCa
   return call;
 }
 
+// Is the input of these products rounded to 8 bits? Then both products of attention may be, too, where a text
+// is read whole; keys and values that are kept are as the cache has them.
+bool rounds_inputs(const Linear& linear) {
+  const LowPrecisionMatrix* matrix = linear->reduced();
+  return matrix != nullptr &&
+         (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
+}
+
 // RoPE: each pair (x, y) of neighbours among the first `rotary` numbers of every query and key is turned by
 // position * 10000^(-2i / rotary). packed [T, 3 w] -> [T, 3 w].
 Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec& spec) {
@@ -195,6 +203,7 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tenso
                       packed.narrow(1, w, 2 * w)},
                      1);
   AttentionCall call = make_call(spec_, pass, capture);
+  call.in_int8 = !spec_.causal && rounds_inputs(query_key_value_);
   if (rows.distances) call.distance = distances(packed, rows, pass);
   const bool shared = rows.distances && rows.distances->content_bias.defined();
   if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())

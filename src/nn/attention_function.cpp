@@ -1,5 +1,6 @@
 #include "nn/attention_function.h"
 
+#include "kernels/int8/int8.h"
 #include "nn/cache.h"
 #include "nn/parallel.h"
 #include "nn/torch_attention.h"
@@ -73,8 +74,8 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
 }
 
 template <class Kernel>
-void run(const kernels::Attention& a, const Layout& layout, const Kernel& kernel) {
-  const std::int64_t scratch_size = kernels::kernels().attention_scratch(a), tasks = a.sequences * a.heads;
+void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch_size, const Kernel& kernel) {
+  const std::int64_t tasks = a.sequences * a.heads;
   std::int64_t work = 0;  // multiply-adds of both products, a sixteenth each
   for (std::int64_t b = 0; b < a.sequences; ++b)
     work += layout.queries.length(b) * layout.key_length[b] * a.head_size / 8;
@@ -85,10 +86,17 @@ void run(const kernels::Attention& a, const Layout& layout, const Kernel& kernel
                   });
 }
 
-void run_forward(const kernels::Attention& a, const Layout& layout) {
-  run(a, layout, [&](std::int64_t begin, std::int64_t end, float* scratch) {
-    kernels::kernels().attention_forward(a, begin, end, scratch);
-  });
+void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
+  if (in_int8) {
+    const std::int64_t bytes = kernels::int8_attention_scratch(a);
+    return run(a, layout, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
+      kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
+    });
+  }
+  run(a, layout, kernels::kernels().attention_scratch(a),
+      [&](std::int64_t begin, std::int64_t end, float* scratch) {
+        kernels::kernels().attention_forward(a, begin, end, scratch);
+      });
 }
 
 // query, key and value are views with rows of their own stride.
@@ -120,7 +128,7 @@ Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout
   a.out_stride = w;
   const std::vector<float*> weights = make_weights(layout, call);
   a.probabilities = call.weights ? weights.data() : nullptr;
-  run_forward(a, layout);
+  run_forward(a, layout, call.in_int8);
   return out;
 }
 
@@ -185,9 +193,10 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     g.of_key = point(dof_key);
     g.of_segment = point(dof_segment);
     g.of_head = point(dof_head);
-    run(a, s.layout, [&](std::int64_t begin, std::int64_t end, float* scratch) {
-      kernels::kernels().attention_backward(a, g, begin, end, scratch);
-    });
+    run(a, s.layout, kernels::kernels().attention_scratch(a),
+        [&](std::int64_t begin, std::int64_t end, float* scratch) {
+          kernels::kernels().attention_backward(a, g, begin, end, scratch);
+        });
     return {dfirst,      dkey_value, dof_query, dof_key, dof_head.defined() ? dof_head.sum(0) : dof_head,
             dof_segment, Tensor(),   Tensor()};
   }
@@ -216,10 +225,12 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
                    layout.queries.begin(b), layout.key_begin[b]);
   if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
+  AttentionCall exact = call;
+  exact.in_int8 = false;
   const DistanceTensors& d = call.distance;
   return AttentionFunction::apply(first, if_defined(key_value), if_defined(d.of_query), if_defined(d.of_key),
                                   if_defined(d.of_head), if_defined(d.of_segment),
-                                  std::make_shared<const Layout>(std::move(layout)), call);
+                                  std::make_shared<const Layout>(std::move(layout)), exact);
 }
 
 }  // namespace

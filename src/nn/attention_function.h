@@ -29,6 +29,8 @@ struct AttentionCall {
   DistanceTensors distance = {};
   // Not null: receives how they came about.
   std::vector<FormedScores>* scores = nullptr;
+  // Both products of integers (kernels/int8/int8.h), where our kernels compute and no gradient is wanted.
+  bool in_int8 = false;
 };
 
 // Queries, keys and values of the same sequences, side by side: packed [T, 3 w], w = heads * head_size.

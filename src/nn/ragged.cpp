@@ -50,6 +50,15 @@ TokenBatch TokenBatch::from(const std::vector<std::vector<std::int64_t>>& sequen
   return batch;
 }
 
+TokenBatch TokenBatch::texts(std::int64_t first, std::int64_t count) const {
+  TokenBatch some = *this;
+  const auto& lengths = offsets.lengths();
+  some.offsets = Offsets({lengths.begin() + first, lengths.begin() + first + count});
+  for (Tensor* each : {&some.ids, &some.positions, &some.types, &some.languages, &some.predicted})
+    if (each->defined()) *each = each->narrow(0, offsets.begin(first), some.offsets.total());
+  return some;
+}
+
 TokenBatch TokenBatch::to(at::Device device) const {
   TokenBatch moved = *this;
   moved.ids = ids.to(device);

@@ -76,6 +76,8 @@ struct TokenBatch {
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,
                          const std::vector<std::int64_t>& first_positions = {});
   TokenBatch to(at::Device device) const;
+  // Texts first ... first + count - 1, of a batch without `visible`, `past` and `before`.
+  TokenBatch texts(std::int64_t first, std::int64_t count) const;
 };
 
 }  // namespace attend

@@ -1,11 +1,14 @@
 #include "nn/stack.h"
 
 #include "nn/dropout.h"
+#include "nn/parallel.h"
 #include "nn/recompute.h"
 #include "nn/two_streams.h"
 
 namespace attend {
 namespace {
+
+constexpr std::int64_t kTokensOfThread = 256;
 
 // The most keys that a query of this pass can see.
 std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
@@ -123,8 +126,33 @@ Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const
   return real && spec_.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
 }
 
-Tensor StackImpl::forward(const TokenBatch& given, Pass& pass, const Memory* memory, const CacheUse* cache,
+// A text's result does not depend on its neighbours. So texts that are only read are read some at a time, and
+// what goes from layer to layer stays in the caches of the cores: of 4,096 tokens through MiniLM in int8,
+// which would write 25 MB for each feed-forward layer, it saves a sixth of the time.
+Tensor StackImpl::forward_some_at_a_time(const TokenBatch& batch, Pass& pass) {
+  const std::int64_t enough = kTokensOfThread * parallel_threads();
+  std::vector<Tensor> parts;
+  for (std::int64_t first = 0, end = 0; first < batch.offsets.count(); first = end) {
+    for (std::int64_t tokens = 0; end < batch.offsets.count() && tokens < enough; ++end)
+      tokens += batch.offsets.length(end);
+    parts.push_back(forward_together(batch.texts(first, end - first), pass, nullptr, nullptr, nullptr));
+  }
+  return at::cat(parts);
+}
+
+Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
                           Capture::Stack* capture) {
+  const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
+                     pass.adapters == nullptr && prefixes.empty() && !spec_.half_backwards;
+  const bool only_read = !at::GradMode::is_enabled() && !pass.is_training() && memory == nullptr &&
+                         cache == nullptr && capture == nullptr && batch.ids.is_cpu();
+  if (plain && only_read && batch.offsets.total() > 2 * kTokensOfThread * parallel_threads())
+    return forward_some_at_a_time(batch, pass);
+  return forward_together(batch, pass, memory, cache, capture);
+}
+
+Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const Memory* memory,
+                                   const CacheUse* cache, Capture::Stack* capture) {
   // In a cache, prefixes are there already.
   const PassPrefixes own =
       cache ? PassPrefixes() : PassPrefixes(prefixes, given.offsets, pass.adapters.get());

@@ -101,6 +101,9 @@ class StackImpl : public torch::nn::Module {
 
  private:
   std::shared_ptr<LayerImpl> layer(std::size_t i);
+  Tensor forward_together(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
+                          Capture::Stack* capture);
+  Tensor forward_some_at_a_time(const TokenBatch& batch, Pass& pass);
   // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.

@@ -216,6 +216,106 @@ TEST_P(Int8KernelsTest, SaysOfNumbersThatAreNone) {
   EXPECT_EQ(y[5], 0);  // of a column of zeros
 }
 
+// Three sequences of D numbers a head, the second with fewer queries than keys.
+struct AttentionOfIntegers {
+  static constexpr std::int64_t kHeads = 2;
+  std::int64_t D;
+  std::vector<std::int64_t> query_offsets{0, 1, 39, 106}, key_begin{0, 1, 60}, key_length{1, 59, 67};
+  std::vector<float> q, k, v;
+  bool causal = false;
+
+  AttentionOfIntegers(std::int64_t size, float largest)
+      : D(size),
+        q(random_numbers(106 * kHeads * D, 1, largest)),
+        k(random_numbers(127 * kHeads * D, 2)),
+        v(random_numbers(127 * kHeads * D, 3)) {}
+
+  std::vector<float> computed(const Int8Kernels& kernels, std::vector<float>* weights = nullptr) const {
+    const std::int64_t w = kHeads * D;
+    std::vector<float> out(106 * w, -7.5f), unused(kHeads * 38 * 59);
+    if (weights != nullptr) weights->assign(kHeads * 67 * 67, -7.5f);
+    Attention a;
+    a.sequences = 3, a.heads = kHeads, a.head_size = D, a.query = q.data(), a.query_stride = w;
+    a.query_offsets = query_offsets.data(), a.keys.key = k.data(), a.keys.value = v.data();
+    a.keys.stride = w, a.keys.key_begin = key_begin.data(), a.keys.key_length = key_length.data();
+    a.causal = causal, a.scale = 0.2f, a.out = out.data(), a.out_stride = w;
+    float* const probabilities[] = {unused.data(), unused.data(), weights ? weights->data() : nullptr};
+    a.probabilities = weights ? probabilities : nullptr;
+    std::vector<float> scratch(int8_attention_scratch(a) / 4 + 1);
+    kernels.attention(a, 0, 3 * kHeads, reinterpret_cast<std::uint8_t*>(scratch.data()));
+    return out;
+  }
+
+  // The definition, of the same integers.
+  std::vector<double> expected() const {
+    const std::int64_t w = kHeads * D;
+    std::vector<double> out(106 * w);
+    for (std::size_t b = 0; b < 3; ++b)
+      for (std::int64_t h = 0; h < kHeads; ++h) {
+        const std::int64_t Lq = query_offsets[b + 1] - query_offsets[b], Lk = key_length[b];
+        for (std::int64_t i = 0; i < Lq; ++i) {
+          const std::int64_t row = query_offsets[b] + i, seen = causal ? i + Lk - Lq + 1 : Lk;
+          float query_scale = 0;
+          const auto query = quantized(&q[row * w + h * D], D, query_scale);
+          std::vector<double> p(seen);
+          double highest = -INFINITY, total = 0;
+          for (std::int64_t j = 0; j < seen; ++j) {
+            float scale = 0;
+            const auto key = quantized(&k[(key_begin[b] + j) * w + h * D], D, scale);
+            double sum = 0;
+            for (std::int64_t d = 0; d < D; ++d) sum += query[d] * key[d];
+            highest = std::max(highest, p[j] = sum * scale * query_scale * 0.2);
+          }
+          for (double& x : p) total += x = std::exp(x - highest);
+          for (std::int64_t j = 0; j < seen; ++j) {
+            float scale = 0;
+            const auto value = quantized(&v[(key_begin[b] + j) * w + h * D], D, scale);
+            for (std::int64_t d = 0; d < D; ++d) out[row * w + h * D + d] += p[j] / total * value[d] * scale;
+          }
+        }
+      }
+    return out;
+  }
+};
+
+TEST_P(Int8KernelsTest, AttendsAsTheDefinitionOfItsIntegers) {
+  for (const std::int64_t D : {1, 5, 16, 32, 50, 64, 80})
+    for (const bool causal : {false, true}) {
+      AttentionOfIntegers c(D, 2);
+      c.causal = causal;
+      std::vector<float> weights;
+      const std::vector<float> out = c.computed(*kernels_);
+      EXPECT_LT(difference(out, c.expected()), 5e-4) << D;  // weights are rounded to 15 bits, each by 2^-16
+      EXPECT_EQ(out, c.computed(portable())) << D;          // to the last bit
+      EXPECT_EQ(out, c.computed(*kernels_, &weights)) << D;
+      for (std::int64_t i = 0; i < 67; ++i) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < 67; ++j) sum += weights[i * 67 + j];
+        EXPECT_NEAR(sum, 1, 1e-5);
+      }
+    }
+}
+
+// One key far above the others, whose share is nearly all.
+TEST_P(Int8KernelsTest, AttendsToOneKeyAlone) {
+  const AttentionOfIntegers c(32, 30);
+  EXPECT_LT(difference(c.computed(*kernels_), c.expected()), 1e-4);
+}
+
+TEST_P(Int8KernelsTest, AttentionSaysOfNumbersThatAreNone) {
+  AttentionOfIntegers c(16, 1);
+  const std::int64_t w = 2 * 16;
+  const std::vector<float> well = c.computed(*kernels_);
+  c.k[(60 + 3) * w] = NAN;  // of the last sequence's first head
+  const std::vector<float> found = c.computed(*kernels_);
+  for (std::int64_t i = 0; i < 106; ++i)
+    for (std::int64_t d = 0; d < w; ++d)
+      if (i >= 39 && d < 16)
+        EXPECT_TRUE(std::isnan(found[i * w + d]));
+      else
+        EXPECT_EQ(found[i * w + d], well[i * w + d]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, Int8KernelsTest,
                          testing::Values("portable", "avx2", "avx_vnni", "avx512_vnni"),
                          [](const auto& info) { return std::string(info.param); });

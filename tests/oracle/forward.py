@@ -340,6 +340,8 @@ class Original:
                         outputs[f"{name}.{i}"] = item
             elif isinstance(value, torch.Tensor):
                 outputs[name] = value
+        if config.model_type == "big_bird" and "input_ids" in inputs:
+            outputs = {name: without_block_end(name, value, inputs["input_ids"].shape[-1]) for name, value in outputs.items()}
         remembered = getattr(self.model.config, "reuse_len", None)
         outputs = {name: zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual) for name, value in outputs.items()}
         if gradients:
@@ -354,6 +356,15 @@ class Original:
                     seen.add(parameters[name])
                     outputs[f"grad.{name}"] = parameters[name].grad.clone()
         return {name: value.clone().contiguous() for name, value in outputs.items()}  # some are views of others
+
+
+def without_block_end(name: str, value: torch.Tensor, length: int) -> torch.Tensor:
+    """BigBird's states and attentions reach to the end of the last block, attend's to that of the text."""
+    if name.startswith("hidden_states."):
+        return value[:, :length]
+    if name.startswith("attentions."):
+        return value[..., :length, :length]
+    return value
 
 
 def make_exact(model: Any) -> None:

@@ -1,5 +1,6 @@
 #include "kernels/int8/int4.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -61,6 +62,17 @@ const Int8Kernels* find_int8_kernels(const char* name) {
 const Int8Kernels& int8_kernels() {
   static const Int8Kernels& chosen = choose();
   return chosen;
+}
+
+std::int64_t int8_attention_scratch(const Attention& attention) {
+  std::int64_t longest = 0;
+  for (std::int64_t b = 0; b < attention.sequences; ++b)
+    longest = std::max(longest, attention.keys.key_length[b]);
+  const std::int64_t D = attention.head_size, columns = int8_panels(D) * kInt8Panel,
+                     keys = int8_panels(longest) * kInt8Panel;
+  // Keys in 8 bits, values in 16, their scales and the keys' sums; of the queries their bytes, scores and
+  // weights.
+  return keys * (3 * columns + 12) + kInt8Queries * (int8_stride(D) + keys * 6);
 }
 
 void int8_rotate(float* x, std::int64_t count) {

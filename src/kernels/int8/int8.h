@@ -80,6 +80,10 @@ struct Int8Kernels {
   // x [count] as integers, -127 ... 127 to the nearest, ties to even; returns their scale, largest |x| / 127.
   // Numbers all below 1e-30 become zeros; of an infinity or a NaN the scale is NaN.
   float (*quantize)(std::int8_t* to, const float* x, std::int64_t count);
+  // Attention of heads [begin, end), numbered sequence by sequence, of keys and values without pages and
+  // without dropout: queries, keys and values are rounded to 8 bits row by row, and what a key weighs to 15.
+  // `scratch`: int8_attention_scratch bytes, aligned for floats.
+  void (*attention)(const Attention&, std::int64_t begin, std::int64_t end, std::uint8_t* scratch);
 };
 
 // Rows that multiply quantizes at a time, and the memory that it needs for them.
@@ -90,6 +94,10 @@ inline std::int64_t int8_stride(std::int64_t depth) {  // from one of them to th
 inline std::int64_t int8_scratch(std::int64_t depth) {
   return kInt8Rows * int8_stride(depth) + depth * 4;
 }
+
+// Queries that attention takes at a time, and the memory that it needs.
+constexpr std::int64_t kInt8Queries = 32;
+std::int64_t int8_attention_scratch(const Attention& attention);
 
 // x [count] rotated, in place: twice is not at all, but for rounding.
 void int8_rotate(float* x, std::int64_t count);

@@ -3,6 +3,7 @@
 // inline functions with those of the float kernels.
 #include "kernels/int8/int8.h"
 
+#include "kernels/int8/attention.h"
 #include "kernels/int8/int4_products.h"
 #include "kernels/int8/tile.h"
 
@@ -75,6 +76,7 @@ const Int8Kernels int8_table = {.name = ATTEND_STRING(ATTEND_ISA) + 5,
                                 .multiply = multiply,
                                 .pack_int4 = pack_int4,
                                 .multiply_int4 = multiply_int4,
-                                .quantize = quantize_numbers};
+                                .quantize = quantize_numbers,
+                                .attention = integer_attention};
 
 }  // namespace attend::kernels::ATTEND_ISA

@@ -107,10 +107,14 @@ inline std::int32_t largest_size(const float* x, std::int64_t count) {
         reinterpret_cast<IntVector>(load_part(x + k, count - k < W ? count - k : W)) & 0x7fffffff;
     most[0] = bits > most[0] ? bits : most[0];
   }
-  std::int32_t largest = 0;
-  for (int i = 0; i < 4; ++i)
-    for (int lane = 0; lane < W; ++lane) largest = most[i][lane] > largest ? most[i][lane] : largest;
-  return largest;
+  for (int i = 1; i < 4; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
+  std::int32_t lanes[W];
+  std::memcpy(lanes, &most[0], sizeof lanes);
+#pragma GCC unroll 4
+  for (int half = W / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
+  return lanes[0];
 }
 
 // x [count] into bytes q + offset, and offset from there to `padded`; returns the scale. A row too small to

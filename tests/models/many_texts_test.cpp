@@ -1,0 +1,51 @@
+// Texts that are read some at a time because they are many: each as it is alone, for the network of every
+// family that reads tokens.
+#include "models/model.h"
+#include "nn/pass.h"
+#include "test_data.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+class ManyTexts : public testing::TestWithParam<std::string> {};
+
+TEST_P(ManyTexts, AreWhatEachIsAlone) {
+  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), {});
+  Transformer network = model.network();
+  const Stack& stack = network->encoder ? network->encoder : network->decoder;
+  if (!stack->embeddings) return;  // it reads pictures
+  at::manual_seed(5);
+  // Some 1,500 tokens: more than one or two threads read at a time.
+  const std::int64_t longest = std::min<std::int64_t>(12, stack->max_positions() - 1);
+  std::vector<std::vector<std::int64_t>> texts;
+  for (std::int64_t tokens = 0; tokens < 1500; tokens += std::ssize(texts.back())) {
+    const Tensor ids = at::randint(2, 20, {1 + std::ssize(texts) % longest}, at::kLong);
+    texts.emplace_back(ids.const_data_ptr<std::int64_t>(), ids.const_data_ptr<std::int64_t>() + ids.numel());
+  }
+  const int threads = at::get_num_threads();
+  at::set_num_threads(2);
+  const auto read = [&](const TokenBatch& batch) {
+    Pass pass = Pass::inference();
+    return network->encoder ? network->encode(batch, pass) : network->decode(batch, pass);
+  };
+  const TokenBatch batch = TokenBatch::from(texts);
+  const Tensor all = read(batch);
+  ASSERT_EQ(all.size(0), batch.offsets.total());
+  for (const std::size_t b : {std::size_t{0}, texts.size() / 2, texts.size() - 1})
+    EXPECT_TRUE(
+        at::equal(batch.offsets.part(all, static_cast<std::int64_t>(b)), read(TokenBatch::from({texts[b]}))))
+        << "text " << b;
+  at::set_num_threads(threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, ManyTexts, testing::ValuesIn(golden_networks()), [](const auto& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace attend
