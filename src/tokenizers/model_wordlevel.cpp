@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "tokenizers/model.h"
 
+#include <map>
+
 namespace attend::tokenizers {
 namespace {
 
@@ -10,12 +12,16 @@ class WordLevel : public Model {
   WordLevel(const Json& json, Vocabulary words, const std::string& source) : Model(std::move(words), json) {
     unknown_ = Fields(json, source).text({"unk_token"}, "<unk>");
     unknown_id_ = vocabulary().find(unknown_);
+    if (json.contains("added_words"))
+      for (const auto& [word, id] : json.at("added_words").items()) added_[word] = id.get<TokenId>();
   }
 
  private:
   void tokenize_word(std::string_view word, bool, ModelScratch&,
                      std::vector<TokenPart>& parts) const override {
     TokenId id = vocabulary().find(word);
+    if (const auto found = id < 0 ? added_.find(word) : added_.end(); found != added_.end())
+      id = found->second;
     if (id < 0) id = unknown_id_;
     if (id < 0) fail("WordLevel: neither '{}' nor the unk_token '{}' is in the vocabulary", word, unknown_);
     parts.push_back({id, static_cast<std::uint32_t>(word.size())});
@@ -23,6 +29,9 @@ class WordLevel : public Model {
 
   std::string unknown_;
   TokenId unknown_id_;
+  // Words behind the vocabulary: transformers' slow tokenizers look a word up among added tokens too, though
+  // it was not cut out of the text as one of them.
+  std::map<std::string, TokenId, std::less<>> added_;
 };
 
 }  // namespace

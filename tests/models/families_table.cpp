@@ -39,6 +39,7 @@ Fields that are refused by their name:
 | `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original takes the choices for tokens |
 | `asm` of XLM | an adaptive softmax, which XLM's published checkpoints do not have |
 | `attn_type` other than 0 of Transformer-XL | the original has no other |
+| states and attentions of BigBird's blocks behind the text, to the end of the last block | they are of padding; with them 63 of 64 texts would have other shapes than they have in other families |
 | `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
 | `talking_head` of DeBERTa | the original has dropped it |
 | `tie_encoder_decoder` of BART, M2M-100, Marian and T5 | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |

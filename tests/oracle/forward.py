@@ -442,7 +442,7 @@ def zero_padding(
             value = value * columns[:, None, None, :]
     elif value.ndim == 4:  # by choice: [questions, choices, positions, width]
         value = value * source.reshape(*value.shape[:3], 1) if source is not None else value
-    elif field == "pooler_output":  # [batch, width], whatever the width
+    elif field == "pooler_output" or field.startswith(("start_top_", "end_top_")):  # [batch, width], whatever the width
         pass
     elif rows is not None and value.shape[:2] == rows.shape:  # [batch, positions, width] or [batch, positions]
         value = value * rows.reshape(rows.shape + (1,) * (value.ndim - 2))
