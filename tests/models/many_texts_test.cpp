@@ -1,5 +1,5 @@
-// Texts that are read some at a time because they are many: each as it is alone, for the network of every
-// family that reads tokens.
+// Texts and pictures that are read some at a time because they are many: each as it is alone, for the network
+// of every family.
 #include "models/model.h"
 #include "nn/pass.h"
 #include "test_data.h"
@@ -10,13 +10,29 @@
 namespace attend {
 namespace {
 
+void read_pictures(Transformer network) {
+  const PatchSpec& spec = network->encoder->patches->spec();
+  at::manual_seed(5);
+  const Tensor pixels = at::randn({200, spec.channels, spec.height, spec.width});
+  const auto read = [&](const Tensor& some) {
+    Pass pass = Pass::inference();
+    return network->encode(ImageBatch{some, {}}, pass);
+  };
+  const Tensor all = read(pixels);  // [200 * tokens, d]
+  const std::int64_t tokens = all.size(0) / 200;
+  ASSERT_GT(all.size(0), 1500);
+  for (const std::int64_t b : {0, 101, 199})
+    EXPECT_TRUE(at::equal(all.narrow(0, b * tokens, tokens), read(pixels.narrow(0, b, 1))))
+        << "picture " << b;
+}
+
 class ManyTexts : public testing::TestWithParam<std::string> {};
 
 TEST_P(ManyTexts, AreWhatEachIsAlone) {
   const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), {});
   Transformer network = model.network();
   const Stack& stack = network->encoder ? network->encoder : network->decoder;
-  if (!stack->embeddings) return;  // it reads pictures
+  if (!stack->embeddings) return read_pictures(network);
   at::manual_seed(5);
   // Some 1,500 tokens: more than one or two threads read at a time.
   const std::int64_t longest = std::min<std::int64_t>(12, stack->max_positions() - 1);
