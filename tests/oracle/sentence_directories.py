@@ -84,13 +84,13 @@ def expected(directory: Path, modules: list[Any], seed: int, layout: str) -> tup
     return inputs, features["sentence_embedding"]
 
 
-def expected_of_texts(directory: Path, texts: list[str]) -> torch.Tensor:
+def expected_of_texts(directory: Path, texts: list[str], dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """With the attention that follows config.json (sdpa forgets GPT-2's scale_attn_weights and
     scale_attn_by_inverse_layer_idx), and without a cache, in which BERT with relative keys would depend on padding."""
     model = SentenceTransformer(
         str(directory),
         device="cpu",
-        model_kwargs={"attn_implementation": "eager"},
+        model_kwargs={"attn_implementation": "eager", "torch_dtype": dtype},
         config_kwargs={"use_cache": False},
     )
-    return model.encode(texts, convert_to_tensor=True)
+    return model.to(dtype).encode(texts, convert_to_tensor=True)
