@@ -8,6 +8,7 @@
 namespace attend {
 namespace {
 
+// Enough for full tiles of the products, few enough for activations to stay in a core's own cache.
 constexpr std::int64_t kTokensOfThread = 256;
 
 // The most keys that a query of this pass can see.

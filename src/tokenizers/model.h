@@ -8,6 +8,7 @@
 #include "tokenizers/vocabulary.h"
 #include "tokenizers/word_cache.h"
 
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -79,6 +80,9 @@ struct ModelTables {
   std::vector<double> scores;                       // Unigram: by id
   std::vector<std::pair<TokenId, TokenId>> merges;  // BPE, by rank
   bool has_vocabulary = false, has_merges = false;
+  // WordLevel: words behind the vocabulary, for transformers' slow tokenizers look a word up among added
+  // tokens too, though it was not cut out of the text as one of them.
+  std::map<std::string, TokenId, std::less<>> added_words;
 
   // Of left and right tokens, one behind the other. Error if one is not in the vocabulary, which has to be
   // there already.

@@ -2,18 +2,15 @@
 #include "base/error.h"
 #include "tokenizers/model.h"
 
-#include <map>
-
 namespace attend::tokenizers {
 namespace {
 
 class WordLevel : public Model {
  public:
-  WordLevel(const Json& json, Vocabulary words, const std::string& source) : Model(std::move(words), json) {
+  WordLevel(const Json& json, ModelTables tables, const std::string& source)
+      : Model(std::move(tables.vocabulary), json), added_(std::move(tables.added_words)) {
     unknown_ = Fields(json, source).text({"unk_token"}, "<unk>");
     unknown_id_ = vocabulary().find(unknown_);
-    if (json.contains("added_words"))
-      for (const auto& [word, id] : json.at("added_words").items()) added_[word] = id.get<TokenId>();
   }
 
  private:
@@ -29,15 +26,13 @@ class WordLevel : public Model {
 
   std::string unknown_;
   TokenId unknown_id_;
-  // Words behind the vocabulary: transformers' slow tokenizers look a word up among added tokens too, though
-  // it was not cut out of the text as one of them.
   std::map<std::string, TokenId, std::less<>> added_;
 };
 
 }  // namespace
 
 std::unique_ptr<Model> make_wordlevel(const Json& fields, ModelTables tables, const std::string& source) {
-  return std::make_unique<WordLevel>(fields, std::move(tables.vocabulary), source);
+  return std::make_unique<WordLevel>(fields, std::move(tables), source);
 }
 
 }  // namespace attend::tokenizers

@@ -88,9 +88,8 @@ TokenizerJson read_word_files(const std::filesystem::path& directory, const Toke
           replace(" @-@ ", "-"),
           {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}},
       {"model", {{"type", "WordLevel"}, {"unk_token", unknown}}}};
-  Json& added = result.fields["model"]["added_words"] = Json::object();
   for (const Json& token : result.fields.at("added_tokens"))
-    added[token.at("content").get<std::string>()] = token.at("id");
+    result.tables.added_words[token.at("content").get<std::string>()] = token.at("id").get<TokenId>();
   result.slow = true;
   result.apart = config.tokens_apart(result.fields.at("added_tokens"), roles, vocabulary);
   result.decoder = make_moses_decoder();

@@ -173,6 +173,24 @@ TEST_F(SlowFiles, WordsMayStandInAVocabJson) {
   EXPECT_NE(message().find("vocab.txt, line 2"), std::string::npos) << message();
 }
 
+// Next to other letters it is no added token, and yet the word has its id.
+TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
+  fs::copy(root / "transfo_xl", directory, fs::copy_options::recursive);
+  const Tokenizer before = Tokenizer::from_file(directory);
+  ASSERT_FALSE(before.token_to_id("quokka").has_value());
+  constexpr TokenId id = 500;
+  Json config = read_json(directory / "tokenizer_config.json");
+  config["added_tokens_decoder"][std::to_string(id)] = {{"content", "quokka"}, {"lstrip", false},
+                                                        {"rstrip", false},     {"single_word", true},
+                                                        {"normalized", false}, {"special", false}};
+  write_file_atomically(directory / "tokenizer_config.json", config.dump());
+  const Tokenizer with_quokka = Tokenizer::from_file(directory);
+  EXPECT_EQ(with_quokka.token_to_id("quokka"), id);
+  const std::vector<TokenId> ids = with_quokka.encode("(quokka").ids;
+  EXPECT_NE(std::ranges::find(ids, id), ids.end());
+  EXPECT_EQ(ids.size(), before.encode("(quokka").ids.size());
+}
+
 TEST_F(SlowFiles, OfATokenizerAreAllListed) {
   for (const std::string& name : names()) {
     const std::vector<std::string> files = tokenizers::tokenizer_files(root / name);

@@ -123,8 +123,7 @@ class IntegerHead {
       for (std::int64_t d = 0; d < D_; d += W) {
         Vector column[W];  // the numbers d ... of each key, a key in each lane
 #pragma GCC unroll 16
-        for (int i = 0; i < W; ++i)
-          column[i] = scales.row[i] ? load_part(scales.row[i] + d, D_ - d < W ? D_ - d : W) : Vector{};
+        for (int i = 0; i < W; ++i) column[i] = scales.row[i] ? scales.part(i, d) : Vector{};
         swap_blocks<W / 2>(column, std::make_integer_sequence<int, W>{});
 #pragma GCC unroll 4
         for (int k = 0; k < W / 4; ++k) {

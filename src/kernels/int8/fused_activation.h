@@ -22,19 +22,24 @@ inline Vector fused(Vector a, Vector b, float c) {
   return fused(a, b, splat(c));
 }
 
+// e^(x - n ln 2) for n = x / ln 2, rounded.
+inline Vector fused_exp_of_rest(Vector x, Vector n) {
+  const Vector r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), x));
+  Vector p = fused(r, splat(1.9875691500e-4f), 1.3981999507e-3f);
+  p = fused(p, r, 8.3334519073e-3f);
+  p = fused(p, r, 4.1665795894e-2f);
+  p = fused(p, r, 1.6666665459e-1f);
+  p = fused(p, r, 5.0000001201e-1f);
+  return fused(p * r, r, r) + 1.0f;
+}
+
 // As exp() of simd.h.
 inline Vector fused_exp(Vector x) {
   const Vector low = splat(-87.33654f);
   const IntVector underflow = x < low;
   const Vector clamped = min(max(x, low), splat(88.37626f)), magic = splat(12582912.0f);
   const Vector n = fused(clamped, splat(1.44269504088896341f), magic) - magic;
-  const Vector r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), clamped));
-  Vector p = fused(r, splat(1.9875691500e-4f), 1.3981999507e-3f);
-  p = fused(p, r, 8.3334519073e-3f);
-  p = fused(p, r, 4.1665795894e-2f);
-  p = fused(p, r, 1.6666665459e-1f);
-  p = fused(p, r, 5.0000001201e-1f);
-  p = fused(p * r, r, r) + 1.0f;
+  const Vector p = fused_exp_of_rest(clamped, n);
   const IntVector bits = (__builtin_convertvector(n, IntVector) + 127) << 23;
   Vector power;  // 2^n
   std::memcpy(&power, &bits, sizeof power);
@@ -45,13 +50,7 @@ inline Vector fused_exp(Vector x) {
 inline Vector fused_exp_of_negative(Vector x) {
   const Vector low = splat(-86.0f), clamped = low > x ? low : x, magic = splat(12582912.0f);
   const Vector shifted = fused(clamped, splat(1.44269504088896341f), magic), n = shifted - magic;
-  const Vector r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), clamped));
-  Vector p = fused(r, splat(1.9875691500e-4f), 1.3981999507e-3f);
-  p = fused(p, r, 8.3334519073e-3f);
-  p = fused(p, r, 4.1665795894e-2f);
-  p = fused(p, r, 1.6666665459e-1f);
-  p = fused(p, r, 5.0000001201e-1f);
-  p = fused(p * r, r, r) + 1.0f;
+  const Vector p = fused_exp_of_rest(clamped, n);
   const IntVector bits = (reinterpret_cast<IntVector>(shifted) - (0x4b400000 - 127)) << 23;  // 2^n
   return p * reinterpret_cast<Vector>(bits);
 }
