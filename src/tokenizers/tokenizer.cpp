@@ -119,7 +119,8 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
   for (std::size_t i = 0; i < count; ++i) {
     const TokenPlace& place = tokens.places[i];
     const Piece& piece = pieces.pieces[place.piece];
-    if (place.literal)
+    // A word behind the vocabulary is an added token's, of that very text.
+    if (place.literal || !model->vocabulary().contains(tokens.ids[i]))
       encoding.tokens.emplace_back(pieces.view(piece).substr(place.begin, place.end - place.begin));
     else
       encoding.tokens.emplace_back(model->vocabulary().token(tokens.ids[i]));

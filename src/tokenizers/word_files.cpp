@@ -89,7 +89,8 @@ TokenizerJson read_word_files(const std::filesystem::path& directory, const Toke
           {{"type", "Strip"}, {"content", " "}, {"start", 0}, {"stop", 1}}}}}},
       {"model", {{"type", "WordLevel"}, {"unk_token", unknown}}}};
   for (const Json& token : result.fields.at("added_tokens"))
-    result.tables.added_words[token.at("content").get<std::string>()] = token.at("id").get<TokenId>();
+    result.tables.added_words[token.at("content").get<std::string>()] =
+        static_cast<TokenId>(std::min<std::int64_t>(token.at("id").get<std::int64_t>(), Vocabulary::most_id));
   result.slow = true;
   result.apart = config.tokens_apart(result.fields.at("added_tokens"), roles, vocabulary);
   result.decoder = make_moses_decoder();
