@@ -62,6 +62,12 @@ void append(Encoding& encoding, const Encoding& more) {
   encoding.overflowing = std::move(overflowing);
 }
 
+void drop_last(Encoding& encoding) {
+  for_each_field(encoding, encoding, [](auto& field, const auto&) {
+    if (!field.empty()) field.pop_back();
+  });
+}
+
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
               Truncation::Direction direction) {
   const std::size_t length = encoding.ids.size();

@@ -14,6 +14,8 @@ void append_special(Encoding& encoding, TokenId id, const std::string& token, st
 // exactly as in `tokenizers`.
 void append(Encoding& encoding, const Encoding& more);
 
+void drop_last(Encoding& encoding);
+
 // Keeps `max_length` tokens; the rest becomes `overflowing`, in pieces that share `stride` tokens.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
               Truncation::Direction direction);

@@ -34,7 +34,8 @@ struct TokenizerJson {
   std::set<std::string> apart;
   std::string between_parts = " ";
   std::set<std::string> closing;
-  std::set<TokenId> marked;  // in special_tokens_mask also where a text has them (Marian)
+  std::set<TokenId> marked;            // in special_tokens_mask also where a text has them (Marian)
+  std::optional<TokenId> closes_once;  // the special token behind a text, which may end with it itself (T5)
 };
 
 // `source` names the file in errors.

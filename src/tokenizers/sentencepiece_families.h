@@ -42,6 +42,7 @@ struct SentencePieceFamily {
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
   // Where transformers has no fast tokenizer of the model.
+  bool closes_once = false;  // eos_token is behind each text, unless that ends with one (T5)
   PieceJoining joining = {};
   // And where every added token is then a part of its own in decoded text, not only those without a role:
   // what stands between parts, and which have nothing in front of them.

@@ -173,17 +173,22 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                           : type == "Lowercase" && !normalizers.empty() ? make_slow_lowercase()
                                                                         : make_normalizer(step, source));
   }
+  const char* single = family.closes_once ? "$A eos_token" : family.single;
+  const char* pair = family.closes_once ? "$A eos_token $B eos_token" : family.pair;
   TokenizerJson result;
   Json fields = family.ids == Family::Ids::vocab_json ? Json() : model_fields(file, ids);
-  result.fields = {{"version", "1.0"},
-                   {"added_tokens", added},
-                   {"normalizer", normalizer_fields(steps, file)},
-                   {"pre_tokenizer", metaspace(file)},
-                   {"post_processor", template_processor(config.fill_in(family.single, tokens),
-                                                         config.fill_in(family.pair, tokens), added,
-                                                         &ids.vocabulary, tokens.at("unk_token"))},
-                   {"decoder", decoder_fields(file)}};
+  result.fields = {
+      {"version", "1.0"},
+      {"added_tokens", added},
+      {"normalizer", normalizer_fields(steps, file)},
+      {"pre_tokenizer", metaspace(file)},
+      {"post_processor", template_processor(config.fill_in(single, tokens), config.fill_in(pair, tokens),
+                                            added, &ids.vocabulary, tokens.at("unk_token"))},
+      {"decoder", decoder_fields(file)}};
   result.slow = true;
+  if (family.closes_once)
+    result.closes_once =
+        result.fields["post_processor"]["special_tokens"][tokens.at("eos_token")]["ids"][0].get<TokenId>();
   result.apart = config.tokens_apart(added, family.roles, encoder);
   if (family.between_parts != nullptr) {
     for (const Json& token : added) result.apart.insert(token.at("content").get<std::string>());

@@ -103,6 +103,7 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   between_parts = std::move(json.between_parts);
   closing = std::move(json.closing);
   marked = std::move(json.marked);
+  closes_once = json.closes_once;
   if (json.unknown_language_code) added.take_language_codes(model->vocabulary(), *json.unknown_language_code);
   needs_alignment = pre_tokenizer && pre_tokenizer->needs_alignment();
 }

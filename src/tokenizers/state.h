@@ -42,6 +42,7 @@ struct Tokenizer::State {
   std::set<std::string> apart, closing;  // as in TokenizerJson
   std::string between_parts = " ";
   std::set<TokenId> marked;
+  std::optional<TokenId> closes_once;
   bool cleans_up = false;        // decoded text, as the directory says
   bool needs_alignment = false;  // even where nobody asks for offsets
   Json parts;                    // normalizer, pre_tokenizer, post_processor and decoder, as they were read

@@ -155,6 +155,10 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
     truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *truncation,
              truncation->max_length - added_count, slow);
   }
+  // The token that a text ends with stands for the one that would follow it.
+  if (closes_once && options.special_tokens)
+    for (Encoding& sequence : sequences)
+      if (!sequence.ids.empty() && sequence.ids.back() == *closes_once) drop_last(sequence);
   if (post_processor) post_processor->apply(sequences, options.special_tokens, details);
   Encoding result = std::move(sequences[0]);
   for (std::size_t i = 1; i < sequences.size(); ++i) append(result, sequences[i]);

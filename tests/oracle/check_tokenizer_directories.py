@@ -63,8 +63,9 @@ def expected(tokenizer, text, pair=None, target=False, **more):
     typed = tokenizer.is_fast or ("token_type_ids" in tokenizer.model_input_names and "add_special_tokens" not in more)
     given = {"text_target": text} if target else {"text": text, "text_pair": pair}
     found = tokenizer(**given, return_token_type_ids=typed, return_special_tokens_mask=True, return_attention_mask=True, **more)
-    result = {"ids": found["input_ids"], "attention_mask": found["attention_mask"],
-              "special_tokens_mask": found["special_tokens_mask"]}
+    result = {"ids": found["input_ids"], "attention_mask": found["attention_mask"]}
+    if len(found["special_tokens_mask"]) == len(found["input_ids"]):  # not where T5's finds a text closed already
+        result["special_tokens_mask"] = found["special_tokens_mask"]
     if typed:
         result["type_ids"] = found["token_type_ids"]
     if tokenizer.is_fast:

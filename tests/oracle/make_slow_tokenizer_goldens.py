@@ -18,7 +18,7 @@ from slow_tokenizers import MOSES, NAMES, SENTENCEPIECE, TWO_SIDED, build
 ROOT = pathlib.Path(__file__).parents[1] / "data/slow_tokenizers"
 MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <extra_id_0> b<extra_id_99>", "<s> x </s> y",
         ">>fr<< The lamp", "__de__ lamp", "-----!!!!!!aaaaaaaaaa", "e\u0301e\u0301\u0316e", "ﾊﾞAﾊ", "<mask> [MASK]y",
-        "``quoted''", "a@@ b</w> ▁c", "<0x41>ж中"]
+        "``quoted''", "a@@ b</w> ▁c", "<0x41>ж中", "the lamp</s>", "lamp </s> "]
 
 
 # Where a code of a language, or a special token, stands.
@@ -46,7 +46,7 @@ def case_of(tokenizer, text, target):
     found = tokenizer(**given, return_special_tokens_mask=True)
     case = {"text": text, "ids": found["input_ids"], "decoded": tokenizer.decode(found["input_ids"]),
             "decoded_without_specials": tokenizer.decode(found["input_ids"], skip_special_tokens=True)}
-    if len(text) < 20:
+    if len(text) < 20 and len(found["special_tokens_mask"]) == len(found["input_ids"]):
         case["special_tokens_mask"] = found["special_tokens_mask"]
     return case
 
