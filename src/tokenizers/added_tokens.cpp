@@ -82,12 +82,14 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     token.left_strip = read.flag({"lstrip"}, false);
     token.right_strip = read.flag({"rstrip"}, false);
     token.normalized = read.flag({"normalized"}, !token.special);
+    const TokenId known = model.vocabulary().find(token.content);
     TokenId id = find(token.content);
-    if (id < 0) id = model.vocabulary().find(token.content);
+    if (id < 0) id = known;
     const std::int64_t told = read.integer({"id"}, {}, 0, std::int64_t{1} << 32);
     if (slow) id = static_cast<TokenId>(std::min<std::int64_t>(told, Vocabulary::most_id));
     if (id < 0) id = next++;
     if (id > Vocabulary::most_id) fail("{}: more than {} tokens", read.source(), Vocabulary::most_id);
+    if (slow && known >= 0 && known != id) renumbered_[known] = id;
     if (told != id)
       warn("{}: the added token '{}' has id {} in the file, but gets {} as in `tokenizers`", source,
            token.content, told, id);
@@ -119,6 +121,12 @@ void AddedTokens::take_language_codes(const Vocabulary& vocabulary, TokenId unkn
   unknown_language_code_ = unknown;
 }
 
+void AddedTokens::renumber(std::span<TokenId> ids) const {
+  if (renumbered_.empty()) return;
+  for (TokenId& id : ids)
+    if (const auto found = renumbered_.find(id); found != renumbered_.end()) id = found->second;
+}
+
 const AddedToken* AddedTokens::find(TokenId id) const {
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : &found->second;
@@ -135,35 +143,30 @@ std::size_t AddedTokens::count_outside(const Vocabulary& vocabulary) const {
   return count;
 }
 
+// The longest match at the leftmost place from `at` on; at the end of the text: none.
+AddedTokens::Match AddedTokens::next_match(std::string_view text, const Matcher& matcher,
+                                           std::size_t at) const {
+  for (; (at = matcher.next(text, at)) < text.size(); ++at) {
+    Match match{at, at, -1};
+    matcher.trie.find_prefixes(text.substr(at), [&](std::size_t length, TokenId found) {
+      match.end = at + length;
+      match.id = found;
+    });
+    if (match.id >= 0) return match;
+  }
+  return {text.size(), text.size(), -1};
+}
+
 template <class Emit>
 void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Emit emit) const {
   std::size_t done = 0;
-  for (std::size_t at = 0; (at = matcher.next(text, at)) < text.size();) {
-    std::size_t length = 0;
-    TokenId id = -1;
-    matcher.trie.find_prefixes(text.substr(at), [&](std::size_t found_length, TokenId found) {
-      length = found_length;
-      id = found;
-    });
-    if (id < 0) {
-      ++at;
-      continue;
-    }
-    std::size_t begin = at, end = at + length;
+  for (std::size_t at = 0; at < text.size();) {
+    auto [begin, end, id] = next_match(text, matcher, at);
     at = end;  // a match that is refused still hides what lies in it
+    if (id < 0) break;
     const AddedToken& token = *find(id);
-    if (token.single_word && slow_) {
-      const bool joins_left = begin > done && text[begin - 1] != ' ';
-      if (joins_left || (end < text.size() && text[end] != ' ')) {
-        const std::size_t cut = joins_left ? end : begin;
-        if (done < cut) emit(done, cut, TokenId{-1});
-        done = cut;
-        continue;
-      }
-    } else if (token.single_word &&
-               (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end)))) {
+    if (token.single_word && (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end))))
       continue;
-    }
     if (token.left_strip) begin = std::max(begin_of_last_space(text.substr(0, begin)), done);
     if (token.right_strip) end = end_of_space(text, end);
     if (done < begin) emit(done, begin, TokenId{-1});
@@ -173,13 +176,45 @@ void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Em
   if (done < text.size()) emit(done, text.size(), TokenId{-1});
 }
 
+// As transformers' slow tokenizers do it: the text is cut at every match, and then a single word that has no
+// space beside it joins its neighbour, be that text or a token, which it then is no longer.
+template <class Emit>
+void AddedTokens::find_matches_slowly(std::string_view text, const Matcher& matcher, Emit emit) const {
+  std::vector<Match> parts;
+  for (std::size_t at = 0; at < text.size(); at = parts.back().end) {
+    const Match match = next_match(text, matcher, at);
+    if (at < match.begin) parts.push_back({at, match.begin, -1});
+    if (match.id >= 0) parts.push_back(match);
+  }
+  const auto view = [&](const Match& part) { return text.substr(part.begin, part.end - part.begin); };
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Match& part = parts[i];
+    part.id = find(view(part));
+    if (part.id < 0) continue;
+    const AddedToken& token = *find(part.id);
+    Match* const left = i > 0 && parts[i - 1].begin < parts[i - 1].end ? &parts[i - 1] : nullptr;
+    Match* const right = i + 1 < parts.size() ? &parts[i + 1] : nullptr;
+    const bool joins_left = token.single_word && left != nullptr && text[left->end - 1] != ' ',
+               joins_right = token.single_word && right != nullptr && text[right->begin] != ' ';
+    if (token.right_strip && right != nullptr)
+      right->begin = std::min(end_of_space(text, part.end), right->end);
+    if (token.left_strip && left != nullptr)
+      left->end = std::max(begin_of_last_space(text.substr(0, left->end)), left->begin);
+    if (joins_left) left->end = part.end;
+    if (joins_left || joins_right) part.end = part.begin;
+    if (!joins_left && joins_right) right->begin = part.begin;
+  }
+  for (const Match& part : parts)
+    if (part.begin < part.end) emit(part.begin, part.end, find(view(part)));
+}
+
 void AddedTokens::split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const {
   const auto part = [&](std::size_t begin, std::size_t end) {
     return NormalizedText(text.substr(begin, end - begin),
                           TextSpan{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)},
                           pieces.aligned);
   };
-  find_matches(text, raw_, [&](std::size_t begin, std::size_t end, TokenId id) {
+  const auto emit = [&](std::size_t begin, std::size_t end, TokenId id) {
     if (begin >= end) return;
     if (id >= 0) {
       pieces.append(part(begin, end), id);
@@ -193,7 +228,11 @@ void AddedTokens::split(std::string_view text, const Normalizer* normalizer, Pie
       begin += code.size();
     }
     if (begin < end) split_normalized(part(begin, end), normalizer, pieces);
-  });
+  };
+  if (slow_)
+    find_matches_slowly(text, raw_, emit);
+  else
+    find_matches(text, raw_, emit);
 }
 
 void AddedTokens::split_normalized(NormalizedText text, const Normalizer* normalizer, Pieces& pieces) const {

@@ -12,6 +12,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,8 +32,8 @@ class AddedTokens {
  public:
   // The list of tokenizer.json. A token that the model knows keeps the model's id; the others are numbered
   // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says. `slow`,
-  // as transformers' slow tokenizers do it: those ids count; next to a single word may stand spaces only, and
-  // the text is cut there all the same.
+  // as transformers' slow tokenizers do it: those ids count, also where a model knows the token by another;
+  // next to a single word may stand spaces only, and the text is cut there all the same.
   void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source,
             bool slow = false);
 
@@ -42,6 +43,9 @@ class AddedTokens {
 
   // The text as pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
+
+  // The model's ids, and instead of those of tokens that the list has by another id, that id.
+  void renumber(std::span<TokenId> ids) const;
 
   bool is_special(std::string_view token) const { return special_.contains(token); }
   const AddedToken* find(TokenId id) const;
@@ -67,8 +71,11 @@ class AddedTokens {
     std::size_t begin, end;
     TokenId id;  // -1: between tokens
   };
+  Match next_match(std::string_view text, const Matcher& matcher, std::size_t at) const;
   template <class Emit>
   void find_matches(std::string_view text, const Matcher& matcher, Emit emit) const;
+  template <class Emit>
+  void find_matches_slowly(std::string_view text, const Matcher& matcher, Emit emit) const;
   void split_normalized(NormalizedText text, const Normalizer* normalizer, Pieces& pieces) const;
 
   struct Hash {
@@ -80,6 +87,7 @@ class AddedTokens {
   std::unordered_map<std::string, bool, Hash, std::equal_to<>> special_;
   Matcher raw_, normalized_;
   bool slow_ = false;
+  std::unordered_map<TokenId, TokenId> renumbered_;
   const Vocabulary* language_codes_ = nullptr;  // null: there are none
   TokenId unknown_language_code_ = -1;
 };

@@ -104,6 +104,7 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
   Tokens& tokens = scratch.tokens;
   tokens.clear(details);
   model->tokenize(pieces, scratch.model, tokens);
+  added.renumber(tokens.ids);
   encoding.ids.insert(encoding.ids.end(), tokens.ids.begin(), tokens.ids.end());
   if (!details) return;
 

@@ -135,7 +135,7 @@ def llama_unused(d, **fields):
 
 
 def m2m_100(d, **fields):
-    spm(d / "sentencepiece.bpe.model", model_type="bpe", **fields)
+    spm(d / "sentencepiece.bpe.model", **(dict(model_type="bpe") | fields))
     # Some pieces have no id, and the ids have another order.
     own = pieces(d / "sentencepiece.bpe.model")[3:]
     write(d / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + own[::-1][:-7])})

@@ -192,6 +192,27 @@ TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
   EXPECT_EQ(found.tokens.back(), "quokka");
 }
 
+// A single word beside anything but spaces joins it, and what it joins is then no added token either; pieces
+// of the model that have an added token's text have its id. Expected is what T5Tokenizer gives.
+TEST_F(SlowFiles, SingleWordsJoinWhatStandsBesideThem) {
+  fs::copy(root / "t5_characters", directory, fs::copy_options::recursive);
+  Json config = read_json(directory / "tokenizer_config.json");
+  for (const auto& [id, text] : {std::pair{"400", "lamp"}, std::pair{"401", "w"}})
+    config["added_tokens_decoder"][id] = {{"content", text},     {"lstrip", false},     {"rstrip", false},
+                                          {"single_word", true}, {"normalized", false}, {"special", false}};
+  write_file_atomically(directory / "tokenizer_config.json", config.dump());
+  const Tokenizer tokenizer = Tokenizer::from_file(directory);
+  const auto ids = [&](std::string_view text) {
+    return tokenizer.encode(text, {.special_tokens = false}).ids;
+  };
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(ids("a lamp w"), (Ids{5, 7, 400, 401}));
+  EXPECT_EQ(ids("walk"), (Ids{5, 401, 7, 14, 23}));
+  EXPECT_EQ(ids("lamp</s>"), (Ids{5, 14, 7, 21, 25, 95, 2, 11, 2}));
+  EXPECT_EQ(ids("</s>lamp"), (Ids{5, 95, 2, 11, 2, 14, 7, 21, 25}));
+  EXPECT_EQ(ids("w</s>w"), (Ids{5, 401, 95, 2, 11, 2, 401}));
+}
+
 TEST_F(SlowFiles, OfATokenizerAreAllListed) {
   for (const std::string& name : names()) {
     const std::vector<std::string> files = tokenizers::tokenizer_files(root / name);
