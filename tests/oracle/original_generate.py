@@ -65,14 +65,16 @@ def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Te
     longer = {name: tensor.repeat_interleave(count, 0) for name, tensor in inputs.items()}
     before = first.sequences[:, : -len(first.scores)].repeat_interleave(count, 0)  # a forced end comes later
     longer[prompt] = torch.cat([before, tokens[:, None]], 1)
-    if not paired and "attention_mask" in longer:
-        longer["attention_mask"] = torch.nn.functional.pad(longer["attention_mask"], (0, 1), value=1)
+    if not paired and "input_ids" in inputs:  # said, for a first token may be that of padding
+        mask = longer.get("attention_mask", torch.ones_like(before))
+        longer["attention_mask"] = torch.nn.functional.pad(mask, (0, 1), value=1)
     outputs = original_generate(model, longer, settings | {"max_new_tokens": new - 1})
-    ended = torch.isin(tokens, torch.tensor(settings.get("eos_token_id", model.generation_config.eos_token_id) or []))
+    ends = torch.tensor(settings.get("eos_token_id", model.generation_config.eos_token_id) or [])
+    ended = torch.isin(tokens, ends)
     sequences = outputs["sequences"]
     padding = sequences.new_tensor(padding_of(model, settings))
     sequences[:, longer[prompt].shape[1] :][ended] = padding
-    behind = [trailing(row, padding) for row in sequences[:, longer[prompt].shape[1] :][~ended]]
+    behind = [behind_end(row, ends) for row in sequences[:, longer[prompt].shape[1] :][~ended]]
     outputs["sequences"] = sequences[:, : sequences.shape[1] - min(behind, default=0)]
     if "sequences_scores" in outputs:
         outputs["sequences_scores"] = outputs["sequences_scores"].masked_fill(ended, 0.0)
@@ -87,10 +89,10 @@ def padding_of(model: Any, settings: Settings) -> int:
     return first_end if pad is None or (pad == 0 and settings.get("num_beams", 1) > 1) else pad
 
 
-def trailing(row: torch.Tensor, token: torch.Tensor) -> int:
-    """How often it stands at the end."""
-    others = (row != token).nonzero()
-    return len(row) - 1 - int(others[-1]) if len(others) else len(row)
+def behind_end(row: torch.Tensor, ends: torch.Tensor) -> int:
+    """How many tokens stand behind the first that ends a text."""
+    found = torch.isin(row, ends).nonzero()
+    return len(row) - 1 - int(found[0]) if len(found) else 0
 
 
 def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> Tensors:
