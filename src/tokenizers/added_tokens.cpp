@@ -121,10 +121,9 @@ void AddedTokens::take_language_codes(const Vocabulary& vocabulary, TokenId unkn
   unknown_language_code_ = unknown;
 }
 
-void AddedTokens::renumber(std::span<TokenId> ids) const {
-  if (renumbered_.empty()) return;
-  for (TokenId& id : ids)
-    if (const auto found = renumbered_.find(id); found != renumbered_.end()) id = found->second;
+TokenId AddedTokens::renumbered(TokenId id) const {
+  const auto found = renumbered_.find(id);
+  return found == renumbered_.end() ? id : found->second;
 }
 
 const AddedToken* AddedTokens::find(TokenId id) const {

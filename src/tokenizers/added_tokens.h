@@ -12,7 +12,6 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,8 +43,9 @@ class AddedTokens {
   // The text as pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
-  // The model's ids, and instead of those of tokens that the list has by another id, that id.
-  void renumber(std::span<TokenId> ids) const;
+  // What the list has instead of the model's id of a token, and whether there is any such token.
+  TokenId renumbered(TokenId id) const;
+  bool renumbers() const { return !renumbered_.empty(); }
 
   bool is_special(std::string_view token) const { return special_.contains(token); }
   const AddedToken* find(TokenId id) const;

@@ -186,6 +186,10 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                                             added, &ids.vocabulary, tokens.at("unk_token"))},
       {"decoder", decoder_fields(file)}};
   result.slow = true;
+  if (family.has_languages)  // M2M-100's tokenizer counts languages, whatever ids added tokens of their names
+                             // have
+    result.fields["post_processor"]["special_tokens"][tokens.at("language")]["ids"] = {
+        ids.vocabulary.find(tokens.at("language"))};
   if (family.closes_once)
     result.closes_once =
         result.fields["post_processor"]["special_tokens"][tokens.at("eos_token")]["ids"][0].get<TokenId>();

@@ -102,9 +102,11 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
   if (!model->reads_bytes()) pieces.write_byte_level();
   pieces.text.append(WordCache::bytes_behind, '\0');  // which the cache of words reads
   Tokens& tokens = scratch.tokens;
-  tokens.clear(details);
+  tokens.clear(details || added.renumbers());
   model->tokenize(pieces, scratch.model, tokens);
-  added.renumber(tokens.ids);
+  if (added.renumbers())
+    for (std::size_t i = 0; i < tokens.ids.size(); ++i)
+      if (pieces.pieces[tokens.places[i].piece].token < 0) tokens.ids[i] = added.renumbered(tokens.ids[i]);
   encoding.ids.insert(encoding.ids.end(), tokens.ids.begin(), tokens.ids.end());
   if (!details) return;
 

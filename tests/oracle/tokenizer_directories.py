@@ -131,7 +131,7 @@ def draw(rng, kind, directory):
         config["additional_special_tokens"] = new
     write(path, config)
     if form == "legacy":
-        size = len(load(directory))
+        size = len(load(directory)) + (8 if kind == "m2m_100" else 0)  # it used to have made-up words
         write(directory / "added_tokens.json", {text: size + i for i, text in enumerate(new)})
         if rng.random() < 0.5 and kind != "m2m_100":
             write(directory / "special_tokens_map.json", {"additional_special_tokens": new[:1]})
