@@ -29,15 +29,19 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
       ->allow_extra_args(false);
 }
 
+void add_weights(CLI::App& app, ModelPath& model, const char* help) {
+  app.add_option_function<std::string>(
+         "--weights", [&model](const std::string& format) { model.weights = weight_format(format); }, help)
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
+}
+
 void add_model(CLI::App& app, ModelPath& model) {
   app.add_option("model", model.directory,
                  "The model directory, a GGUF file, or the directory of an adapter which names its model")
       ->required();
-  app.add_option_function<std::string>(
-         "--weights", [&model](const std::string& format) { model.weights = weight_format(format); },
-         "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
-         "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh")
-      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
+  add_weights(app, model,
+              "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
+              "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh");
   add_adapters(app, model.adapters);
 }
 

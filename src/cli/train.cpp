@@ -2,6 +2,7 @@
 #include <attend/training.h>
 
 #include "base/interrupt.h"
+#include "cli/model_option.h"
 #include "cli/verb.h"
 
 namespace attend::cli {
@@ -25,6 +26,9 @@ void add_data_options(CLI::App& app, Recipe& r) {
   app.add_option_function<std::string>(
       "--adapter", [&r](const std::string& path) { r.model.adapters = {{path}}; },
       "An adapter of the model that goes on learning");
+  add_weights(app, r.model,
+              "With --lora, --ia3, --prefix, --prompt or --adapter: how the matrices are kept that stay as "
+              "they are; int8 takes a quarter of the memory, int4 a seventh (QLoRA)");
   app.add_option("--train", r.train, "The data")->required();
   app.add_option("--validation", r.validation, "The same, held out");
   app.add_option("--output", r.output, "Where the trained model and the checkpoints go")->required();

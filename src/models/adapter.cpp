@@ -208,6 +208,9 @@ void Adapter::train(const Model& model) {
     const WeightSource source = model.source_of(item.key());
     const auto learns = [&](const std::string& name) { return own.contains(model.saved_name(name)); };
     const bool any = !source.frozen && std::ranges::any_of(source.names, learns);
+    if (any && model.network()->reduced(item.key()))
+      fail("{} is to learn whole, and weights as {} do not learn", source.names.front(),
+           name(model.weights()));
     item.value().requires_grad_(any);
     if (!any) continue;
     const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());

@@ -88,7 +88,8 @@ void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64
   }
   const std::int64_t rank = config_.rank_of(module.name);
   const bool directions = config_.fields().flag({"use_dora"}, false);
-  const Tensor weight = parameter_of(model, module).detach();
+  const LowPrecisionMatrix* const reduced = model.network()->reduced(module.parameter);
+  const Tensor weight = reduced && directions ? reduced->dequantized() : parameter_of(model, module).detach();
   if (module.is_table) {
     add(module, ".lora_embedding_A", Role::table_a, at::zeros({rank, module.in}));
     add(module, ".lora_embedding_B", Role::table_b, at::empty({module.out, rank}).normal_(0, 1, generator));
@@ -120,6 +121,9 @@ void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64
 }
 
 void Adapter::take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b) {
+  if (model.network()->reduced(module.parameter))
+    fail("{}: PiSSA takes a part of the matrix away, and weights as {} stay as they are", module.name,
+         name(model.weights()));
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
   const std::int64_t rank = a.size(0);
   if (rank > std::min(module.in, module.out))

@@ -207,10 +207,11 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
     options.weights = stored;
     options.keep = stored_exceptions(directory.config());
   }
-  if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training)
+  if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training &&
+      !options.only_adapter_learns)
     fail(
-        "{}: weights as {} are for inference; training, gradients and adapters that are merged or made need "
-        "float32",
+        "{}: weights as {} do not learn: only an adapter may beside them (attend train --lora); other "
+        "training, gradients, and adapters that are merged need float32",
         directory.path().string(), name(options.weights));
   const Family& family = find_family(directory.config());
   const std::vector<std::string> named = directory.architectures();
@@ -276,6 +277,16 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
              });
            });
   };
+  // Where an adapter learns, tables of tokens and the head over them, which the loss reads, are float32 that
+  // stands for the same numbers.
+  const auto reduce = [&](const std::string& parameter, Tensor& weight,
+                          const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
+    weight.requires_grad_(false);
+    if (training && !network_->is_reducible(parameter, /*tables=*/false))
+      weight.set_data(matrix->dequantized());
+    else
+      network_->reduce(parameter, matrix);
+  };
   const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
     if (!options.fresh || !is_of_head(parameter)) return false;
     if (other_labels && parameter.starts_with("scores.out.")) return true;
@@ -297,8 +308,8 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     if (stored && is_reduced(item.key(), source)) {
       const auto tensors = reader.read_stored(source, options.weights);
       try {
-        network_->reduce(item.key(), LowPrecisionMatrix::restore(tensors, weight.size(0), weight.size(1),
-                                                                 options.weights));
+        reduce(item.key(), weight,
+               LowPrecisionMatrix::restore(tensors, weight.size(0), weight.size(1), options.weights));
       } catch (const Error& error) {
         fail("{}: {}: {}", source_, source.names[0], error.what());
       }
@@ -315,10 +326,9 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
     // At once, so that no more than one matrix is in memory as it was.
-    if (is_reduced(item.key(), source)) {
-      network_->reduce(item.key(),
-                       LowPrecisionMatrix::make(weight, options.weights, [&] { checkpoint.drop_pages(); }));
-    }
+    if (is_reduced(item.key(), source))
+      reduce(item.key(), weight,
+             LowPrecisionMatrix::make(weight, options.weights, [&] { checkpoint.drop_pages(); }));
   }
   if (!fresh.empty()) {
     initialize(network_, options.fresh->seed, [&](const std::string& name) { return fresh.contains(name); });
@@ -395,8 +405,6 @@ bool Model::has_tensor(const std::string& name) const {
 }
 
 std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
-  if (weights_ != WeightFormat::float32)
-    fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
   std::map<std::string, Tensor> tensors;
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
@@ -421,6 +429,8 @@ std::string Model::saved_name(const std::string& name) const {
 }
 
 void Model::save(const std::filesystem::path& directory, at::ScalarType type) const {
+  if (weights_ != WeightFormat::float32)
+    fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
   std::filesystem::create_directories(directory);
   write_tensors(
       directory / "model.safetensors",

@@ -33,6 +33,7 @@ struct LoadOptions {
   std::optional<FreshHead> fresh = {};
   WeightFormat weights = WeightFormat::float32;  // or the directory's, if that says another
   std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 then
+  bool only_adapter_learns = false;              // of training: then weights may be in fewer bits
   CacheFormat cache = CacheFormat::float32;      // or the directory's, likewise
   // What parameters are multiplied by as they are read, by our names; absent: nothing.
   std::map<std::string, Tensor> factors = {};

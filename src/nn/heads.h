@@ -26,7 +26,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   void replace(const Tensor& weight, const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
     if (weight_.is_same(weight)) packed_.replace(matrix);
   }
-  const LowPrecisionMatrix* reduced() const { return packed_.replacement(); }  // null: none
+  const LowPrecisionMatrix* reduced() const { return packed_.replacement().get(); }  // null: none
 
   std::vector<MatrixAdapter> adapters;  // of a matrix of its own (untied)
 

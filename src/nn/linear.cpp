@@ -169,6 +169,35 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
   }
 };
 
+// x W^T + bias of a matrix in fewer bits, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
+// the gradient of the matrix as it stands, and roundings on the way are taken for the identity.
+struct LowPrecisionFunction : torch::autograd::Function<LowPrecisionFunction> {
+  using Matrix = std::shared_ptr<const LowPrecisionMatrix>;
+  struct Saved : torch::CustomClassHolder {
+    Matrix matrix;
+  };
+  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x,
+                        const std::optional<Tensor>& bias, const Matrix& matrix) {
+    auto saved = c10::make_intrusive<Saved>();
+    saved->matrix = matrix;
+    ctx->saved_data["matrix"] = c10::IValue::make_capsule(std::move(saved));
+    ctx->saved_data["bias"] = bias.has_value();
+    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
+    return matrix->multiply(x, bias.value_or(Tensor()), Activation::none, {});
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 torch::autograd::variable_list gradients) {
+    const auto capsule = ctx->saved_data["matrix"].toCapsule();
+    const Matrix& matrix = static_cast<const Saved&>(*capsule).matrix;
+    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
+    const Tensor dy = gradients[0].contiguous();  // [T, out]
+    Tensor dx, db;
+    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, matrix->dequantized());  // [T, out] [out, in]
+    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(1)) db = dy.sum(0);
+    return {dx, db, Tensor()};
+  }
+};
+
 struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
   static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, std::int64_t activation) {
     ctx->save_for_backward({x});
@@ -272,8 +301,12 @@ void PackedWeight::prepare(const Tensor& weight) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
-  if (packed != nullptr && packed->replacement() != nullptr)
-    return packed->replacement()->multiply(x, bias, activation, residual);
+  if (packed != nullptr && packed->replacement() != nullptr) {
+    if (!at::GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
+    const Tensor y =
+        activate(LowPrecisionFunction::apply(x, if_defined(bias), packed->replacement()), activation);
+    return residual.defined() ? y + residual : y;
+  }
   if (!on_kernels(x) || !on_kernels(weight)) {
     Tensor y = torch_activation(at::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
@@ -300,7 +333,8 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
   if (packed_.replacement() != nullptr) {
-    if (!adapters.empty()) return forward(x, pass).narrow(1, first, count).contiguous();
+    if (!adapters.empty() || at::GradMode::is_enabled())
+      return forward(x, pass).narrow(1, first, count).contiguous();
     const Tensor y = packed_.replacement()->part(x, first, count);
     return bias.defined() ? y + bias.narrow(0, first, count) : y;
   }

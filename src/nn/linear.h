@@ -71,7 +71,7 @@ class PackedWeight {
 
   // Products are those of this matrix from here on, and the weight is not read again.
   void replace(std::shared_ptr<const LowPrecisionMatrix> matrix) { replacement_ = std::move(matrix); }
-  const LowPrecisionMatrix* replacement() const { return replacement_.get(); }
+  const std::shared_ptr<const LowPrecisionMatrix>& replacement() const { return replacement_; }
 
  private:
   Tensor panels_;
@@ -98,9 +98,9 @@ class LinearImpl : public torch::nn::Module {
   // Writes the weight in the order the kernels read it, and keeps that for as long as it does not change.
   // For inference: in training every use would write it anew, and the copy would only take memory.
   void pack();
-  // Computes with this matrix in place of the weight, which is let go. For inference.
+  // Computes with this matrix in place of the weight, which is let go and does not learn; adapters may.
   void reduce(std::shared_ptr<const LowPrecisionMatrix> matrix);
-  const LowPrecisionMatrix* reduced() const { return packed_.replacement(); }  // null: none
+  const LowPrecisionMatrix* reduced() const { return packed_.replacement().get(); }  // null: none
 
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined

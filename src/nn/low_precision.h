@@ -1,5 +1,5 @@
-// Matrices in fewer bits than float32, for inference. What a format loses it loses when a matrix is made;
-// from then on a row of a product depends on that row and the matrix alone.
+// Matrices in fewer bits than float32, which do not learn. What a format loses it loses when a matrix is
+// made; from then on a row of a product depends on that row and the matrix alone.
 #pragma once
 
 #include <attend/weight_format.h>

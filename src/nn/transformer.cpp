@@ -98,12 +98,13 @@ void TransformerImpl::pack(const std::function<void()>& after_each) {
     }
 }
 
-bool TransformerImpl::is_reducible(const std::string& parameter) const {
+bool TransformerImpl::is_reducible(const std::string& parameter, bool tables) const {
   constexpr std::int64_t kFewOutputs = 16;  // of a head over labels, which costs nothing as it is
   const auto [owner, own_name] = owner_of(*this, parameter);
   if (owner == nullptr) return false;
   if (auto* const matrix = owner->as<LinearImpl>())
     return own_name == "weight" && matrix->weight.size(0) >= kFewOutputs;
+  if (!tables) return false;
   if (owner->as<EmbeddingsImpl>()) return own_name == "tokens";
   return owner->as<LanguageModelHeadImpl>() && own_name == "weight";
 }

@@ -49,7 +49,7 @@ class TransformerImpl : public torch::nn::Module {
   void pack(const std::function<void()>& after_each);
   // May the parameter of this name be kept in fewer bits? It may if it is the matrix of a Linear with some
   // outputs, a table of tokens, or a head's over the vocabulary.
-  bool is_reducible(const std::string& parameter) const;
+  bool is_reducible(const std::string& parameter, bool tables = true) const;
   // Has all that read this parameter, which is_reducible, read the matrix in its place.
   void reduce(const std::string& parameter, const std::shared_ptr<const LowPrecisionMatrix>& matrix);
   // What stands in the parameter's place; null: nothing does.

@@ -194,6 +194,8 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
     result.closes_once =
         result.fields["post_processor"]["special_tokens"][tokens.at("eos_token")]["ids"][0].get<TokenId>();
   result.apart = config.tokens_apart(added, family.roles, encoder);
+  for (std::size_t id = file.pieces.size(); family.sentinels > 0 && id < ids.vocabulary.size(); ++id)
+    result.apart.emplace(ids.vocabulary.token(static_cast<TokenId>(id)));
   if (family.between_parts != nullptr) {
     for (const Json& token : added) result.apart.insert(token.at("content").get<std::string>());
     result.between_parts = family.between_parts;

@@ -18,8 +18,7 @@ void settle(std::optional<T>& value, T otherwise) {
 void settle_fine_tuning(Recipe& r) {
   if (r.steps == 0 && r.epochs == 0 && r.minutes == 0 && r.patience == 0) r.epochs = 3;
   settle(r.batch_size, std::int64_t{32});
-  // Factors that begin at nothing bear ten times that (Hu et al. 2021, arXiv:2106.09685, table 9).
-  settle(r.rate, r.lora > 0 ? 5e-4 : 5e-5);
+  settle(r.rate, 5e-5);
   settle(r.beta2, 0.999);
   settle(r.epsilon, 1e-8);
   settle(r.weight_decay, 0.01);
@@ -70,8 +69,8 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
   if (adapts)
-    // As the papers have it: few numbers learn, and in big steps.
-    settle(r.rate, r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 3e-4);
+    // As the papers have it: few numbers learn, and in big steps (LoRA's: arXiv:2106.09685, table 9).
+    settle(r.rate, r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 5e-4);
   if (kind.fine_tunes || adapts)
     settle_fine_tuning(r);
   else

@@ -135,10 +135,12 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
       recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
   Trainee trainee(Model::load(
-      shop.directory, {.purpose = Purpose::training,
-                       .architecture = shop.architecture,
-                       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
-                       .fresh = FreshHead{recipe.seed, labels}}));
+      shop.directory,
+      {.purpose = Purpose::training,
+       .architecture = shop.architecture,
+       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
+       .fresh = FreshHead{recipe.seed, labels},
+       .only_adapter_learns = adapter_options(recipe).has_value() || !recipe.model.adapters.empty()}));
   if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
   if (const auto wanted = adapter_options(recipe)) {
     trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);

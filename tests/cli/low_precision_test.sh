@@ -83,10 +83,26 @@ refuses "there already is a model" "$attend" quantize plain stored-int8
 refuses "expected int8 or int4" "$attend" quantize plain other --weights float16
 [ ! -e other ] || fail "a refused verb left something behind"
 refuses "stored as int8" "$attend" generate stored-int8 --weights int4 "the lamp"
-refuses "are for inference" "$attend" bench plain --work train --weights int8
-refuses "are for inference" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
+refuses "do not learn" "$attend" bench plain --work train --weights int8
+refuses "do not learn" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
   --output trained
-refuses "are for inference" "$attend" convert plain other --weights int8
+refuses "do not learn" "$attend" convert plain other --weights int8
+
+# An adapter learns beside them (QLoRA), and beside what is stored in fewer bits the same.
+learn() {
+  "$attend" train --objective causal-lm --train text --steps 20 --length 8 --lora 4 --rate 1e-2 --quiet "$@"
+}
+learn --model plain --weights int8 --output beside
+learn --model stored-int8 --output beside-stored
+cmp beside/adapter_model.safetensors beside-stored/adapter_model.safetensors ||
+  fail "what learns beside stored weights is not what learns beside those made on load"
+"$attend" evaluate perplexity plain text --weights int8 --json --quiet >before
+"$attend" evaluate perplexity plain text --weights int8 --adapter beside --json --quiet >after
+perplexity() { grep -o '"perplexity":[0-9.]*' "$1" | grep -o '[0-9.]*$'; }
+awk "BEGIN { exit !($(perplexity after) < 0.9 * $(perplexity before)) }" ||
+  fail "the adapter beside int8 has not learned: $(cat before after)"
+refuses "PiSSA" learn --model plain --weights int8 --lora-init pissa --output refused
+refuses "to learn whole" learn --model plain --weights int8 --modules-to-save transformer.h.0.mlp.c_fc --output refused
 sed -i 's/"quant_method": "attend"/"quant_method": "hqq"/' stored-int8/config.json
 refuses 'found "hqq"' "$attend" generate stored-int8 "the lamp"
 head -c 20000 stored-int4/model.safetensors >cut && mv cut stored-int4/model.safetensors

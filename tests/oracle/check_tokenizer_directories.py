@@ -137,7 +137,8 @@ def check(options, rng, directory, name, report):
     size = min(size, tokenizer.vocab_size) if "TransfoXL" in type(tokenizer).__name__ else size  # it cannot decode others
     known = [i for i in range(size) if has_token(tokenizer, i)]
     of_target = set(known)  # which a source's ids may not be, with separate vocabularies
-    ids = [[i for i in row if i in of_target] for row in ids] + [rng.choices(known, k=12) for _ in range(len(texts))]
+    ids = [[i for i in row if i in of_target] for row in ids]
+    ids += [rng.choices(known, k=12) for _ in range(len(texts) if known else 0)]
     for skip in (False, True):
         found = run(options, "detokenize", directory, [{"ids": row} for row in ids], *(["--skip-special-tokens"] if skip else []))
         for row, ours in zip(ids, found):
