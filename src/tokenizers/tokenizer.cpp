@@ -14,6 +14,7 @@
 #include "tokenizers/scratch.h"
 #include "tokenizers/sentencepiece_files.h"
 #include "tokenizers/state.h"
+#include "tokenizers/tokenizer_config.h"
 #include "tokenizers/tokenizer_files.h"
 #include "tokenizers/vocabulary_files.h"
 
@@ -75,7 +76,11 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side)
   const bool is_json = std::filesystem::exists(file);
   TokenizerJson json =
       is_json ? read_tokenizer_json(read_file(file), file.string()) : read_vocabulary_files(path, side);
-  if (is_json) set_language(json, path, side);
+  if (is_json) {
+    if (json.fields.contains("added_tokens"))
+      TokenizerConfig(path).mark_specials(json.fields.at("added_tokens"));
+    set_language(json, path, side);
+  }
   Tokenizer tokenizer(std::make_unique<State>(std::move(json), (is_json ? file : path).string()));
   tokenizer.state_->cleans_up = cleans_up(path, is_json);
   return tokenizer;

@@ -126,6 +126,30 @@ std::string TokenizerConfig::fill_in(const std::string& text,
   return result;
 }
 
+std::set<std::string> TokenizerConfig::special_texts() const {
+  std::set<std::string> texts;
+  for (const Json* json : {&fields_.json(), &map_})
+    for (const auto& [name, value] : json->items()) {
+      if (!name.ends_with("_token") && name != "additional_special_tokens") continue;
+      for (const Json& item : value.is_array() ? value : Json::array({value}))
+        if (const Json* content = content_of(item)) texts.insert(content->get<std::string>());
+    }
+  return texts;
+}
+
+void TokenizerConfig::mark_specials(Json& added_tokens) const {
+  if (!fields_.has({"added_tokens_decoder"}) || !added_tokens.is_array()) return;
+  const std::set<std::string> specials = special_texts();
+  std::set<std::string> listed;
+  for (const auto& [id, token] : listed_tokens()) listed.insert(token.text);
+  for (Json& token : added_tokens) {
+    const Json* const content = token.is_object() ? content_of(token) : nullptr;
+    if (content == nullptr) continue;
+    const auto text = content->get<std::string>();
+    if (specials.contains(text) && listed.contains(text)) token["special"] = true;
+  }
+}
+
 std::vector<std::pair<std::int64_t, TokenizerConfig::Token>> TokenizerConfig::listed_tokens() const {
   std::map<std::int64_t, Token> by_id;
   const auto number = [](const std::string& text, const std::string& source) {
@@ -144,18 +168,11 @@ std::vector<std::pair<std::int64_t, TokenizerConfig::Token>> TokenizerConfig::li
     }
     return {by_id.begin(), by_id.end()};
   }
-  std::vector<std::string> specials;
-  for (const Json* json : {&fields_.json(), &map_})
-    for (const auto& [name, value] : json->items()) {
-      if (!name.ends_with("_token") && name != "additional_special_tokens") continue;
-      for (const Json& item : value.is_array() ? value : Json::array({value}))
-        if (const Json* content = content_of(item)) specials.push_back(content->get<std::string>());
-    }
+  const std::set<std::string> specials = special_texts();
   for (const auto& [text, id] : added_.items()) {
     if (text.empty() || !id.is_number_integer() || id.get<std::int64_t>() < 0)
       fail("added_tokens.json: expected texts and their ids, found '{}': {}", text, shown(id));
-    const bool special = std::find(specials.begin(), specials.end(), text) != specials.end();
-    by_id[id.get<std::int64_t>()] = read_token(text, {}, special);
+    by_id[id.get<std::int64_t>()] = read_token(text, {}, specials.contains(text));
   }
   return {by_id.begin(), by_id.end()};
 }

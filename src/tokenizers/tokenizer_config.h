@@ -65,6 +65,9 @@ class TokenizerConfig {
   // no role, or no id in the vocabulary and none of `roles`.
   std::set<std::string> tokens_apart(const Json& added, std::span<const Role> roles,
                                      const Vocabulary& vocabulary) const;
+  // Makes those of tokenizer.json's added tokens special that the directory lists and has a role for, as
+  // transformers' fast tokenizers do: they are left out of decoded text.
+  void mark_specials(Json& added_tokens) const;
 
  private:
   Fields fields_;
@@ -72,6 +75,7 @@ class TokenizerConfig {
   Json added_;                                                        // added_tokens.json: ids by text
   const Json* value_of(std::string_view role) const;                  // null: the directory does not say it
   std::vector<std::pair<std::int64_t, Token>> listed_tokens() const;  // by id
+  std::set<std::string> special_texts() const;                        // of all roles, and the additional ones
   std::string family_;
 };
 

@@ -213,6 +213,24 @@ TEST_F(SlowFiles, SingleWordsJoinWhatStandsBesideThem) {
   EXPECT_EQ(ids("w</s>w"), (Ids{5, 401, 95, 2, 11, 2, 401}));
 }
 
+// Beside a tokenizer.json: transformers adds listed tokens again, and those that have a role as special ones.
+TEST_F(SlowFiles, SayWhichTokensAreSpecial) {
+  Json json = read_json(root.parent_path() / "tokenizers" / "word_level" / "tokenizer.json");
+  json["added_tokens"] = {{{"id", 7}, {"content", "12"}, {"special", false}}};
+  write_file_atomically(directory / "tokenizer.json", json.dump());
+  const auto without_specials = [&](const Json& config) {
+    write_file_atomically(directory / "tokenizer_config.json", config.dump());
+    return Tokenizer::from_file(directory).decode(std::vector<TokenId>{9, 7, 10}, true);
+  };
+  const Json role = {{"additional_special_tokens", {"12"}}};
+  const Json list = {{"added_tokens_decoder", {{"7", {{"content", "12"}, {"special", false}}}}}};
+  EXPECT_EQ(without_specials(role), "3 12 345");
+  EXPECT_EQ(without_specials(list), "3 12 345");
+  Json both = role;
+  both.update(list);
+  EXPECT_EQ(without_specials(both), "3 345");
+}
+
 TEST_F(SlowFiles, OfATokenizerAreAllListed) {
   for (const std::string& name : names()) {
     const std::vector<std::string> files = tokenizers::tokenizer_files(root / name);
