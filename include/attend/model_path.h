@@ -29,7 +29,7 @@ struct ModelPath {
 
   std::filesystem::path directory;
   std::vector<AdapterPath> adapters = {};
-  WeightFormat weights = WeightFormat::float32;  // of matrices, for inference
+  WeightFormat weights = WeightFormat::float32;  // of matrices that do not learn
   CacheFormat cache = CacheFormat::float32;      // of keys and values, where texts grow from a cache
 };
 

@@ -48,7 +48,7 @@ class TransformerImpl : public torch::nn::Module {
   // `after_each` behind each one.
   void pack(const std::function<void()>& after_each);
   // May the parameter of this name be kept in fewer bits? It may if it is the matrix of a Linear with some
-  // outputs, a table of tokens, or a head's over the vocabulary.
+  // outputs; or, with `tables`, a table of tokens, or a head's over the vocabulary.
   bool is_reducible(const std::string& parameter, bool tables = true) const;
   // Has all that read this parameter, which is_reducible, read the matrix in its place.
   void reduce(const std::string& parameter, const std::shared_ptr<const LowPrecisionMatrix>& matrix);
