@@ -130,6 +130,10 @@ bool is_final_sigma(std::u32string_view text, std::size_t at) {
   return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
 }
 
+char32_t lowercase(char32_t c) {
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+}
+
 std::string lowercase(std::string_view text) {
   const std::u32string given = decode_utf8(text);
   std::string result;
@@ -139,7 +143,7 @@ std::string lowercase(std::string_view text) {
     } else if (given[i] == U'\u03a3') {
       append_utf8(result, is_final_sigma(given, i) ? U'\u03c2' : U'\u03c3');
     } else {
-      append_utf8(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(given[i]))));
+      append_utf8(result, lowercase(given[i]));
     }
   }
   return result;

@@ -34,6 +34,9 @@ std::string_view strip(std::string_view text);
 // letter is before it and none behind, whatever is ignorable aside.
 bool is_final_sigma(std::u32string_view text, std::size_t at);
 
+// str.lower() of one character, U+0130 aside, which becomes two.
+char32_t lowercase(char32_t c);
+
 // str.lower(), with its two cases that are not letter by letter: capital sigma at a word's end, dotted I.
 std::string lowercase(std::string_view text);
 

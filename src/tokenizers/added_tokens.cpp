@@ -9,14 +9,8 @@
 namespace attend::tokenizers {
 namespace {
 
-char32_t last_character(std::string_view text) {
-  std::size_t at = text.size() - 1;
-  while (at > 0 && (text[at] & 0xC0) == 0x80) --at;
-  return unicode::decode(text.data() + at).value;
-}
-
 bool is_word_at_end(std::string_view text) {
-  return !text.empty() && unicode::is(last_character(text), unicode::word);
+  return !text.empty() && unicode::is(unicode::last(text).value, unicode::word);
 }
 bool is_word_at_begin(std::string_view text) {
   return !text.empty() && unicode::is(unicode::decode(text.data()).value, unicode::word);
@@ -24,7 +18,7 @@ bool is_word_at_begin(std::string_view text) {
 // Where the white space at the end of `text` begins.
 std::size_t begin_of_last_space(std::string_view text) {
   while (!text.empty()) {
-    const char32_t c = last_character(text);
+    const char32_t c = unicode::last(text).value;
     if (!unicode::is(c, unicode::whitespace)) break;
     text.remove_suffix(unicode::encoded_size(c));
   }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "tokenizers/metaspace.h"
+#include "tokenizers/unicode.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,6 +26,7 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       unknown_(ids.unknown),
       split_digit_comma_(ids.split_digit_comma),
       finds_texts_(ids.finds_texts),
+      has_prefix_(file.add_dummy_prefix),
       byte_fallback_(file.byte_fallback),
       borders_(file.pieces),
       // What BPE's unused pieces fall into may depend on any other word of the text.
@@ -133,23 +135,29 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
   }
 }
 
+// Neighbours that are no pieces are one part, or bytes. An unused piece that stands alone has its id all the
+// same.
+template <class Action>
+void SentencePieceBase::for_each_joined(std::string_view text, const Parts& cut, Action action) const {
+  for (std::size_t i = 0; i < cut.size();) {
+    std::size_t last = i;
+    if (cut[i].piece == no_piece && !byte_fallback_)
+      while (last + 1 < cut.size() && cut[last + 1].piece == no_piece) ++last;
+    const std::string_view part = text.substr(cut[i].begin, cut[last].end - cut[i].begin);
+    action(part, cut[i].piece != no_piece || byte_fallback_ ? cut[i].piece : find_piece(part));
+    i = last + 1;
+  }
+}
+
 // What segment() says.
 SentencePieceBase::Segmentation SentencePieceBase::add_parts(std::string_view text, float sum_before,
                                                              std::vector<TokenPart>& parts) const {
   Workspace workspace;
   Parts cut(&workspace);
   const Segmentation result = segment(text, sum_before, cut);
-  // Neighbours that are no pieces become one, or bytes. An unused piece that stands alone has its id all the
-  // same.
-  for (std::size_t i = 0; i < cut.size();) {
-    std::size_t last = i;
-    if (cut[i].piece == no_piece && !byte_fallback_)
-      while (last + 1 < cut.size() && cut[last + 1].piece == no_piece) ++last;
-    const std::string_view content = text.substr(cut[i].begin, cut[last].end - cut[i].begin);
-    const TokenId piece = cut[i].piece != no_piece || byte_fallback_ ? cut[i].piece : find_piece(content);
-    if (!split_digit_comma_ || !add_without_comma(content, parts)) add_part(content, piece, parts);
-    i = last + 1;
-  }
+  for_each_joined(text, cut, [&](std::string_view part, TokenId piece) {
+    if (!split_digit_comma_ || !add_without_comma(part, parts)) add_part(part, piece, parts);
+  });
   return result;
 }
 
@@ -170,20 +178,30 @@ void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vect
 
 bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const {
   if (text.size() < 2 || !text.ends_with(',')) return false;
-  if (const char before = text[text.size() - 2]; before < '0' || before > '9') return false;
-  // The rest is cut as if a word began with it.
+  if (!unicode::is(unicode::last(text.substr(0, text.size() - 1)).value, unicode::digit)) return false;
+  // The rest is cut as one word: spaces go, of which words that are unknown together have several.
   const bool begins = text.starts_with(space);
-  std::string rest(space);
-  rest += text.substr(begins ? space.size() : 0);
-  rest.pop_back();
+  std::string rest;
+  if (has_prefix_) rest = space;
+  for (std::size_t at = begins ? space.size() : 0; at + 1 < text.size();)
+    if (text.substr(at).starts_with(space))
+      at += space.size();
+    else
+      rest += text[at++];
   Workspace workspace;
   Parts cut(&workspace);
   segment(rest, 0, cut);
-  for (const Part& part : cut) {
-    std::string_view piece = std::string_view(rest).substr(part.begin, part.end - part.begin);
-    if (!begins && part.begin == 0) piece.remove_prefix(space.size());
-    if (!piece.empty()) add_part(piece, find_piece(piece), parts);
-  }
+  std::size_t left = text.size() - 1;  // bytes that the parts have to stand for
+  for_each_joined(rest, cut, [&](std::string_view part, TokenId piece) {
+    if (has_prefix_ && !begins && part.data() == rest.data()) {
+      part.remove_prefix(space.size());
+      piece = find_piece(part);
+    }
+    if (part.empty()) return;
+    add_part(part, piece, parts);
+    left -= std::min(left, part.size());
+  });
+  parts.back().length += static_cast<std::uint32_t>(left);
   add_part(",", find_piece(","), parts);
   return true;
 }

@@ -63,6 +63,10 @@ class SentencePieceBase : public Model {
                      std::vector<TokenPart>& parts) const override;
   void tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
   Segmentation add_parts(std::string_view text, float sum_before, std::vector<TokenPart>& parts) const;
+  // Does `action(begin, end, piece)` with every part of a text, of which neighbours that are no pieces are
+  // one.
+  template <class Action>
+  void for_each_joined(std::string_view text, const Parts& cut, Action action) const;
   void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;
   bool add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const;
 
@@ -75,6 +79,7 @@ class SentencePieceBase : public Model {
   bool has_merges_, has_unused_;
   TokenId unknown_;
   bool split_digit_comma_, finds_texts_;
+  bool has_prefix_;                 // a space is put before every text
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
   WordBorders borders_;

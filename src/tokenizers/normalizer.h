@@ -32,6 +32,6 @@ std::unique_ptr<Normalizer> make_precompiled_normalizer(const Json& json, const 
 std::unique_ptr<Normalizer> make_slow_strip_accents();
 std::unique_ptr<Normalizer> make_newer_spaces(std::unique_ptr<Normalizer> rules, std::string unknown,
                                               bool prefix);
-std::unique_ptr<Normalizer> make_slow_lowercase();
+std::unique_ptr<Normalizer> make_slow_lowercase(bool by_words);
 
 }  // namespace attend::tokenizers

@@ -1,6 +1,7 @@
 // Steps of transformers' slow tokenizers that `tokenizers` does otherwise: accents are the code points with a
-// combining class, not all marks; code points that are not assigned are dropped like control characters; and
-// capital sigma at the end of a word becomes another small letter than elsewhere.
+// combining class, not all marks; code points that are not assigned are dropped like control characters;
+// capital sigma at the end of a word becomes another small letter than elsewhere; and the letters of a newer
+// Unicode have small ones or none as Python has it.
 #include "base/python_text.h"
 #include "base/utf8.h"
 #include "tokenizers/metaspace.h"
@@ -20,21 +21,29 @@ class StripCombining : public Normalizer {
   }
 };
 
-class LowercaseWords : public Normalizer {
+// str.lower() of the whole text, or of each letter by itself: then no sigma ends a word.
+class PythonLowercase : public Normalizer {
  public:
+  explicit PythonLowercase(bool by_words) : by_words_(by_words) {}
+
   void apply(NormalizedText& text) const override {
-    constexpr char32_t sigma = U'\u03a3', small_sigma = U'\u03c3', final_sigma = U'\u03c2';
+    if (unicode::is_ascii(text.text())) return lowercase(text);
+    constexpr char32_t sigma = U'\u03a3', final_sigma = U'\u03c2', capital_dotted_i = U'\u0130';
     const std::u32string given = decode_utf8(text.text());
-    if (given.find(sigma) == given.npos) return lowercase(text);
     std::vector<unicode::Step> steps;
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i] == sigma)
-        steps.push_back({is_final_sigma(given, i) ? final_sigma : small_sigma, 0});
-      else
+      if (given[i] == capital_dotted_i)
         unicode::append_lowercase(given[i], steps);
+      else if (by_words_ && given[i] == sigma && is_final_sigma(given, i))
+        steps.push_back({final_sigma, 0});
+      else
+        steps.push_back({attend::lowercase(given[i]), 0});
     }
     text.rewrite(steps);
   }
+
+ private:
+  bool by_words_;
 };
 
 // T5's and Llama's way with `legacy` false: the model puts no space in front of a text, but one goes in front
@@ -79,8 +88,8 @@ std::unique_ptr<Normalizer> make_slow_strip_accents() {
   return std::make_unique<StripCombining>();
 }
 
-std::unique_ptr<Normalizer> make_slow_lowercase() {
-  return std::make_unique<LowercaseWords>();
+std::unique_ptr<Normalizer> make_slow_lowercase(bool by_words) {
+  return std::make_unique<PythonLowercase>(by_words);
 }
 
 }  // namespace attend::tokenizers

@@ -93,9 +93,7 @@ Json decoder(const Family& family, SpaceFields spaces) {
 // ALBERT's and XLNet's pieces that end with a digit and a comma are all but ruled out.
 bool ends_with_digit_and_comma(const std::string& text) {
   if (text.size() < 2 || text.back() != ',') return false;
-  std::size_t at = text.size() - 2;
-  while (at > 0 && (text[at] & 0xC0) == 0x80) --at;
-  return unicode::is(unicode::decode(text.data() + at).value, unicode::numeric);
+  return unicode::is(unicode::last(std::string_view(text).substr(0, text.size() - 1)).value, unicode::digit);
 }
 
 // Two pieces merge if the two together are a token: the sooner the higher its score, then the longer the

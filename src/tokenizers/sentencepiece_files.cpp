@@ -169,9 +169,10 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   std::vector<std::unique_ptr<Normalizer>> normalizers;
   for (const Json& step : steps) {
     const std::string type = step.at("type").get<std::string>();
-    normalizers.push_back(type == "StripAccents"                        ? make_slow_strip_accents()
-                          : type == "Lowercase" && !normalizers.empty() ? make_slow_lowercase()
-                                                                        : make_normalizer(step, source));
+    normalizers.push_back(type == "StripAccents" ? make_slow_strip_accents()
+                          : type == "NFKD"       ? make_form_normalizer(unicode::Form::python_nfkd)
+                          : type == "Lowercase"  ? make_slow_lowercase(/*by_words=*/!normalizers.empty())
+                                                 : make_normalizer(step, source));
   }
   const char* single = family.closes_once ? "$A eos_token" : family.single;
   const char* pair = family.closes_once ? "$A eos_token $B eos_token" : family.pair;

@@ -38,7 +38,16 @@ bool is_alphabetic_symbol(char32_t c) {
          in(c, 0x1F170, 0x1F189);
 }
 
-bool corrected(char32_t c, std::span<const Range> ranges) {
+// Digits that are no decimal ones (Numeric_Type=Digit): superscripts, numbers in circles, Ethiopic and the
+// like.
+constexpr Range other_digits[] = {
+    {0xB2, 0xB3},     {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},   {0x2070, 0x2070},
+    {0x2074, 0x2079}, {0x2080, 0x2089},   {0x2460, 0x2468},   {0x2474, 0x247C},   {0x2488, 0x2490},
+    {0x24EA, 0x24EA}, {0x24F5, 0x24FD},   {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},
+    {0x278A, 0x2792}, {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A},
+};
+
+bool in(char32_t c, std::span<const Range> ranges) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
                                       [](char32_t value, const Range& range) { return value < range.first; });
   return after != ranges.begin() && c <= std::prev(after)->last;
@@ -53,7 +62,7 @@ std::uint16_t compute_classes(char32_t c) {
   const bool ascii_punctuation = in(c, '!', '/') || in(c, ':', '@') || in(c, '[', '`') || in(c, '{', '~');
   std::uint16_t result = 0;
   const auto set = [&](Class what, bool value, std::span<const Range> wrong = {}) {
-    if (value != corrected(c, wrong)) result |= what;
+    if (value != in(c, wrong)) result |= what;
   };
   set(whitespace, is_white_space(c));
   set(letter, letter_, wrong_letter);
@@ -76,6 +85,7 @@ std::uint16_t compute_classes(char32_t c) {
   set(cased,
       utf8proc_tolower(static_cast<utf8proc_int32_t>(c)) != static_cast<utf8proc_int32_t>(c) || c == 0x130,
       wrong_lowercase);
+  set(digit, category == UTF8PROC_CATEGORY_ND || in(c, other_digits));
   // comb_index tells that the code point takes part in a composition.
   set(unstable,
       c >= 0x80 && (property.decomp_seqindex != UINT16_MAX || property.combining_class != 0 ||
@@ -89,9 +99,14 @@ struct Decomposition {
   std::size_t size;
 };
 
-Decomposition decompose(char32_t c, bool compatible) {
+Decomposition decompose(char32_t c, Form form) {
+  static constexpr Range not_decomposed_by_python[] = {{0x1E030, 0x1E06D}};  // Unicode 15 has added them
+  const bool compatible = form != Form::nfc && form != Form::nfd;
+  const bool stays = form == Form::python_nfkd
+                         ? in(c, not_decomposed_by_python)
+                         : in(c, not_decomposed) || (compatible && in(c, not_decomposed_compatible));
   Decomposition result;
-  if (corrected(c, not_decomposed) || (compatible && corrected(c, not_decomposed_compatible))) {
+  if (stays) {
     result.values[0] = static_cast<utf8proc_int32_t>(c);
     result.size = 1;
     return result;
@@ -107,18 +122,17 @@ Decomposition decompose(char32_t c, bool compatible) {
 
 // The code point that stands for `first` followed by `second`, or 0.
 char32_t compose(char32_t first, char32_t second) {
-  if (!is(second, unstable) || corrected(first, not_decomposed) || corrected(second, not_decomposed))
-    return 0;
+  if (!is(second, unstable) || in(first, not_decomposed) || in(second, not_decomposed)) return 0;
   utf8proc_int32_t pair[2] = {static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second)};
   const auto size =
       utf8proc_normalize_utf32(pair, 2, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
   if (size != 1) return 0;
   const auto result = static_cast<char32_t>(pair[0]);
-  return corrected(result, not_decomposed) ? 0 : result;
+  return in(result, not_decomposed) ? 0 : result;
 }
 
 // Decomposed and in canonical order.
-void append_decomposed(std::string_view text, bool compatible, std::vector<Step>& steps) {
+void append_decomposed(std::string_view text, Form form, std::vector<Step>& steps) {
   struct Ordered {
     Step step;
     int combining_class;
@@ -139,7 +153,7 @@ void append_decomposed(std::string_view text, bool compatible, std::vector<Step>
       steps.push_back({c, 0});
       continue;
     }
-    const Decomposition parts = decompose(c, compatible);
+    const Decomposition parts = decompose(c, form);
     for (std::size_t i = 0; i < parts.size; ++i) {
       const auto value = static_cast<char32_t>(parts.values[i]);
       const int order = combining_class(value);
@@ -229,7 +243,7 @@ void append_lowercase(char32_t c, std::vector<Step>& steps) {
 
 void normalize(std::string_view text, Form form, std::vector<Step>& steps) {
   const std::size_t begin = steps.size();
-  append_decomposed(text, form == Form::nfkc || form == Form::nfkd, steps);
+  append_decomposed(text, form, steps);
   if (form == Form::nfc || form == Form::nfkc) compose_steps(steps, begin);
 }
 

@@ -23,6 +23,7 @@ enum Class : std::uint16_t {
   ideograph = 1 << 9,        // the CJK blocks that BERT sets apart
   cased = 1 << 10,           // changes when lower-cased
   unstable = 1 << 11,        // may change under a normal form: decomposes, composes or is reordered
+  digit = 1 << 12,           // Numeric_Type Decimal or Digit: Python's str.isdigit
 };
 
 namespace detail {
@@ -53,6 +54,12 @@ inline Decoded decode(const char* at) {
   if (byte(0) < 0xF0) return {(byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
   return {(byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
 }
+// The last code point of valid UTF-8 that is not empty.
+inline Decoded last(std::string_view text) {
+  std::size_t at = text.size() - 1;
+  while (at > 0 && (text[at] & 0xC0) == 0x80) --at;
+  return decode(text.data() + at);
+}
 inline unsigned encoded_size(char32_t c) {
   return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 }
@@ -71,8 +78,9 @@ struct Step {
 // Full lower-casing of one code point: one step, or two (U+0130).
 void append_lowercase(char32_t c, std::vector<Step>& steps);
 
-// Normal forms (Unicode Standard Annex #15).
-enum class Form { nfc, nfd, nfkc, nfkd };
+// Normal forms (Unicode Standard Annex #15). python_nfkd: of Unicode 14, as Python 3.11 has it; the others
+// are of 9.
+enum class Form { nfc, nfd, nfkc, nfkd, python_nfkd };
 void normalize(std::string_view text, Form form, std::vector<Step>& steps);
 
 }  // namespace attend::unicode

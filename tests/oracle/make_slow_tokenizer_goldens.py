@@ -36,6 +36,10 @@ SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "N
 # Python makes a final sigma of a capital one at the end of a word; these are capital ones once they are normalized.
 SIGMAS = ["τελοΣ ΤΕΛΟΣ", "α\U0001d6ba αϹ ο\U0001d6ba, \U0001d6ba \U0001d6baα", "α\U0001d6f4. ο'\U0001d72e ⓐ\U0001d768", "\U0001d6d3 ς σ ϲ"]
 
+# Digits and capital letters that only a newer Unicode has; Python's digits before a comma; unknown words that end so.
+NEWER = ["\U0001fbf1\U0001fbf3\U0001fbf9, 12, 97,", "\u0663, x\u00b2, \u2460, 3\u0663,", "\U00010d50\U00010d51 \u1c89\ua7cb the \u0130",
+         "ж ж12, жж7, the 5\u0663,7,"]
+
 
 # Behind so many unknown characters Unigram's sums have begun anew.
 FAR = {"text": " ----- the waiting boats aaaaaaaaaa ........!!!!! lamplighter", "behind": "#", "times": 100_000}
@@ -72,7 +76,7 @@ def main():
         shutil.rmtree(ROOT / name, ignore_errors=True)
         tokenizer = build(name, ROOT / name)
         two_sided = name in TWO_SIDED
-        more = CODES if two_sided else SENTENCES if name in MOSES else SIGMAS if name == "albert" else ()
+        more = CODES if two_sided else SENTENCES if name in MOSES else SIGMAS + NEWER if name == "albert" else ()
         result = {"cases": list(cases(tokenizer, more=more, two_sided=two_sided))}
         far = tokenizer(FAR["behind"] * FAR["times"] + FAR["text"]).input_ids if name in SENTENCEPIECE else []
         if 0 < len(far) < 100:  # with byte fallback it is a token for each
