@@ -29,6 +29,12 @@ inline CodePoint decode_utf8(std::string_view text, std::size_t at) {
 // The code points of valid UTF-8.
 std::u32string decode_utf8(std::string_view text);
 
+// A to Z as a to z; all else stays.
+std::string ascii_lowercase(std::string text);
+
+// Every `from` that text has, from left to right, becomes `to`. An empty `from` is nowhere.
+void replace_all(std::string& text, std::string_view from, std::string_view to);
+
 // `code_point` must be at most U+10FFFF and no surrogate.
 void append_utf8(std::string& text, char32_t code_point);
 

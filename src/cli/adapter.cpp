@@ -15,7 +15,7 @@
 namespace attend::cli {
 namespace {
 
-struct Arguments {
+struct AdapterArguments {
   std::string model, output;
   std::vector<std::string> adapters;
   std::string type;  // of the file that is written; empty: that of the model's
@@ -25,7 +25,7 @@ struct Arguments {
 const std::map<std::string, at::ScalarType> kTypes = {
     {"float32", at::kFloat}, {"float16", at::kHalf}, {"bfloat16", at::kBFloat16}};
 
-at::ScalarType type_of(const Arguments& a, const ModelDirectory& directory) {
+at::ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
   if (!a.type.empty()) return kTypes.at(a.type);
   const Checkpoint checkpoint = directory.checkpoint();
   for (const auto& [name, view] : checkpoint.tensors())
@@ -33,25 +33,26 @@ at::ScalarType type_of(const Arguments& a, const ModelDirectory& directory) {
   return at::kFloat;
 }
 
-void write(const Arguments& a, const ModelDirectory& directory, const Model& model, at::ScalarType type) {
+void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, const Model& model,
+                   at::ScalarType type) {
   model.save(a.output, type);
   copy_companions(directory.path(), a.output);
   inform("wrote {}", a.output);
 }
 
-Model load(const Arguments& a, const ModelDirectory& directory) {
+Model load(const AdapterArguments& a, const ModelDirectory& directory) {
   if (file_exists(std::filesystem::path(a.output) / "model.safetensors"))
     fail("{}: there already is a model in it", a.output);
   return Model::load(directory, Purpose::training);
 }
 
-ModelPath path_of(const Arguments& a) {
+ModelPath path_of(const AdapterArguments& a) {
   ModelPath path(a.model);
   for (const std::string& adapter : a.adapters) path.adapters.push_back(read_adapter(adapter));
   return path;
 }
 
-void merge(const Arguments& a) {
+void merge(const AdapterArguments& a) {
   const ModelDirectory directory(path_of(a));
   Model model = load(a, directory);
   const at::ScalarType type = type_of(a, directory);
@@ -59,10 +60,10 @@ void merge(const Arguments& a) {
   if (cost.change > 0)
     inform("rounding to {} costs {:.3g} % of what the adapter changes (root mean squares {:.3g} of {:.3g})",
            toString(type), 100 * cost.error / cost.change, cost.error, cost.change);
-  write(a, directory, model, type);
+  write_adapter(a, directory, model, type);
 }
 
-void unmerge(const Arguments& a) {
+void unmerge(const AdapterArguments& a) {
   const ModelDirectory directory(path_of(a));
   Model model = load(a, directory);
   for (const auto& adapter : model.adapters())
@@ -70,10 +71,10 @@ void unmerge(const Arguments& a) {
       fail("{}: the modules and biases that it has of its own took the place of the model's, which are gone",
            adapter->source());
   unmerge_adapters(model);
-  write(a, directory, model, type_of(a, directory));
+  write_adapter(a, directory, model, type_of(a, directory));
 }
 
-void info(const Arguments& a) {
+void info(const AdapterArguments& a) {
   for (const std::string& directory : a.adapters) {
     const Adapter adapter((std::filesystem::path(directory)));
     const Fields& fields = adapter.config().fields();
@@ -99,7 +100,7 @@ void info(const Arguments& a) {
 }  // namespace
 
 int adapter(int argc, char** argv) {
-  Arguments a;
+  AdapterArguments a;
   Parser parser("adapter",
                 "Adapters (LoRA, DoRA, IA3, prefixes, prompts) as files, in peft's form. They are trained by "
                 "attend train --lora and used "
@@ -108,8 +109,9 @@ int adapter(int argc, char** argv) {
                 "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
                 "  attend adapter info gpt2-lora");
   parser.app().require_subcommand(1);
-  void (*chosen)(const Arguments&) = nullptr;
-  const auto add = [&](const char* name, const char* summary, void (*run)(const Arguments&), bool of_model) {
+  void (*chosen)(const AdapterArguments&) = nullptr;
+  const auto add = [&](const char* name, const char* summary, void (*run)(const AdapterArguments&),
+                       bool of_model) {
     CLI::App* const verb = parser.app().add_subcommand(name, summary);
     if (of_model) {
       verb->add_option("model", a.model, "The model directory")->required();

@@ -28,7 +28,7 @@ const std::vector<std::string> kTasks = {
     "token-classification", "question-answering", "multiple-choice", "similarity",
     "image-classification", "causal-lm",          "masked-lm",       "pairs"};
 
-struct Arguments {
+struct EvaluateArguments {
   std::string task;
   ModelPath model;
   std::vector<std::string> data;
@@ -38,11 +38,11 @@ struct Arguments {
   std::int64_t length = 0, stride = 0, max_length = 0, batch_size = 0;
 };
 
-void print(const Arguments& a, const Json& figures, const std::string& text) {
+void print(const EvaluateArguments& a, const Json& figures, const std::string& text) {
   std::cout << (a.json ? figures.dump() : text) << "\n";
 }
 
-std::vector<std::string> translations(const Arguments& a, const std::vector<std::string>& sources) {
+std::vector<std::string> translations(const EvaluateArguments& a, const std::vector<std::string>& sources) {
   Translator translator(a.model);
   Progress progress("translating", sources.size(), "texts");
   TranslateOptions options = a.options;
@@ -51,7 +51,7 @@ std::vector<std::string> translations(const Arguments& a, const std::vector<std:
 }
 
 // The lines of two files that belong together.
-std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const Arguments& a) {
+std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const EvaluateArguments& a) {
   if (a.data.size() != 2) fail("expected two files, source and target, found {}", a.data.size());
   std::vector<std::string> sources = read_lines(a.data[0]), targets = read_lines(a.data[1]);
   if (sources.size() != targets.size())
@@ -62,7 +62,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const A
 }
 
 // Translates the source, or with MODEL "-" takes the first file as the translation.
-void evaluate_translation(const Arguments& a) {
+void evaluate_translation(const EvaluateArguments& a) {
   const auto [sources, references] = read_pairs(a);
   const std::vector<std::string> hypotheses = a.model.directory == "-" ? sources : translations(a, sources);
   if (!a.save.empty()) write_file_atomically(a.save, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
@@ -82,7 +82,7 @@ void evaluate_translation(const Arguments& a) {
   print(a, figures, a.task == "summarization" ? rouges : to_string(bleu) + "\n" + to_string(chrf));
 }
 
-void evaluate_objective(const Arguments& a) {
+void evaluate_objective(const EvaluateArguments& a) {
   Recipe recipe;
   recipe.objective = a.task == "similarity" ? "scored-pairs" : a.task;
   recipe.model = a.model;
@@ -109,7 +109,7 @@ struct Scored {
   std::vector<std::vector<TokenProbability>> tokens;
 };
 
-Scored score_texts(const Arguments& a) {
+Scored score_texts(const EvaluateArguments& a) {
   TextScorer scorer(a.model);
   ScoreTextOptions options;
   options.batch_tokens = a.options.batch_tokens;
@@ -158,7 +158,7 @@ void print_tokens(const Scored& scored) {
   }
 }
 
-void evaluate_perplexity(const Arguments& a) {
+void evaluate_perplexity(const EvaluateArguments& a) {
   const Scored scored = score_texts(a);
   double sum = 0;
   std::size_t count = 0;
@@ -174,7 +174,7 @@ void evaluate_perplexity(const Arguments& a) {
 }
 
 // What the watermark of the model's generation config, or of the file that is given, leaves in every line.
-void evaluate_watermark(const Arguments& a) {
+void evaluate_watermark(const EvaluateArguments& a) {
   const ModelDirectory directory(a.model);
   const Model model = Model::load(directory, Purpose::inference);
   GenerationConfig config = GenerationConfig::of(model);
@@ -211,7 +211,7 @@ void evaluate_watermark(const Arguments& a) {
 }  // namespace
 
 int evaluate(int argc, char** argv) {
-  Arguments a;
+  EvaluateArguments a;
   Parser parser(
       "evaluate",
       "Measures a model on data.\n"

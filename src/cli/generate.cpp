@@ -21,7 +21,7 @@
 namespace attend::cli {
 namespace {
 
-struct Options {
+struct GenerateArguments {
   ModelPath model;
   std::string inputs, outputs, config_file, assistant, prefix, negative;
   std::vector<std::string> prompts, forced_words;
@@ -32,14 +32,14 @@ struct Options {
   GenerateOptions generation;
 };
 
-CLI::Option* add_state_flag(CLI::App& app, Options& options, const std::string& flag, const char* field,
-                            const std::string& what) {
+CLI::Option* add_state_flag(CLI::App& app, GenerateArguments& options, const std::string& flag,
+                            const char* field, const std::string& what) {
   return app.add_flag_function(
       flag, [&options, field](std::int64_t) { options.fields[field] = true; },
       "With --outputs: also every layer's " + what + ", of the whole texts");
 }
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(CLI::App& app, GenerateArguments& options) {
   add_model(app, options.model);
   add_cache(app, options.model);
   app.add_option("prompt", options.prompts,
@@ -90,7 +90,7 @@ void add_options(CLI::App& app, Options& options) {
   inputs->excludes(prefix)->excludes(negative);  // tensors have decoder_input_ids, negative_prompt_ids
 }
 
-GenerationConfig make_config(const Model& model, const Options& options) {
+GenerationConfig make_config(const Model& model, const GenerateArguments& options) {
   GenerationConfig config = GenerationConfig::of(model);
   if (!options.config_file.empty())
     config.apply(Fields(read_json(options.config_file), options.config_file), true);
@@ -108,7 +108,7 @@ bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
 // Prompts as token ids, and back.
 class Texts {
  public:
-  Texts(const Options& options, const TokenizerPair& tokenizers, const Model& model,
+  Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const Model& model,
         const GenerationConfig& config)
       : tokenizers_(tokenizers),
         texts_(texts_or_stdin(options.prompts)),
@@ -161,7 +161,7 @@ class Texts {
   bool continues_;
 };
 
-void write(const std::string& text) {
+void write_now(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
@@ -171,10 +171,10 @@ void stream_text(const Model& model, const Texts& texts, const GenerationConfig&
   TextStream stream = texts.stream(0);
   std::string prompt = texts.before(0);  // written with the first token: before it, much can be wrong
   options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
-    write(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
+    write_now(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
   };
   generate(model, texts.prompts(), config, options);
-  write(stream.finish() + "\n");
+  write_now(stream.finish() + "\n");
 }
 
 void print_texts_of(std::size_t i, const Texts& texts, std::span<const GeneratedSequence> all,
@@ -192,7 +192,7 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
 
 // In the order of the prompts, each as soon as all before it are there.
 void print_texts(const Model& model, const Texts& texts, const GenerationConfig& config,
-                 const Options& options) {
+                 const GenerateArguments& options) {
   std::map<std::size_t, std::vector<GeneratedSequence>> early;
   std::size_t next = 0;
   GenerateOptions generation = options.generation;
@@ -208,7 +208,7 @@ void print_texts(const Model& model, const Texts& texts, const GenerationConfig&
 }  // namespace
 
 int generate(int argc, char** argv) {
-  Options options;
+  GenerateArguments options;
   Parser parser("generate",
                 "Goes on with a text, or writes what an encoder-decoder makes of it. A single text is "
                 "printed as it comes.",

@@ -29,7 +29,7 @@ const TaskVerb* find_task(const std::string& name) {
   return nullptr;
 }
 
-void print_help(std::FILE* out) {
+void print_tasks(std::FILE* out) {
   std::fputs(
       "Runs a task on texts, as Hugging Face's pipelines do, and prints their JSON, a line for each.\n\n"
       "attend run TASK MODEL [TEXT...] [options]\n\n",
@@ -143,7 +143,7 @@ std::vector<std::string> texts_of(const std::vector<Fields>& inputs) {
 int run(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   if (name.empty() || name == "--help" || name == "-h") {
-    print_help(name.empty() ? stderr : stdout);
+    print_tasks(name.empty() ? stderr : stdout);
     return name.empty() ? 2 : 0;
   }
   const TaskVerb* verb = find_task(name);

@@ -19,7 +19,7 @@ namespace attend::cli {
 using namespace tokenizers;
 namespace {
 
-struct Options {
+struct TokenizeOptions {
   std::string model;
   std::vector<std::string> texts;
   bool json = false, pair = false, target = false, no_special_tokens = false;
@@ -29,7 +29,7 @@ struct Options {
 };
 
 // Flags override what tokenizer.json says; what no flag names stays.
-void apply(const Options& options, Tokenizer& tokenizer, const CLI::App& app) {
+void apply(const TokenizeOptions& options, Tokenizer& tokenizer, const CLI::App& app) {
   const bool padded_to_length = options.padding == "max_length";
   const bool has_length = app.count("--max-length") > 0;
   const std::filesystem::path model = options.model;
@@ -88,7 +88,7 @@ struct Input {
 };
 
 // One line of standard input as --json or --pair say.
-Input read_input(const std::string& line, const Options& options, const std::string& place) {
+Input read_input(const std::string& line, const TokenizeOptions& options, const std::string& place) {
   if (options.json && options.texts.empty()) {
     const Fields read(parse_json(line, place), place);
     Input input{read.text({"text"}), {}};
@@ -102,7 +102,7 @@ Input read_input(const std::string& line, const Options& options, const std::str
 }
 
 // Encodes the texts one by one; where the longest decides about the padding, prints when it is known.
-void print_tokens(const Options& options, Tokenizer& tokenizer) {
+void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
   const EncodeOptions encode_options{.special_tokens = !options.no_special_tokens, .with_details = true};
   const auto print = [&](const Encoding& encoding) {
     if (options.json) {
@@ -152,7 +152,7 @@ void print_tokens(const Options& options, Tokenizer& tokenizer) {
   }
 }
 
-void count_tokens(const Options& options, const Tokenizer& tokenizer) {
+void count_tokens(const TokenizeOptions& options, const Tokenizer& tokenizer) {
   if (options.texts.size() != 1) fail("--count needs one file, {} are given", options.texts.size());
   const MappedFile file(options.texts[0]);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
@@ -177,7 +177,7 @@ void count_tokens(const Options& options, const Tokenizer& tokenizer) {
 }  // namespace
 
 int tokenize(int argc, char** argv) {
-  Options options;
+  TokenizeOptions options;
   Parser parser("tokenize",
                 "Turns text into tokens.\nTexts are arguments or lines of standard input; with --json these "
                 "are objects "

@@ -19,7 +19,7 @@ std::size_t label_of(const Json& label, const std::vector<std::string>& choices,
        choices.size() - 1, shown(label));
 }
 
-ChoiceQuestion question_of(const Fields& row) {
+ChoiceQuestion choice_question_of(const Fields& row) {
   ChoiceQuestion result;
   if (row.has({"context"})) result.context = row.text({"context"});
   result.question = row.text({"question"});
@@ -43,7 +43,7 @@ std::vector<ChoiceQuestion> read_choices(const std::vector<std::string>& files, 
   read_table(files, {TableFormat::json_lines, options.columns},
              {"a question, its choices and a label",
               {{"question", "choices", "label"}, {"context", "question", "choices", "label"}}},
-             [&](const Fields& row) { questions.push_back(question_of(row)); });
+             [&](const Fields& row) { questions.push_back(choice_question_of(row)); });
   return questions;
 }
 

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-const char* const kExpected = "a question, its context and answers";
+const char* const kQuestionsExpected = "a question, its context and answers";
 
 // The byte where character `at` of valid UTF-8 begins; nothing if there are fewer.
 std::optional<std::size_t> byte_of(std::string_view text, std::int64_t at) {
@@ -61,7 +61,7 @@ std::vector<ContextAnswer> answers_of(const Json& answers, const std::string& co
   return result;
 }
 
-ContextQuestion question_of(const Fields& row) {
+ContextQuestion context_question_of(const Fields& row) {
   ContextQuestion result;
   if (row.has({"id"})) result.id = row.json()["id"].is_string() ? row.text({"id"}) : row.json()["id"].dump();
   result.question = row.text({"question"});
@@ -84,7 +84,7 @@ bool is_squad(const std::string& path) {
 }
 
 void read_squad(const std::string& file, std::vector<ContextQuestion>& questions) {
-  BadRows bad(file, kExpected, "questions");
+  BadRows bad(file, kQuestionsExpected, "questions");
   const auto items = [&](const Json& object, const char* name) {
     if (!object.is_object() || !object.contains(name) || !object[name].is_array())
       fail("{}: expected SQuAD's form, an object with a list '{}', found {}", file, name, shown(object));
@@ -100,7 +100,7 @@ void read_squad(const std::string& file, std::vector<ContextQuestion>& questions
           row["context"] = paragraph.value("context", Json());
           const std::string place =
               fmt::format("{}, question {}", file, shown(row.contains("id") ? row["id"] : row["question"]));
-          questions.push_back(question_of(Fields(std::move(row), place)));
+          questions.push_back(context_question_of(Fields(std::move(row), place)));
         });
   bad.report();
 }
@@ -117,9 +117,10 @@ std::vector<ContextQuestion> read_questions(const std::vector<std::string>& file
       read_squad(file, questions);
       continue;
     }
-    read_table({file}, {TableFormat::json_lines, options.columns},
-               {kExpected, {{"question", "context", "answers"}, {"id", "question", "context", "answers"}}},
-               [&](const Fields& row) { questions.push_back(question_of(row)); });
+    read_table(
+        {file}, {TableFormat::json_lines, options.columns},
+        {kQuestionsExpected, {{"question", "context", "answers"}, {"id", "question", "context", "answers"}}},
+        [&](const Fields& row) { questions.push_back(context_question_of(row)); });
   }
   if (questions.empty()) fail("expected at least one file with questions");
   return questions;

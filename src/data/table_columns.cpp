@@ -1,6 +1,7 @@
 #include "data/table_columns.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <charconv>
@@ -40,12 +41,6 @@ const std::vector<std::pair<std::string, std::string>> kTextPairs = {
     {"question", "sentence"}, {"anchor", "positive"}, {"query", "positive"},     {"query", "answer"},
     {"question", "answer"},
 };
-
-std::string lower(std::string text) {
-  for (char& letter : text)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return text;
-}
 
 bool is_label(std::string_view role) {
   return role == "label" || role == "labels" || role == "score";
@@ -121,7 +116,7 @@ bool is_header(const Names& row, const Columns& columns, const TableLayout& layo
   for (const auto& [role, column] : columns) named |= !number_of(column);
   if (named) return true;
   Names names;
-  for (const std::string& cell : row) names.push_back(lower(cell));
+  for (const std::string& cell : row) names.push_back(ascii_lowercase(cell));
   const auto known = [&](bool label, std::size_t cell) {
     return std::ranges::any_of(roles_of(layout), [&](const std::string& role) {
       return is_label(role) == label && find(kNames.at(role), names[cell]);
@@ -154,7 +149,7 @@ ColumnPlaces places_by_name(const Names& names, const Columns& columns, const Ta
                             const std::string& place, bool numbered) {
   const Names roles = roles_of(layout);
   Names left;  // names in lower case; empty where the column has a role
-  for (const std::string& name : names) left.push_back(lower(name));
+  for (const std::string& name : names) left.push_back(ascii_lowercase(name));
   std::map<std::string, std::size_t, std::less<>> places;
   const auto take = [&](const std::string& role, std::size_t column) {
     places[role] = column;

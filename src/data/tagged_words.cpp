@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-const char* const kExpected = "words with a tag each";
+const char* const kTagsExpected = "words with a tag each";
 
 // A line's first and last column.
 std::pair<std::string_view, std::string_view> word_and_tag(std::string_view line, bool tabs,
@@ -90,14 +90,14 @@ TaggedSentence sentence_of(const Fields& row) {
 std::vector<TaggedSentence> read_tagged_words(const std::vector<std::string>& files,
                                               const TableOptions& options) {
   std::vector<TaggedSentence> sentences;
-  BadRows bad(name_of_files(files), kExpected, "sentences");
+  BadRows bad(name_of_files(files), kTagsExpected, "sentences");
   bool lines = false;
   for (const std::string& file : files) {
     const std::string ending = std::filesystem::path(file).extension().string();
     const bool json = options.format ? *options.format == TableFormat::json_lines
                                      : ending == ".jsonl" || ending == ".json" || ending == ".ndjson";
     if (json) {
-      read_table({file}, {TableFormat::json_lines, options.columns}, {kExpected, {{"words", "tags"}}},
+      read_table({file}, {TableFormat::json_lines, options.columns}, {kTagsExpected, {{"words", "tags"}}},
                  [&](const Fields& row) { sentences.push_back(sentence_of(row)); });
       continue;
     }

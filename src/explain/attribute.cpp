@@ -22,7 +22,7 @@ bool differentiates(const std::string& method) {
 }
 
 // What is asked, in words as well.
-struct Question {
+struct AskedQuestion {
   AskedScore asked;
   std::string toward, instead_of = {};
 };
@@ -43,10 +43,10 @@ class Attributor {
   }
 
   void run() {
-    std::vector<Question> questions = network()->language_model_head ? of_tokens() : of_labels();
+    std::vector<AskedQuestion> questions = network()->language_model_head ? of_tokens() : of_labels();
     Progress progress("attributions", questions.size() * options_.methods.size(), "methods");
     std::uint64_t done = 0;
-    for (const Question& question : questions) {
+    for (const AskedQuestion& question : questions) {
       AttributedResult found = describe(question);
       const AttributionTask task = task_of(question.asked, found.baseline);
       found.chance = faithfulness_of_chance(task);
@@ -75,7 +75,7 @@ class Attributor {
     return function_.scores(x, asked, pass)[0];
   }
 
-  std::vector<Question> of_labels() const {
+  std::vector<AskedQuestion> of_labels() const {
     const auto& spec = network()->spec().scores;
     if (!spec || spec->kind != ScoreKind::sequence_classification || network()->is_encoder_decoder())
       fail(
@@ -84,7 +84,7 @@ class Attributor {
           function_.model().architecture());
     if (!options_.places.empty()) fail("a label is said of the whole text: expected no place");
     const std::vector<std::string> names = read_labels(function_.model().config());
-    Question question{.asked = {.label = true}, .toward = {}};
+    AskedQuestion question{.asked = {.label = true}, .toward = {}};
     const auto name_of = [&](std::int64_t label) {
       return label < std::ssize(names) ? names[static_cast<std::size_t>(label)] : fmt::format("{}", label);
     };
@@ -109,10 +109,10 @@ class Attributor {
     fail("{}: expected a label, one of {}", given, fmt::join(names, ", "));
   }
 
-  std::vector<Question> of_tokens() const {
-    std::vector<Question> questions;
+  std::vector<AskedQuestion> of_tokens() const {
+    std::vector<AskedQuestion> questions;
     for (const std::int64_t place : places()) {
-      Question question{.asked = {.place = place}, .toward = {}};
+      AskedQuestion question{.asked = {.place = place}, .toward = {}};
       const Tensor all = scores(question.asked);
       const std::optional<std::int64_t> there = written_at(place);
       question.asked.toward = !options_.toward.empty() ? token(options_.toward, all)
@@ -189,7 +189,7 @@ class Attributor {
     return ids.front();
   }
 
-  AttributedResult describe(const Question& question) const {
+  AttributedResult describe(const AskedQuestion& question) const {
     AttributedResult found{.label = question.asked.label,
                            .toward = question.toward,
                            .instead_of = question.instead_of,
@@ -282,7 +282,7 @@ class Attributor {
   const SideTokenizers& tokenizers_;
   Explanation& result_;
   bool bfloat16_;
-  ScoreFunction function_;
+  ExplainedScore function_;
 };
 
 }  // namespace

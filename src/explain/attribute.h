@@ -4,8 +4,8 @@
 
 #include <attend/tokenizer.h>
 
+#include "explain/explained_score.h"
 #include "explain/explanation.h"
-#include "explain/score_function.h"
 
 #include <filesystem>
 

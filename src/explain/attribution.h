@@ -6,8 +6,8 @@
 // what speaks for the result is positive.
 #pragma once
 
+#include "explain/explained_score.h"
 #include "explain/explanation.h"
-#include "explain/score_function.h"
 
 namespace attend {
 
@@ -19,7 +19,7 @@ struct TokenPlace {
 
 // What is asked of a model, and what stands where a token is taken away.
 struct AttributionTask {
-  const ScoreFunction& function;
+  const ExplainedScore& function;
   AskedScore asked;
   std::vector<TokenPlace> replaceable;
   std::vector<Tensor> baseline;  // by side [n, d]: the inputs with all of them taken away

@@ -66,7 +66,7 @@ Tensor half_past(const Tensor& weights) {
 }
 
 // I + what is left of the rows, which become shares of 1 (Chefer et al. 2021, equations 8 and 9).
-Tensor normalized(const Tensor& relevance) {
+Tensor normalized_relevance(const Tensor& relevance) {
   const Tensor eye = at::eye(relevance.size(0), at::kDouble), rest = relevance - eye;
   const Tensor sums = rest.sum(1, true);
   return at::where(sums.gt(0), rest / sums, at::zeros_like(rest)) + eye;
@@ -148,7 +148,8 @@ TokenScores gradient_rollout(const AttributionTask& task) {
     const Tensor own = flow.decoder[i].to(at::kDouble), cross = flow.cross[i].to(at::kDouble);
     source = source + at::matmul(own, source);
     target = target + at::matmul(own, target);
-    source = source + at::matmul(normalized(target).t(), at::matmul(cross, normalized(encoder)));
+    source = source +
+             at::matmul(normalized_relevance(target).t(), at::matmul(cross, normalized_relevance(encoder)));
   }
   return {at::matmul(rows, source), at::matmul(rows, target) - rows};
 }

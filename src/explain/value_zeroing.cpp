@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kRows = 4096;  // of copies of a text that go through a layer together
+constexpr std::int64_t kCopiedRows = 4096;  // of copies of a text that go through a layer together
 
 // A stack and its one text (or picture), layer by layer.
 class Layers {
@@ -51,20 +51,23 @@ class Layers {
     const std::int64_t n = x_.size(0);
     const Tensor plain = result.to(at::kDouble);
     std::vector<Tensor> columns;
-    in_parts(tokens, std::max<std::int64_t>(1, kRows / n), [&](std::int64_t first, std::int64_t copies) {
-      Pass pass = task_.pass();
-      Tensor memory = key_value.defined() ? key_value.repeat({copies, 1}) : key_value;
-      change(first, copies, pass, memory);
-      const Tensor types = types_.defined() ? types_.repeat({copies}) : types_;
-      const Tensor other = layer
-                               .run(x_.repeat({copies, 1}),
-                                    Offsets(std::vector<std::int64_t>(static_cast<std::size_t>(copies), n)),
-                                    types, memory, source_offsets(copies), pass)
-                               .view({copies, n, -1})
-                               .to(at::kDouble);
-      const Tensor cosine = (other * plain).sum(2) / (other.norm(2, 2) * plain.norm(2, 1));  // [copies, n]
-      columns.push_back((1 - cosine).clamp_min(0));
-    });
+    in_parts(tokens, std::max<std::int64_t>(1, kCopiedRows / n),
+             [&](std::int64_t first, std::int64_t copies) {
+               Pass pass = task_.pass();
+               Tensor memory = key_value.defined() ? key_value.repeat({copies, 1}) : key_value;
+               change(first, copies, pass, memory);
+               const Tensor types = types_.defined() ? types_.repeat({copies}) : types_;
+               const Tensor other =
+                   layer
+                       .run(x_.repeat({copies, 1}),
+                            Offsets(std::vector<std::int64_t>(static_cast<std::size_t>(copies), n)), types,
+                            memory, source_offsets(copies), pass)
+                       .view({copies, n, -1})
+                       .to(at::kDouble);
+               const Tensor cosine =
+                   (other * plain).sum(2) / (other.norm(2, 2) * plain.norm(2, 1));  // [copies, n]
+               columns.push_back((1 - cosine).clamp_min(0));
+             });
     return at::cat(columns).t();  // [n, tokens]
   }
 

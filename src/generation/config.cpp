@@ -9,8 +9,6 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kDefaultLength = 20;
-
 void check_ids(std::span<const std::int64_t> ids, std::int64_t vocabulary, const char* name) {
   for (const std::int64_t id : ids)
     if (id < 0 || id >= vocabulary)
@@ -208,7 +206,7 @@ LengthLimits GenerationConfig::lengths(std::int64_t prompt, std::int64_t max_pos
   limits.prompt = prompt;
   limits.most = max_new_tokens ? prompt + *max_new_tokens
                 : max_length   ? *max_length
-                               : std::min(prompt + kDefaultLength, max_positions);
+                               : std::min(prompt + default_max_length, max_positions);
   limits.least = min_new_tokens ? prompt + *min_new_tokens : min_length;
   if (prompt >= limits.most)
     fail("the prompt has {} tokens, but at most {} are allowed with what follows; {}", prompt, limits.most,

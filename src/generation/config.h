@@ -58,6 +58,9 @@ struct MirostatTarget {
 // A word of which one of these phrases must come.
 using ForcedWord = std::vector<std::vector<std::int64_t>>;
 
+// What transformers takes for max_length where nothing is said.
+constexpr std::int64_t default_max_length = 20;
+
 struct GenerationConfig {
   // Lengths in tokens. max_length and min_length count the prompt, max_new_tokens and min_new_tokens do not
   // and win over them. With no maximum at all: 20 new tokens.

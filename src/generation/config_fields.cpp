@@ -11,7 +11,6 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kDefaultLength = 20;
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
 // Fields that change the result and that we cannot honour, with the value at which they do nothing (null
@@ -219,7 +218,7 @@ GenerationConfig GenerationConfig::of(const Model& model) {
   else
     config.read(model.config());  // which has other fields as well
   // In a model's files the default is no choice: the original then counts 20 new tokens.
-  if (config.max_length == kDefaultLength) config.max_length.reset();
+  if (config.max_length == default_max_length) config.max_length.reset();
   return config;
 }
 

@@ -1,6 +1,6 @@
 #include "generation/contrastive_search.h"
 
-#include "generation/selection.h"
+#include "generation/processors.h"
 
 #include <utility>
 
@@ -9,10 +9,6 @@ namespace {
 
 Tensor directions(const Tensor& hidden) {
   return hidden / hidden.norm(2, 1, /*keepdim=*/true);
-}
-
-std::span<const float> numbers(const Tensor& row) {
-  return {row.const_data_ptr<float>(), static_cast<std::size_t>(row.numel())};
 }
 
 }  // namespace
@@ -42,7 +38,7 @@ void ContrastiveSearch::take_best() {
   const auto alpha = static_cast<float>(config().penalty_alpha);
   std::vector<float> scores;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    scores.push_back((1 - alpha) * candidates_[i].probability - alpha * numbers(likeness)[i]);
+    scores.push_back((1 - alpha) * candidates_[i].probability - alpha * row_scores(likeness)[i]);
   chosen_ = static_cast<std::size_t>(arg_max(scores));
   const Candidate& best = candidates_[chosen_];
   context_ = at::cat({context_, next.narrow(0, static_cast<std::int64_t>(chosen_), 1)});
@@ -56,7 +52,7 @@ void ContrastiveSearch::find_candidates(std::span<float> scores) {
   arg_max(scores);  // complains of what is no number
   const Tensor probabilities = at::softmax(tensor_of(scores), 0);
   candidates_.clear();
-  for (const auto& [probability, token] : top_k(numbers(probabilities), config().top_k))
+  for (const auto& [probability, token] : top_k(row_scores(probabilities), config().top_k))
     if (scores[token] != kNever) candidates_.push_back({token, probability, log_probability(scores, token)});
   if (candidates_.empty()) fail("no token is possible any more: the settings rule out the whole vocabulary");
 }

@@ -7,10 +7,6 @@
 namespace attend {
 namespace {
 
-Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::kLong);
-}
-
 // With an encoder, the keys and values of sources have the same shape.
 CacheShape shape_of(const Model& model) {
   const Stack decoder = model.network()->decoder;
@@ -106,7 +102,9 @@ HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pa
     }
   }
   const at::Device device = network_->encoder->embeddings->tokens.device();
-  const TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
+  const TokenBatch batch =
+      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
+          device);
   pass.adapters = choose_adapters(adapters);
   return network_->read(batch, pass);
 }
@@ -251,7 +249,9 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
   const at::Device device = network_->decoder->embeddings->tokens.device();
-  TokenBatch batch = TokenBatch{tensor_of(ids), tensor_of(positions), {}, Offsets(lengths)}.to(device);
+  TokenBatch batch =
+      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
+          device);
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   batch.prompted = !network_->decoder->embeddings->prompts.empty();
@@ -264,7 +264,8 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
       const Tensor rows = batch.offsets.part(hidden, i);
       *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(at::kCPU, at::kFloat).clone();
     }
-  if (scored.size() < ids.size()) hidden = hidden.index_select(0, tensor_of(scored).to(device));  // [rows, d]
+  if (scored.size() < ids.size())
+    hidden = hidden.index_select(0, torch::tensor(scored, at::kLong).to(device));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
   const Tensor scores = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
   if (std::ranges::is_sorted(order)) return scores;
@@ -272,7 +273,7 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
   for (std::size_t i = 0; i < feeds.size(); ++i)
     for (std::size_t row = 0; row < feeds[i].scored; ++row)
       rows.push_back(places[i] + static_cast<std::int64_t>(row));
-  return scores.index_select(0, tensor_of(rows));
+  return scores.index_select(0, torch::tensor(rows, at::kLong));
 }
 
 }  // namespace attend

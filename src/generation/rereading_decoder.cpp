@@ -6,13 +6,6 @@
 #include <map>
 
 namespace attend {
-namespace {
-
-Tensor tensor_of(const std::vector<std::int64_t>& numbers) {
-  return torch::tensor(numbers, at::kLong);
-}
-
-}  // namespace
 
 bool rereads(const ModelSpec& model) {
   if (model.appended_mask) return true;
@@ -117,8 +110,10 @@ Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pa
     if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
   }
   const std::int64_t rows = n + (streams ? 1 : 0);
-  TokenBatch batch{
-      tensor_of(ids), at::arange(rows).repeat({B}), {}, Offsets(std::vector<std::int64_t>(B, rows))};
+  TokenBatch batch{torch::tensor(ids, at::kLong),
+                   at::arange(rows).repeat({B}),
+                   {},
+                   Offsets(std::vector<std::int64_t>(B, rows))};
   if (!texts[0]->past.empty())
     for (std::size_t layer = 0; layer < layers; ++layer) {
       std::vector<Tensor> past;

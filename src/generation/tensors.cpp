@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-std::vector<std::int64_t> numbers(const Tensor& t) {
+std::vector<std::int64_t> integers_of(const Tensor& t) {
   const Tensor row = t.to(at::kLong).contiguous();
   return {row.const_data_ptr<std::int64_t>(), row.const_data_ptr<std::int64_t>() + row.numel()};
 }
@@ -126,7 +126,7 @@ std::vector<Prompt> Given::prompts() const {
   for (std::int64_t b = 0; b < rows(); ++b) {
     Prompt& prompt = all[static_cast<std::size_t>(b)];
     if (images.defined()) prompt.image = images[b];
-    if (has_encoder) prompt.written = numbers(before[b]);
+    if (has_encoder) prompt.written = integers_of(before[b]);
     if (adapters.defined()) prompt.adapter = adapters[b].item<std::int64_t>();
   }
   return all;
@@ -137,9 +137,9 @@ std::vector<Prompt> Given::texts() const {
   const Padded padded(ids, mask, "input_ids");
   for (std::int64_t b = 0; b < padded.sequences(); ++b) {
     const Tensor columns = padded.columns(b);
-    Prompt prompt{numbers(ids[b].index_select(0, columns)), {}, numbers(ids[b])};
-    if (negative) prompt.negative = numbers(negative->ids()[b].index_select(0, negative->columns(b)));
-    if (by_column) prompt.positions = numbers(columns);
+    Prompt prompt{integers_of(ids[b].index_select(0, columns)), {}, integers_of(ids[b])};
+    if (negative) prompt.negative = integers_of(negative->ids()[b].index_select(0, negative->columns(b)));
+    if (by_column) prompt.positions = integers_of(columns);
     all.push_back(std::move(prompt));
   }
   return all;

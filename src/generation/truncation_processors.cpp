@@ -15,10 +15,6 @@ float kth_largest(std::span<const float> scores, std::size_t k) {
   return sorted[place];
 }
 
-std::span<const float> numbers(const Tensor& t) {
-  return {t.const_data_ptr<float>(), static_cast<std::size_t>(t.numel())};
-}
-
 // What scores less than `least` goes unless it is among the `keep` best; equal scores stay together.
 void forbid_below(std::span<float> scores, std::span<const float> probabilities, float least,
                   std::size_t keep) {
@@ -98,8 +94,8 @@ class TypicalP : public LogitsProcessor {
     const Tensor expected = (logs * logs.exp()).nansum(0).neg();  // what is ruled out has 0 times -inf
     const auto [distance, order] = (-logs - expected).abs().sort(/*stable=*/true, /*dim=*/0, false);
     const Tensor mass = at::softmax(row.index_select(0, order), 0).cumsum(0);
-    const std::span<const float> distances = numbers(distance);
-    const auto below = std::ranges::count_if(numbers(mass), [&](float m) { return m < mass_; });
+    const std::span<const float> distances = row_scores(distance);
+    const auto below = std::ranges::count_if(row_scores(mass), [&](float m) { return m < mass_; });
     const float furthest = distances[std::min(static_cast<std::size_t>(below), distances.size() - 1)];
     const std::int64_t* places = order.const_data_ptr<std::int64_t>();
     for (std::size_t i = keep_; i < scores.size(); ++i)
@@ -117,7 +113,7 @@ class EpsilonCutoff : public LogitsProcessor {
   EpsilonCutoff(double epsilon, std::size_t keep) : epsilon_(static_cast<float>(epsilon)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const Tensor probabilities = at::softmax(tensor_of(scores), 0);
-    forbid_below(scores, numbers(probabilities), epsilon_, keep_);
+    forbid_below(scores, row_scores(probabilities), epsilon_, keep_);
   }
 
  private:
@@ -135,7 +131,7 @@ class EtaCutoff : public LogitsProcessor {
     const Tensor finite = logs.clamp_min(std::numeric_limits<float>::lowest());
     const Tensor entropy = (finite * at::softmax(logs, 0)).sum().neg();
     const float eta = std::min(epsilon_, std::sqrt(epsilon_) * entropy.neg().exp().item<float>());
-    forbid_below(scores, numbers(probabilities), eta, keep_);
+    forbid_below(scores, row_scores(probabilities), eta, keep_);
   }
 
  private:
@@ -150,7 +146,7 @@ class Xtc : public LogitsProcessor {
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     if (context.chance >= probability_) return;
     const Tensor row = at::softmax(tensor_of(scores), 0);
-    const std::span<const float> probabilities = numbers(row);
+    const std::span<const float> probabilities = row_scores(row);
     std::vector<std::size_t> choices;
     for (std::size_t i = 0; i < scores.size(); ++i)
       if (probabilities[i] >= threshold_) choices.push_back(i);

@@ -31,11 +31,6 @@ std::string_view name_of(BleuTokenizer tokenizer) {
   return "?";
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-}
-
 // Both tokenizers are lists of substitutions of one or two neighbouring characters, which each put spaces
 // somewhere around them. As with any regular expression, a character that a match has taken is not
 // available to the next.

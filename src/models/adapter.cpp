@@ -27,7 +27,7 @@ fs::path find_file(const fs::path& directory) {
 // Cuts `end` off; false if it is not there.
 bool cut_end(std::string& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
-  text.resize(text.size() - end.size());
+  text.erase(text.size() - end.size());
   return true;
 }
 
@@ -41,7 +41,7 @@ std::string unwrapped(std::string name) {
 
 // The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before
 // it.
-std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
+std::vector<std::string> names_in_model(const std::string& name, std::string_view prefix) {
   const std::string dotted = std::string(prefix) + ".";
   return {name, name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name};
 }
@@ -169,7 +169,7 @@ void Adapter::attach(const Model& model, std::int64_t index, double share) {
       names.insert(entry.name);
   const std::vector<OriginalModule> modules = original_modules(model);
   for (const std::string& name : names) {
-    const std::vector<std::string> all = spellings(name, model.family().prefix);
+    const std::vector<std::string> all = names_in_model(name, model.family().prefix);
     const auto place = std::ranges::find_if(
         modules, [&](const OriginalModule& m) { return std::ranges::find(all, m.name) != all.end(); });
     if (place == modules.end())
@@ -202,7 +202,8 @@ void Adapter::train(const Model& model) {
   for (const Entry& entry : entries_)
     // peft keeps the matrix of a head that it adapts, which does not learn.
     if (entry.role == Role::replaced && !entry.stored.ends_with(".base_layer.weight"))
-      for (const std::string& spelling : spellings(entry.name, model.family().prefix)) own.insert(spelling);
+      for (const std::string& spelling : names_in_model(entry.name, model.family().prefix))
+        own.insert(spelling);
   frozen_.clear();
   for (auto& item : model.network()->named_parameters()) {
     const WeightSource source = model.source_of(item.key());
@@ -248,7 +249,7 @@ std::map<std::string, Tensor> Adapter::stored(const Model& model,
   for (const Entry& entry : entries_) {
     Tensor tensor;
     if (entry.role == Role::replaced) {
-      for (const std::string& name : spellings(entry.name, model.family().prefix))
+      for (const std::string& name : names_in_model(entry.name, model.family().prefix))
         if (const auto found = originals.find(name); found != originals.end()) tensor = found->second;
     } else if (tensor = pick(entry.value); tensor.defined() && entry.by_row) {
       tensor = places_.at(entry.name).to_original(tensor);

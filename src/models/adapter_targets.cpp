@@ -50,7 +50,7 @@ const std::map<std::string, Targets, std::less<>>& table() {
   return all;
 }
 
-const Targets& find(std::string_view model_type) {
+const Targets& find_targets(std::string_view model_type) {
   const auto found = table().find(model_type);
   if (found == table().end())
     fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)",
@@ -61,11 +61,11 @@ const Targets& find(std::string_view model_type) {
 }  // namespace
 
 std::vector<std::string> default_lora_targets(std::string_view model_type) {
-  return find(model_type).lora;
+  return find_targets(model_type).lora;
 }
 
 Ia3Targets default_ia3_targets(std::string_view model_type) {
-  return find(model_type).ia3;
+  return find_targets(model_type).ia3;
 }
 
 }  // namespace attend

@@ -7,14 +7,14 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 30000,
-                                   .width = 4096,
-                                   .heads = 64,
-                                   .inner = 16384,
-                                   .dropout = 0,
-                                   .activation = "gelu_new",
-                                   .embedding_size = true,
-                                   .distances = true};
+constexpr BertRelative albert_relative = {.vocabulary = 30000,
+                                          .width = 4096,
+                                          .heads = 64,
+                                          .inner = 16384,
+                                          .dropout = 0,
+                                          .activation = "gelu_new",
+                                          .embedding_size = true,
+                                          .distances = true};
 
 // Layer i belongs to group i / (layers / groups); a group is `inner` layers one behind the other.
 void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
@@ -25,9 +25,9 @@ void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
   stack.layers.resize(static_cast<std::size_t>(layers * inner), LayerSpec(stack.layers.front()));
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec albert_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  model.encoder = bert_encoder(config, albert_relative);
   // Its embeddings always go through a matrix, even to the same width.
   model.encoder->embeddings.projected_width = model.encoder->width();
   for (LayerSpec& each : model.encoder->layers) {
@@ -60,7 +60,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> albert_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("albert");
   table.push_back({"albert.encoder.embedding_hidden_mapping_in.{weight|bias}",
                    "encoder.embeddings.projection.{weight|bias}"});
@@ -94,8 +94,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  BertRelative base = relative;
+Json fresh_albert(std::string_view preset) {
+  BertRelative base = albert_relative;
   base.width = 768, base.heads = 12, base.inner = 3072;
   Json config = fresh_bert_config("albert", "AlbertForMaskedLM", sized(base, preset));
   config.update({{"embedding_size", 128},
@@ -114,14 +114,14 @@ const Family albert = {
     .architectures = {"AlbertModel", "AlbertForMaskedLM", "AlbertForPreTraining",
                       "AlbertForSequenceClassification", "AlbertForTokenClassification",
                       "AlbertForQuestionAnswering", "AlbertForMultipleChoice"},
-    .spec = spec,
-    .weights = weights,
+    .spec = albert_spec,
+    .weights = albert_weights,
     .ignored = {"albert.embeddings.position_ids", "albert.pooler.{weight|bias}",
                 "sop_classifier.classifier.{weight|bias}", "predictions.{dense|LayerNorm}.{weight|bias}",
                 "predictions.{bias|decoder.weight|decoder.bias}"},
     .optional_fields = bert_optional_fields(),
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_albert,
 };
 
 }  // namespace attend

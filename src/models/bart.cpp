@@ -4,22 +4,22 @@
 namespace attend {
 namespace {
 
-constexpr SequenceToSequenceRelative relative = {
+constexpr SequenceToSequenceRelative bart_relative = {
     .embedding_norm = true, .vocabulary = 50265, .padding_id = 1};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec bart_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   // Its position table begins with two rows for ids that are never looked up.
-  const LearnedPositions positions{.count = config.integer({"max_position_embeddings"}, relative.positions),
-                                   .offset = 2};
+  const LearnedPositions positions{
+      .count = config.integer({"max_position_embeddings"}, bart_relative.positions), .offset = 2};
   model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
-  StackSpec decoder = read_stack(config, relative, /*decoder=*/true);
+  StackSpec decoder = read_stack(config, bart_relative, /*decoder=*/true);
   decoder.embeddings.positions = positions;
   if (architecture == "BartForCausalLM") {
     put_decoder_alone(model, config, decoder);
     return model;
   }
-  model.encoder = read_stack(config, relative, /*decoder=*/false);
+  model.encoder = read_stack(config, bart_relative, /*decoder=*/false);
   model.encoder->embeddings.positions = positions;
   model.decoder = decoder;
   if (architecture == "BartForConditionalGeneration")
@@ -37,7 +37,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> bart_weights(const ModelSpec& model) {
   std::vector<WeightName> table = sequence_to_sequence_weights(model);
   table.push_back(
       {"model.{encoder|decoder}.embed_positions.weight", "{encoder|decoder}.embeddings.positions"});
@@ -48,13 +48,13 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_bart(std::string_view preset) {
   const bool tiny = preset == "tiny";
   const int layers = tiny ? 3 : 6, heads = tiny ? 4 : 12, inner = tiny ? 1024 : 3072;
   return {{"model_type", "bart"},
           {"architectures", {"BartForConditionalGeneration"}},
           {"is_encoder_decoder", true},
-          {"vocab_size", relative.vocabulary},
+          {"vocab_size", bart_relative.vocabulary},
           {"d_model", tiny ? 256 : 768},
           {"encoder_layers", layers},
           {"encoder_attention_heads", heads},
@@ -81,12 +81,12 @@ const Family bart = {
     .prefix = "model",
     .architectures = {"BartForConditionalGeneration", "BartModel", "BartForSequenceClassification",
                       "BartForQuestionAnswering", "BartForCausalLM"},
-    .spec = spec,
-    .weights = weights,
+    .spec = bart_spec,
+    .weights = bart_weights,
     .optional_fields = {"scale_embedding", "tie_word_embeddings", "attention_dropout", "activation_dropout",
                         "classifier_dropout", "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_bart,
 };
 
 }  // namespace attend

@@ -5,11 +5,11 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.decodes = true, .distances = true};
+constexpr BertRelative bert_relative = {.decodes = true, .distances = true};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec bert_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
+  const LayerSpec& layer = put_bert_stack(model, config, architecture, bert_relative).layers.front();
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const bool pretraining = architecture == "BertForPreTraining";
   if (pretraining || architecture == "BertForMaskedLM" || model.decoder)
@@ -19,12 +19,13 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   } else if (architecture == "BertForNextSentencePrediction") {
     model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
   } else {
-    model.scores = read_score_head(
-        config, architecture,
-        {.input = HeadInput::pooled,
-         .dense = {},
-         .problem = {},
-         .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout)});
+    model.scores =
+        read_score_head(config, architecture,
+                        {.input = HeadInput::pooled,
+                         .dense = {},
+                         .problem = {},
+                         .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"},
+                                                 bert_relative.dropout)});
   }
   // Files made for sentence vectors come without it.
   model.pooler = (architecture == "BertModel" && config.flag({"add_pooling_layer"}, true)) ||
@@ -32,7 +33,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> bert_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("bert");
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
   for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
@@ -40,8 +41,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  return fresh_bert_config("bert", "BertForMaskedLM", sized(relative, preset));
+Json fresh_bert(std::string_view preset) {
+  return fresh_bert_config("bert", "BertForMaskedLM", sized(bert_relative, preset));
 }
 
 }  // namespace
@@ -53,15 +54,15 @@ const Family bert = {
     .architectures = {"BertModel", "BertForMaskedLM", "BertLMHeadModel", "BertForPreTraining",
                       "BertForNextSentencePrediction", "BertForSequenceClassification",
                       "BertForTokenClassification", "BertForQuestionAnswering", "BertForMultipleChoice"},
-    .spec = spec,
-    .weights = weights,
+    .spec = bert_spec,
+    .weights = bert_weights,
     .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}",
                 "cls.predictions.{bias|decoder.weight|decoder.bias}",
                 "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
                 "bert.pooler.dense.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_bert,
 };
 
 }  // namespace attend

@@ -8,11 +8,11 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 50358, .activation = "gelu_new", .decodes = true};
+constexpr BertRelative big_bird_relative = {.vocabulary = 50358, .activation = "gelu_new", .decodes = true};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec big_bird_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  StackSpec& stack = put_bert_stack(model, config, architecture, relative);
+  StackSpec& stack = put_bert_stack(model, config, architecture, big_bird_relative);
   const std::string kind = config.text({"attention_type"}, "block_sparse");
   if (kind != "block_sparse" && kind != "original_full")
     fail("{}: attention_type: expected block_sparse or original_full, found \"{}\"", config.source(), kind);
@@ -35,7 +35,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM" || model.decoder)
     model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   const double dropout =
-      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, big_bird_relative.dropout);
   const bool choice = architecture == "BigBirdForMultipleChoice";
   ScoreHeadSpec sentence = {.input = choice ? HeadInput::pooled : HeadInput::first_token,
                             .dense = {},
@@ -56,7 +56,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> big_bird_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("bert");
   table.push_back({"bert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
@@ -75,8 +75,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  Json config = fresh_bert_config("big_bird", "BigBirdForMaskedLM", sized(relative, preset));
+Json fresh_big_bird(std::string_view preset) {
+  Json config = fresh_bert_config("big_bird", "BigBirdForMaskedLM", sized(big_bird_relative, preset));
   config.update({{"max_position_embeddings", 4096},
                  {"attention_type", "block_sparse"},
                  {"block_size", 64},
@@ -98,15 +98,15 @@ const Family big_bird = {
     .architectures = {"BigBirdModel", "BigBirdForMaskedLM", "BigBirdForPreTraining",
                       "BigBirdForSequenceClassification", "BigBirdForTokenClassification",
                       "BigBirdForMultipleChoice", "BigBirdForQuestionAnswering", "BigBirdForCausalLM"},
-    .spec = spec,
-    .weights = weights,
+    .spec = big_bird_spec,
+    .weights = big_bird_weights,
     .ignored = {"bert.embeddings.position_ids", "bert.embeddings.token_type_ids", "bert.pooler.{weight|bias}",
                 "cls.seq_relationship.{weight|bias}",
                 "cls.predictions.transform.{dense|LayerNorm}.{weight|bias}",
                 "cls.predictions.{bias|decoder.weight|decoder.bias}"},
     .optional_fields = bert_optional_fields(),
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_big_bird,
 };
 
 }  // namespace attend

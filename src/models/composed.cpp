@@ -35,7 +35,7 @@ ModelSpec read_decoder(const Fields& config, const Family& family) {
   return model;
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec composed_spec(const Fields& config, std::string_view architecture) {
   const Fields first = part_of(config, "encoder"), second = part_of(config, "decoder");
   const Family &reads = find_family(first), &writes = find_family(second);
   ModelSpec model = read_decoder(second, writes);
@@ -84,7 +84,7 @@ void tie_rows(std::vector<WeightName>& table, std::string_view writer_prefix) {
   }
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> composed_weights(const ModelSpec& model) {
   const Family &reads = find_family(model.encoder_family), &writes = find_family(model.decoder_family);
   ModelSpec encoder, decoder = model;
   encoder.encoder = model.encoder;
@@ -113,7 +113,7 @@ Json composed_config(std::string_view model_type, std::string_view architecture,
           {"eos_token_id", 102}};
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_composed(std::string_view preset) {
   return composed_config("encoder-decoder", "EncoderDecoderModel", "bert", preset);
 }
 
@@ -128,20 +128,20 @@ const Family encoder_decoder = {
     .model_type = "encoder-decoder",
     .prefix = "model",
     .architectures = {"EncoderDecoderModel"},
-    .spec = spec,
-    .weights = weights,
+    .spec = composed_spec,
+    .weights = composed_weights,
     .ignored = {"encoder.pooler.dense.{weight|bias}", "encoder.embeddings.position_ids",
                 "decoder.model.decoder.embed_positions.weight"},
     .optional_fields = {"tie_encoder_decoder"},
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_composed,
 };
 const Family vision_encoder_decoder = {
     .model_type = "vision-encoder-decoder",
     .prefix = "model",
     .architectures = {"VisionEncoderDecoderModel"},
-    .spec = spec,
-    .weights = weights,
+    .spec = composed_spec,
+    .weights = composed_weights,
     .ignored = {"encoder.pooler.dense.{weight|bias}", "encoder.embeddings.mask_token",
                 "decoder.model.decoder.embed_positions.weight"},
     .optional_fields = {"tie_encoder_decoder"},

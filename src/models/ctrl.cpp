@@ -6,14 +6,15 @@
 namespace attend {
 namespace {
 
-constexpr GptRelative relative = {
+constexpr GptRelative ctrl_relative = {
     .vocabulary = 246534, .width = 1280, .layers = 48, .heads = 16, .positions = 256, .norm_epsilon = 1e-6};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model = gpt_model(config, architecture, relative);
+ModelSpec ctrl_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = gpt_model(config, architecture, ctrl_relative);
   EmbeddingSpec& embeddings = model.decoder->embeddings;
   embeddings.scale = std::sqrt(static_cast<double>(embeddings.width));
-  embeddings.positions = SinusoidalPositions{config.integer({"n_positions"}, relative.positions, 1, 1 << 20)};
+  embeddings.positions =
+      SinusoidalPositions{config.integer({"n_positions"}, ctrl_relative.positions, 1, 1 << 20)};
   for (LayerSpec& layer : model.decoder->layers) {
     layer.norm = {1e-6};  // whatever the config says; that is for the last norm
     layer.self_attention.dropout = 0;
@@ -25,7 +26,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> ctrl_weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
   std::vector<WeightName> table = {
       // checkpoint, ours
@@ -42,7 +43,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table), "classifier");
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_ctrl(std::string_view) {
   return {{"model_type", "ctrl"},
           {"architectures", {"CTRLLMHeadModel"}},
           {"vocab_size", 246534},
@@ -64,13 +65,13 @@ const Family ctrl = {
     .model_type = "ctrl",
     .prefix = "transformer",
     .architectures = {"CTRLLMHeadModel", "CTRLModel", "CTRLForSequenceClassification"},
-    .spec = spec,
-    .weights = weights,
+    .spec = ctrl_spec,
+    .weights = ctrl_weights,
     .ignored = {"transformer.pos_encoding"},
     .optional_fields = {"tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
                         "problem_type"},
     .presets = {"large"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_ctrl,
 };
 
 }  // namespace attend

@@ -5,13 +5,13 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 50265, .types = 0, .norm_epsilon = 1e-7};
+constexpr BertRelative deberta_relative = {.vocabulary = 50265, .types = 0, .norm_epsilon = 1e-7};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec deberta_spec(const Fields& config, std::string_view architecture) {
   if (config.flag({"talking_head"}, false))
     fail("{}: talking_head: only false is supported", config.source());
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  model.encoder = bert_encoder(config, deberta_relative);
   disentangle(config, *model.encoder);
   for (LayerSpec& layer : model.encoder->layers) {
     layer.self_attention.key_bias = false;
@@ -21,7 +21,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> deberta_v1_weights(const ModelSpec& model) {
   const std::string self = "deberta.encoder.layer.{i}.attention.self.",
                     ours = "encoder.layers.{i}.self_attention.";
   std::vector<WeightName> table = deberta_weights(model);
@@ -35,8 +35,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  Json config = fresh_bert_config("deberta", "DebertaForMaskedLM", sized(relative, preset));
+Json fresh_deberta(std::string_view preset) {
+  Json config = fresh_bert_config("deberta", "DebertaForMaskedLM", sized(deberta_relative, preset));
   config.update({{"relative_attention", true},
                  {"pos_att_type", {"c2p", "p2c"}},
                  {"max_relative_positions", -1},
@@ -53,12 +53,12 @@ const Family deberta = {
     .prefix = "deberta",
     .architectures = {"DebertaModel", "DebertaForMaskedLM", "DebertaForSequenceClassification",
                       "DebertaForTokenClassification", "DebertaForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = deberta_spec,
+    .weights = deberta_v1_weights,
     .ignored = deberta_ignored(),
     .optional_fields = bert_optional_fields(),
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_deberta,
 };
 
 }  // namespace attend

@@ -8,17 +8,17 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 128100,
-                                   .width = 1536,
-                                   .layers = 24,
-                                   .heads = 24,
-                                   .inner = 6144,
-                                   .types = 0,
-                                   .norm_epsilon = 1e-7};
+constexpr BertRelative deberta_v2_relative = {.vocabulary = 128100,
+                                              .width = 1536,
+                                              .layers = 24,
+                                              .heads = 24,
+                                              .inner = 6144,
+                                              .types = 0,
+                                              .norm_epsilon = 1e-7};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec deberta_v2_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  model.encoder = bert_encoder(config, deberta_v2_relative);
   StackSpec& encoder = *model.encoder;
   disentangle(config, encoder);
   const std::int64_t buckets = config.integer({"position_buckets"}, -1, -1, 1 << 20);
@@ -39,7 +39,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> deberta_v2_weights(const ModelSpec& model) {
   const std::string layer = "deberta.encoder.layer.{i}.", ours = "encoder.layers.{i}.";
   std::vector<WeightName> table = deberta_weights(model);
   table.push_back({layer + "attention.self.{query_proj|key_proj|value_proj}.{weight|bias}",
@@ -53,8 +53,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  BertRelative base = relative;
+Json fresh_deberta_v2(std::string_view preset) {
+  BertRelative base = deberta_v2_relative;
   base.width = 768, base.layers = 12, base.heads = 12, base.inner = 3072;
   Json config = fresh_bert_config("deberta-v2", "DebertaV2ForMaskedLM", sized(base, preset));
   config.update({{"relative_attention", true},
@@ -77,12 +77,12 @@ const Family deberta_v2 = {
     .architectures = {"DebertaV2Model", "DebertaV2ForMaskedLM", "DebertaV2ForSequenceClassification",
                       "DebertaV2ForTokenClassification", "DebertaV2ForQuestionAnswering",
                       "DebertaV2ForMultipleChoice"},
-    .spec = spec,
-    .weights = weights,
+    .spec = deberta_v2_spec,
+    .weights = deberta_v2_weights,
     .ignored = deberta_ignored(),
     .optional_fields = bert_optional_fields(),
     .presets = {"v3-base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_deberta_v2,
 };
 
 }  // namespace attend

@@ -5,11 +5,11 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.layers = 6, .types = 0};
+constexpr BertRelative distilbert_relative = {.layers = 6, .types = 0};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec distilbert_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = bert_encoder(config, relative);
+  model.encoder = bert_encoder(config, distilbert_relative);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   for (LayerSpec& each : model.encoder->layers) each.attention_result_dropout = 0;
   const LayerSpec& layer = model.encoder->layers.front();
@@ -29,7 +29,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> distilbert_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("distilbert");
   const auto& positions = std::get<LearnedPositions>(model.encoder->embeddings.positions);
   for (WeightName& row : table)
@@ -53,8 +53,8 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
-  const BertRelative size = sized(relative, preset);
+Json fresh_distilbert(std::string_view preset) {
+  const BertRelative size = sized(distilbert_relative, preset);
   return {{"model_type", "distilbert"},
           {"architectures", {"DistilBertForMaskedLM"}},
           {"vocab_size", 30522},
@@ -80,13 +80,13 @@ const Family distilbert = {
     .architectures = {"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification",
                       "DistilBertForTokenClassification", "DistilBertForQuestionAnswering",
                       "DistilBertForMultipleChoice"},
-    .spec = spec,
-    .weights = weights,
+    .spec = distilbert_spec,
+    .weights = distilbert_weights,
     .ignored = {"distilbert.embeddings.position_ids",
                 "{vocab_transform|vocab_layer_norm|vocab_projector}.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_distilbert,
 };
 
 }  // namespace attend

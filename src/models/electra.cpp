@@ -6,15 +6,15 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {
+constexpr BertRelative electra_relative = {
     .width = 256, .heads = 4, .inner = 1024, .embedding_size = true, .decodes = true, .distances = true};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec electra_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  const LayerSpec& layer = put_bert_stack(model, config, architecture, relative).layers.front();
+  const LayerSpec& layer = put_bert_stack(model, config, architecture, electra_relative).layers.front();
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const double dropout =
-      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, electra_relative.dropout);
   if (architecture == "ElectraForMaskedLM" || model.decoder) {
     model.language_model = masked_language_model(config, Activation::gelu, layer.norm);
   } else if (architecture == "ElectraForPreTraining") {
@@ -38,7 +38,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> electra_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("electra");
   for (WeightName& row : bert_layer_weights("electra")) table.push_back(std::move(row));
   table.push_back(
@@ -66,9 +66,9 @@ std::vector<WeightName> weights(const ModelSpec& model) {
 
 // The discriminators; beside each the generator that goes with it: a quarter as wide (the paper's
 // section 3.2), over embeddings of the same width, which the two share.
-Json fresh_config(std::string_view preset) {
+Json fresh_electra(std::string_view preset) {
   const bool generator = preset.ends_with("-generator");
-  BertRelative size = sized(relative, preset.substr(0, preset.find('-')));
+  BertRelative size = sized(electra_relative, preset.substr(0, preset.find('-')));
   if (generator) size.width /= 4, size.heads /= 4, size.inner /= 4;
   Json config =
       fresh_bert_config("electra", generator ? "ElectraForMaskedLM" : "ElectraForPreTraining", size);
@@ -85,14 +85,14 @@ const Family electra = {
     .architectures = {"ElectraModel", "ElectraForPreTraining", "ElectraForMaskedLM", "ElectraForCausalLM",
                       "ElectraForSequenceClassification", "ElectraForTokenClassification",
                       "ElectraForQuestionAnswering", "ElectraForMultipleChoice"},
-    .spec = spec,
-    .weights = weights,
+    .spec = electra_spec,
+    .weights = electra_weights,
     .ignored = {"electra.embeddings.position_ids",
                 "discriminator_predictions.{dense|dense_prediction}.{weight|bias}",
                 "generator_predictions.{dense|LayerNorm}.{weight|bias}", "generator_lm_head.{weight|bias}"},
     .optional_fields = bert_optional_fields(),
     .presets = {"small", "small-generator", "tiny", "tiny-generator"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_electra,
 };
 
 }  // namespace attend

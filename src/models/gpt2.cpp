@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec gpt2_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = gpt_model(config, architecture, {});
   model.initialization.narrow_results = true;
   const bool scaled = config.flag({"scale_attn_weights"}, true),
@@ -29,14 +29,14 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
 
 // Every second layer sees the last `window_size` tokens only, itself the last.
 ModelSpec banded_spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model = spec(config, architecture);
+  ModelSpec model = gpt2_spec(config, architecture);
   const std::int64_t window = config.integer({"window_size"}, 256);
   for (std::size_t i = 1; i < model.decoder->layers.size(); i += 2)
     model.decoder->layers[i].self_attention.window = window;
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> gpt2_weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
   const std::string cross = "transformer.h.{i}.crossattention.",
                     our_cross = "decoder.layers.{i}.cross_attention.";
@@ -68,7 +68,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_gpt2(std::string_view preset) {
   struct Size {
     std::string_view name;
     int width, layers, heads, positions;
@@ -99,7 +99,7 @@ Json fresh_banded_config(std::string_view preset) {
   };
   // The paper's table 2.1; for larger ones, --set n_embd and the others.
   static constexpr Size sizes[] = {{"small", 768, 12, 12}, {"medium", 1024, 24, 16}, {"large", 1536, 24, 16}};
-  Json config = fresh_config("small");
+  Json config = fresh_gpt2("small");
   config.update({{"model_type", "attend-gpt3"},
                  {"architectures", {"AttendGPT3LMHeadModel"}},
                  {"n_positions", 2048},
@@ -118,14 +118,14 @@ const Family gpt2 = {
     .prefix = "transformer",
     .architectures = {"GPT2LMHeadModel", "GPT2Model", "GPT2DoubleHeadsModel", "GPT2ForSequenceClassification",
                       "GPT2ForTokenClassification", "GPT2ForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = gpt2_spec,
+    .weights = gpt2_weights,
     .ignored = {"transformer.h.{i}.{attn|crossattention}.{bias|masked_bias}"},
     .optional_fields = {"n_inner", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
                         "add_cross_attention", "summary_activation", "tie_word_embeddings", "pad_token_id",
                         "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"small", "medium", "large", "xl", "character", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_gpt2,
 };
 
 const Family attend_gpt3 = {
@@ -133,7 +133,7 @@ const Family attend_gpt3 = {
     .prefix = "transformer",
     .architectures = {"AttendGPT3LMHeadModel", "AttendGPT3Model"},
     .spec = banded_spec,
-    .weights = weights,
+    .weights = gpt2_weights,
     .optional_fields = gpt2.optional_fields,
     .presets = {"small", "medium", "large"},
     .fresh_config = fresh_banded_config,

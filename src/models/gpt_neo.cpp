@@ -6,7 +6,8 @@
 namespace attend {
 namespace {
 
-constexpr GptRelative relative = {.width = 2048, .layers = 24, .heads = 16, .positions = 2048, .dropout = 0};
+constexpr GptRelative gpt_neo_relative = {
+    .width = 2048, .layers = 24, .heads = 16, .positions = 2048, .dropout = 0};
 
 // attention_types: [[["global", "local"], 12]] means the two in turn, twelve times.
 std::vector<std::string> read_attention_types(const Fields& config) {
@@ -32,8 +33,8 @@ std::vector<std::string> read_attention_types(const Fields& config) {
   return names;
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model = gpt_model(config, architecture, relative);
+ModelSpec gpt_neo_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = gpt_model(config, architecture, gpt_neo_relative);
   const std::vector<std::string> types = read_attention_types(config);
   std::vector<LayerSpec>& layers = model.decoder->layers;
   if (types.size() != layers.size())
@@ -49,7 +50,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> gpt_neo_weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
   std::vector<WeightName> table = {
       // checkpoint, ours
@@ -67,7 +68,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_gpt_neo(std::string_view) {
   return {{"model_type", "gpt_neo"},   {"architectures", {"GPTNeoForCausalLM"}},
           {"vocab_size", 50257},       {"max_position_embeddings", 2048},
           {"hidden_size", 768},        {"num_layers", 12},
@@ -87,13 +88,13 @@ const Family gpt_neo = {
     .prefix = "transformer",
     .architectures = {"GPTNeoForCausalLM", "GPTNeoModel", "GPTNeoForSequenceClassification",
                       "GPTNeoForTokenClassification", "GPTNeoForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = gpt_neo_spec,
+    .weights = gpt_neo_weights,
     .ignored = {"transformer.h.{i}.attn.attention.{bias|masked_bias}"},
     .optional_fields = {"intermediate_size", "tie_word_embeddings", "pad_token_id", "num_labels", "id2label",
                         "label2id", "problem_type"},
     .presets = {"125M"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_gpt_neo,
 };
 
 }  // namespace attend

@@ -6,21 +6,21 @@
 namespace attend {
 namespace {
 
-constexpr GptRelative relative = {.order = NormOrder::parallel,
-                                  .vocabulary = 50400,
-                                  .width = 4096,
-                                  .layers = 28,
-                                  .heads = 16,
-                                  .positions = 2048,
-                                  .dropout = 0};
+constexpr GptRelative gptj_relative = {.order = NormOrder::parallel,
+                                       .vocabulary = 50400,
+                                       .width = 4096,
+                                       .layers = 28,
+                                       .heads = 16,
+                                       .positions = 2048,
+                                       .dropout = 0};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model = gpt_model(config, architecture, relative);
+ModelSpec gptj_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = gpt_model(config, architecture, gptj_relative);
   const std::int64_t head_size = model.decoder->layers.front().self_attention.head_size;
   const std::int64_t rotary = config.maybe_integer({"rotary_dim"}, 2, head_size).value_or(head_size);
   if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
   const std::int64_t positions =
-      config.integer({"n_positions", "max_position_embeddings"}, relative.positions);
+      config.integer({"n_positions", "max_position_embeddings"}, gptj_relative.positions);
   model.decoder->embeddings.positions = RotaryPositions{positions};
   for (LayerSpec& layer : model.decoder->layers) {
     layer.self_attention.rotary = rotary;
@@ -34,7 +34,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> gptj_weights(const ModelSpec& model) {
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
   std::vector<WeightName> table = {
       // checkpoint, ours
@@ -49,7 +49,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_gptj(std::string_view) {
   return {{"model_type", "gptj"},
           {"architectures", {"GPTJForCausalLM"}},
           {"vocab_size", 50400},
@@ -77,12 +77,12 @@ const Family gptj = {
     .prefix = "transformer",
     .architectures = {"GPTJForCausalLM", "GPTJModel", "GPTJForSequenceClassification",
                       "GPTJForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = gptj_spec,
+    .weights = gptj_weights,
     .ignored = {"transformer.h.{i}.attn.{bias|masked_bias|embed_positions}"},
     .optional_fields = {"n_inner", "pad_token_id", "num_labels", "id2label", "label2id", "problem_type"},
     .presets = {"6b"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_gptj,
 };
 
 }  // namespace attend

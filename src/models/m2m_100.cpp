@@ -7,23 +7,23 @@
 namespace attend {
 namespace {
 
-constexpr SequenceToSequenceRelative relative = {.order = NormOrder::pre,
-                                                 .vocabulary = 128112,
-                                                 .padding_id = 1,
-                                                 .attention_dropout = 0.1,
-                                                 .activation = "relu"};
+constexpr SequenceToSequenceRelative m2m_100_relative = {.order = NormOrder::pre,
+                                                         .vocabulary = 128112,
+                                                         .padding_id = 1,
+                                                         .attention_dropout = 0.1,
+                                                         .activation = "relu"};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec m2m_100_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  const std::int64_t padding = config.integer({"pad_token_id"}, relative.padding_id, 0);
+  const std::int64_t padding = config.integer({"pad_token_id"}, m2m_100_relative.padding_id, 0);
   const SinusoidalPositions positions{
-      .count = config.integer({"max_position_embeddings"}, relative.positions, 1, 1 << 20),
+      .count = config.integer({"max_position_embeddings"}, m2m_100_relative.positions, 1, 1 << 20),
       .offset = padding + 1,
       .skipped_id = padding,
       .ends_included = true,
       .grows = true};
-  model.encoder = read_stack(config, relative, /*decoder=*/false);
-  model.decoder = read_stack(config, relative, /*decoder=*/true);
+  model.encoder = read_stack(config, m2m_100_relative, /*decoder=*/false);
+  model.decoder = read_stack(config, m2m_100_relative, /*decoder=*/true);
   if (model.encoder->embeddings.width < 4)
     fail("{}: d_model: expected at least 4, found {}", config.source(), model.encoder->embeddings.width);
   for (StackSpec* stack : {&*model.encoder, &*model.decoder}) {
@@ -38,15 +38,15 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> m2m_100_weights(const ModelSpec& model) {
   return sequence_to_sequence_weights(model);
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_m2m_100(std::string_view) {
   return {{"model_type", "m2m_100"},
           {"architectures", {"M2M100ForConditionalGeneration"}},
           {"is_encoder_decoder", true},
-          {"vocab_size", relative.vocabulary},
+          {"vocab_size", m2m_100_relative.vocabulary},
           {"d_model", 1024},
           {"encoder_layers", 12},
           {"encoder_attention_heads", 16},
@@ -73,12 +73,12 @@ const Family m2m_100 = {
     .model_type = "m2m_100",
     .prefix = "model",
     .architectures = {"M2M100ForConditionalGeneration", "M2M100Model"},
-    .spec = spec,
-    .weights = weights,
+    .spec = m2m_100_spec,
+    .weights = m2m_100_weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weights"},
     .optional_fields = {"tie_word_embeddings", "activation_dropout"},
     .presets = {"418M"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_m2m_100,
 };
 
 }  // namespace attend

@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec marian_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const SinusoidalPositions positions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)};
   // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
@@ -30,11 +30,11 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> marian_weights(const ModelSpec& model) {
   return sequence_to_sequence_weights(model);
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_marian(std::string_view preset) {
   struct Size {
     std::string_view name;
     int width, inner, heads, layers;
@@ -84,12 +84,12 @@ const Family marian = {
     .model_type = "marian",
     .prefix = "model",
     .architectures = {"MarianMTModel", "MarianModel", "MarianForCausalLM"},
-    .spec = spec,
-    .weights = weights,
+    .spec = marian_spec,
+    .weights = marian_weights,
     .ignored = {"model.{encoder|decoder}.embed_positions.weight"},
     .optional_fields = {"decoder_vocab_size", "init_std"},
     .presets = {"transformer-base", "transformer-tiny", "transformer-big"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_marian,
 };
 
 }  // namespace attend

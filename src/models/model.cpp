@@ -43,10 +43,10 @@ std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout la
 
 // Reads the tensors of a checkpoint under any spelling, or what an adapter has in their place, and remembers
 // which have been asked for.
-class Reader {
+class WeightReader {
  public:
-  Reader(const Checkpoint& checkpoint, std::string_view prefix,
-         const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
+  WeightReader(const Checkpoint& checkpoint, std::string_view prefix,
+               const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
       : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
 
   // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
@@ -263,8 +263,9 @@ void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
 
 void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels) {
   at::NoGradGuard no_grad;
-  Reader reader(checkpoint, family_->prefix, adapters_,
-                checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
+  WeightReader reader(
+      checkpoint, family_->prefix, adapters_,
+      checkpoint.files().empty() ? config_.source() : checkpoint.files().front().path().string());
   const bool training = options.purpose == Purpose::training;
   const bool stored = stored_format(config_) != WeightFormat::float32;  // in fewer bits
   std::set<std::string> fresh;

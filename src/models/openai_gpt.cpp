@@ -5,10 +5,10 @@
 namespace attend {
 namespace {
 
-constexpr GptRelative relative = {.order = NormOrder::post, .vocabulary = 40478, .positions = 512};
+constexpr GptRelative openai_gpt_relative = {.order = NormOrder::post, .vocabulary = 40478, .positions = 512};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
-  ModelSpec model = gpt_model(config, architecture, relative);
+ModelSpec openai_gpt_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = gpt_model(config, architecture, openai_gpt_relative);
   // Its "gelu" is the approximation that later models call gelu_new.
   const bool gelu = config.text({"afn"}, "gelu") == "gelu";
   for (LayerSpec& layer : model.decoder->layers) {
@@ -19,7 +19,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> openai_gpt_weights(const ModelSpec& model) {
   constexpr auto conv1d = WeightLayout::transposed;
   const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
   std::vector<WeightName> table = {
@@ -40,7 +40,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-Json fresh_config(std::string_view) {
+Json fresh_openai_gpt(std::string_view) {
   return {{"model_type", "openai-gpt"},
           {"architectures", {"OpenAIGPTLMHeadModel"}},
           {"vocab_size", 40478},
@@ -64,13 +64,13 @@ const Family openai_gpt = {
     .prefix = "transformer",
     .architectures = {"OpenAIGPTLMHeadModel", "OpenAIGPTModel", "OpenAIGPTDoubleHeadsModel",
                       "OpenAIGPTForSequenceClassification"},
-    .spec = spec,
-    .weights = weights,
+    .spec = openai_gpt_spec,
+    .weights = openai_gpt_weights,
     .ignored = {"transformer.h.{i}.attn.bias", "transformer.position_ids"},
     .optional_fields = {"tie_word_embeddings", "pad_token_id", "num_labels", "id2label", "label2id",
                         "problem_type"},
     .presets = {"base"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_openai_gpt,
 };
 
 }  // namespace attend

@@ -42,7 +42,7 @@ std::span<const Family* const> families() {
 
 namespace {
 
-const Family* find(std::string_view model_type) {
+const Family* known_family(std::string_view model_type) {
   for (const Family* family : families())
     if (family->model_type == model_type) return family;
   return nullptr;
@@ -58,13 +58,13 @@ std::string known() {
 }  // namespace
 
 const Family& find_family(std::string_view model_type) {
-  if (const Family* family = find(model_type)) return *family;
+  if (const Family* family = known_family(model_type)) return *family;
   fail("the model type \"{}\" is not one that attend knows ({})", model_type, known());
 }
 
 const Family& find_family(const Fields& config) {
   const std::string model_type = config.text({"model_type"});
-  if (const Family* family = find(model_type)) return *family;
+  if (const Family* family = known_family(model_type)) return *family;
   fail("{}: model_type: \"{}\" is not one that attend knows ({})", config.source(), model_type, known());
 }
 

@@ -5,22 +5,22 @@
 namespace attend {
 namespace {
 
-constexpr BertRelative relative = {.vocabulary = 50265,
-                                   .padding_id = 1,
-                                   .norm_epsilon = 1e-12,
-                                   .positions_after_padding = true,
-                                   .decodes = true,
-                                   .distances = true};
+constexpr BertRelative roberta_relative = {.vocabulary = 50265,
+                                           .padding_id = 1,
+                                           .norm_epsilon = 1e-12,
+                                           .positions_after_padding = true,
+                                           .decodes = true,
+                                           .distances = true};
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec roberta_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  const StackSpec& stack = put_bert_stack(model, config, architecture, relative);
+  const StackSpec& stack = put_bert_stack(model, config, architecture, roberta_relative);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   if (architecture.ends_with("ForMaskedLM") || model.decoder)
     model.language_model = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
   // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
   const double dropout =
-      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
+      read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, roberta_relative.dropout);
   const bool choice = architecture.ends_with("ForMultipleChoice");
   ScoreHeadSpec sentence = {.input = choice ? HeadInput::pooled : HeadInput::first_token,
                             .dense = {},
@@ -33,7 +33,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> roberta_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("roberta");
   for (WeightName& row : bert_layer_weights("roberta")) table.push_back(std::move(row));
   table.push_back({"lm_head.dense.{weight|bias}", "head.dense.{weight|bias}"});
@@ -54,8 +54,8 @@ Family make_family(std::string_view model_type, const std::vector<std::string_vi
       .model_type = model_type,
       .prefix = "roberta",
       .architectures = architectures,
-      .spec = spec,
-      .weights = weights,
+      .spec = roberta_spec,
+      .weights = roberta_weights,
       .ignored = {"roberta.embeddings.position_ids", "roberta.pooler.dense.{weight|bias}",
                   "lm_head.{bias|decoder.weight|decoder.bias}", "lm_head.{dense|layer_norm}.{weight|bias}"},
       .optional_fields = bert_optional_fields(),
@@ -71,15 +71,15 @@ const Family roberta = make_family(
     {"RobertaModel", "RobertaForMaskedLM", "RobertaForCausalLM", "RobertaForSequenceClassification",
      "RobertaForTokenClassification", "RobertaForQuestionAnswering", "RobertaForMultipleChoice"},
     [](std::string_view preset) -> Json {
-      return fresh_bert_config("roberta", "RobertaForMaskedLM", sized(relative, preset));
+      return fresh_bert_config("roberta", "RobertaForMaskedLM", sized(roberta_relative, preset));
     });
-const Family xlm_roberta =
-    make_family("xlm-roberta",
-                {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForCausalLM",
-                 "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification",
-                 "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
-                [](std::string_view preset) -> Json {
-                  return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", sized(relative, preset));
-                });
+const Family xlm_roberta = make_family(
+    "xlm-roberta",
+    {"XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForCausalLM",
+     "XLMRobertaForSequenceClassification", "XLMRobertaForTokenClassification",
+     "XLMRobertaForQuestionAnswering", "XLMRobertaForMultipleChoice"},
+    [](std::string_view preset) -> Json {
+      return fresh_bert_config("xlm-roberta", "XLMRobertaForMaskedLM", sized(roberta_relative, preset));
+    });
 
 }  // namespace attend

@@ -25,7 +25,7 @@ FeedForwardKind read_feed_forward(const Fields& config) {
   return {is_gated, read_activation(name, {"feed_forward_proj"}, "relu")};
 }
 
-StackSpec read_stack(const Fields& config, bool decoder) {
+StackSpec read_t5_stack(const Fields& config, bool decoder) {
   check_untied(config);
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 512);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-6, 0, 1), /*root_mean_square=*/true};
@@ -75,11 +75,11 @@ StackSpec read_stack(const Fields& config, bool decoder) {
   };
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec t5_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = read_stack(config, /*decoder=*/false);
+  model.encoder = read_t5_stack(config, /*decoder=*/false);
   if (architecture != "T5EncoderModel" && architecture != "T5ForTokenClassification")
-    model.decoder = read_stack(config, /*decoder=*/true);
+    model.decoder = read_t5_stack(config, /*decoder=*/true);
   if (architecture == "T5ForConditionalGeneration") {
     const bool tied = config.flag({"tie_word_embeddings"}, true);
     const auto width = static_cast<double>(model.encoder->width());
@@ -100,7 +100,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> t5_weights(const ModelSpec& model) {
   // Two heads stand beside the whole model, the others in its place.
   const bool beside = model.scores && model.scores->kind != ScoreKind::question_answering;
   const std::string body = beside ? "transformer." : "";
@@ -141,7 +141,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_t5(std::string_view preset) {
   struct Size {
     std::string_view name;
     int width, inner, heads, layers;
@@ -178,8 +178,8 @@ const Family t5 = {
     .prefix = "transformer",
     .architectures = {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel",
                       "T5ForSequenceClassification", "T5ForTokenClassification", "T5ForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = t5_spec,
+    .weights = t5_weights,
     // Old checkpoints hold a bias of cross-attention that is never used.
     .ignored = {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
                 "decoder.block.{i}.layer.{0|1|2}.{SelfAttention|EncDecAttention|DenseReluDense}.{q|k|v|o|wi|"
@@ -189,7 +189,7 @@ const Family t5 = {
     .optional_fields = {"classifier_dropout", "initializer_factor", "num_labels", "id2label", "label2id",
                         "problem_type"},
     .presets = {"small", "base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_t5,
 };
 
 }  // namespace attend

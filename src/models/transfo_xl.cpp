@@ -39,7 +39,7 @@ ClusterSpec read_clusters(const Fields& config, std::int64_t vocabulary) {
   return clusters;
 }
 
-StackSpec read_stack(const Fields& config) {
+StackSpec read_transfo_xl_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
   const std::int64_t vocabulary = config.integer({"vocab_size"}, 267735);
   const std::int64_t memory = config.integer({"mem_len"}, 1600, 0, 1 << 24);
@@ -92,11 +92,11 @@ StackSpec read_stack(const Fields& config) {
   };
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec transfo_xl_spec(const Fields& config, std::string_view architecture) {
   if (config.integer({"attn_type"}, 0, 0, 10) != 0)
     fail("{}: attn_type: the original knows only 0", config.source());
   ModelSpec model;
-  model.decoder = read_stack(config);
+  model.decoder = read_transfo_xl_stack(config);
   const EmbeddingSpec& embeddings = model.decoder->embeddings;
   if (architecture == "TransfoXLForSequenceClassification") {
     if (embeddings.width != embeddings.projected_width)
@@ -120,7 +120,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> transfo_xl_weights(const ModelSpec& model) {
   const AttentionSpec& attention = model.decoder->layers.front().self_attention;
   const std::string layer = "transformer.layers.{i}.", ours = "decoder.layers.{i}.";
   const std::string theirs = layer + "dec_attn.", self = ours + "self_attention.";
@@ -160,7 +160,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
 }
 
 // wt103: the paper's large model; tiny: one cluster, for vocabularies of subwords.
-Json fresh_config(std::string_view preset) {
+Json fresh_transfo_xl(std::string_view preset) {
   Json config = {{"model_type", "transfo-xl"},
                  {"architectures", {"TransfoXLLMHeadModel"}},
                  {"vocab_size", 267735},
@@ -201,14 +201,14 @@ const Family transfo_xl = {
     .model_type = "transfo-xl",
     .prefix = "transformer",
     .architectures = {"TransfoXLLMHeadModel", "TransfoXLModel", "TransfoXLForSequenceClassification"},
-    .spec = spec,
-    .weights = weights,
+    .spec = transfo_xl_spec,
+    .weights = transfo_xl_weights,
     .ignored = {"crit.{out_projs|cluster_weight|cluster_bias}", "crit.out_projs.{i}",
                 "crit.out_layers.{i}.{weight|bias}"},
     .optional_fields = {"tie_word_embeddings", "num_labels", "id2label", "label2id", "problem_type",
                         "pad_token_id"},
     .presets = {"wt103", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_transfo_xl,
 };
 
 }  // namespace attend

@@ -32,7 +32,7 @@ PatchSpec read_patches(const Fields& config, double dropout, bool mask_token) {
           .dropout = dropout};
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
   const std::int64_t width = config.integer({"hidden_size"}, 768);
   AttentionSpec attention = read_attention(config, {"num_attention_heads"}, 12, width);
   attention.input_bias = config.flag({"qkv_bias"}, true);
@@ -70,7 +70,7 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec&) {
+std::vector<WeightName> vit_weights(const ModelSpec&) {
   const std::string theirs = "vit.encoder.layer.{i}.", ours = "encoder.layers.{i}.";
   return {
       // checkpoint, ours
@@ -93,7 +93,7 @@ std::vector<WeightName> weights(const ModelSpec&) {
 }
 
 // base: ViT-B/16; tiny: for small grey images as Fashion-MNIST's, with the dropout of the paper's table 3.
-Json fresh_config(std::string_view preset) {
+Json fresh_vit(std::string_view preset) {
   const bool tiny = preset == "tiny";
   return {{"model_type", "vit"},
           {"architectures", {"ViTForImageClassification"}},
@@ -119,13 +119,13 @@ const Family vit = {
     .model_type = "vit",
     .prefix = "vit",
     .architectures = {"ViTModel", "ViTForImageClassification", "ViTForMaskedImageModeling"},
-    .spec = spec,
-    .weights = weights,
+    .spec = vit_spec,
+    .weights = vit_weights,
     .ignored = {"vit.pooler.dense.{weight|bias}", "vit.embeddings.mask_token", "classifier.{weight|bias}"},
     .optional_fields = {"qkv_bias", "pooler_act", "pooler_output_size", "num_labels", "id2label", "label2id",
                         "problem_type"},
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_vit,
 };
 
 }  // namespace attend

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-StackSpec read_stack(const Fields& config) {
+StackSpec read_xlm_stack(const Fields& config) {
   if (!config.flag({"is_encoder"}, true))
     fail("{}: is_encoder: the original knows only true", config.source());
   const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
@@ -56,8 +56,8 @@ std::optional<std::int64_t> read_language(const Fields& config, std::int64_t lan
 }
 
 // A sentence is scored by its summary, a choice by a matrix behind it.
-std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture,
-                                         std::int64_t width) {
+std::optional<ScoreHeadSpec> read_xlm_scores(const Fields& config, std::string_view architecture,
+                                             std::int64_t width) {
   constexpr UsualSummary usual = {.type = "first", .to_labels = true, .first_dropout = 0.1};
   const std::int64_t labels = read_label_count(config);
   if (architecture.ends_with("ForMultipleChoice"))
@@ -75,9 +75,9 @@ std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view 
   return head;
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec xlm_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = read_stack(config);
+  model.encoder = read_xlm_stack(config);
   if (architecture == "XLMWithLMHeadModel") {
     if (config.flag({"asm"}, false))
       fail("{}: asm: an adaptive softmax is not supported, only false", config.source());
@@ -91,13 +91,13 @@ ModelSpec spec(const Fields& config, std::string_view architecture) {
   if (architecture == "XLMForQuestionAnswering")
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_scores(config, architecture, model.encoder->width());
+    model.scores = read_xlm_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   model.initialization.embeddings = config.number({"embed_init_std"}, std::pow(2048, -0.5), 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> xlm_weights(const ModelSpec& model) {
   const std::string ours = "encoder.layers.{i}.";
   std::vector<WeightName> table = {
       // checkpoint, ours
@@ -132,7 +132,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_xlm(std::string_view preset) {
   const bool tiny = preset == "tiny";
   return {{"model_type", "xlm"},
           {"architectures", {"XLMWithLMHeadModel"}},
@@ -163,15 +163,15 @@ const Family xlm = {
     .architectures = {"XLMWithLMHeadModel", "XLMModel", "XLMForSequenceClassification",
                       "XLMForTokenClassification", "XLMForMultipleChoice", "XLMForQuestionAnsweringSimple",
                       "XLMForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = xlm_spec,
+    .weights = xlm_weights,
     .ignored = {"transformer.position_ids", "pred_layer.proj.{weight|bias}"},
     .optional_fields = {"sinusoidal_embeddings", "summary_type", "summary_use_proj", "summary_activation",
                         "summary_proj_to_labels", "summary_first_dropout", "start_n_top", "end_n_top",
                         "num_labels", "id2label", "label2id", "problem_type", "tie_word_embeddings",
                         "mask_token_id", "lang_id", "lang2id", "id2lang"},
     .presets = {"base", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_xlm,
 };
 
 }  // namespace attend

@@ -14,7 +14,7 @@ std::optional<std::int64_t> read_memory(const Fields& config) {
   return config.maybe_integer({"mem_len"}, 0).value_or(0);
 }
 
-StackSpec read_stack(const Fields& config) {
+StackSpec read_xlnet_stack(const Fields& config) {
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 1024);
   const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
@@ -60,8 +60,8 @@ StackSpec read_stack(const Fields& config) {
 }
 
 // A sentence is scored by its summary, usually of the last token, where XLNet has its [CLS].
-std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view architecture,
-                                         std::int64_t width) {
+std::optional<ScoreHeadSpec> read_xlnet_scores(const Fields& config, std::string_view architecture,
+                                               std::int64_t width) {
   ScoreHeadSpec summary = {.dense = {}, .problem = {}};
   if (architecture.ends_with("ForSequenceClassification") || architecture.ends_with("ForMultipleChoice"))
     summary = read_summary_before_scores(config, {.type = "last", .activation = "tanh", .last_dropout = 0.1},
@@ -69,21 +69,21 @@ std::optional<ScoreHeadSpec> read_scores(const Fields& config, std::string_view 
   return read_score_head(config, architecture, summary);
 }
 
-ModelSpec spec(const Fields& config, std::string_view architecture) {
+ModelSpec xlnet_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
-  model.encoder = read_stack(config);
+  model.encoder = read_xlnet_stack(config);
   if (architecture == "XLNetLMHeadModel")
     model.language_model = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   if (architecture == "XLNetForQuestionAnswering")
     model.spans = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_scores(config, architecture, model.encoder->width());
+    model.scores = read_xlnet_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
-std::vector<WeightName> weights(const ModelSpec& model) {
+std::vector<WeightName> xlnet_weights(const ModelSpec& model) {
   const AttentionSpec& attention = model.encoder->layers.front().self_attention;
   const std::int64_t width = model.encoder->width(), heads = attention.heads, size = attention.head_size;
   const std::string layer = "transformer.layer.{i}.", ours = "encoder.layers.{i}.";
@@ -124,7 +124,7 @@ std::vector<WeightName> weights(const ModelSpec& model) {
   return table;
 }
 
-Json fresh_config(std::string_view preset) {
+Json fresh_xlnet(std::string_view preset) {
   struct Size {
     std::string_view name;
     int width, layers, heads, inner;
@@ -152,15 +152,15 @@ const Family xlnet = {
     .architectures = {"XLNetModel", "XLNetLMHeadModel", "XLNetForSequenceClassification",
                       "XLNetForTokenClassification", "XLNetForMultipleChoice",
                       "XLNetForQuestionAnsweringSimple", "XLNetForQuestionAnswering"},
-    .spec = spec,
-    .weights = weights,
+    .spec = xlnet_spec,
+    .weights = xlnet_weights,
     .ignored = {"lm_loss.{weight|bias}", "{sequence_summary.summary|logits_proj}.{weight|bias}"},
     .optional_fields = {"num_labels", "id2label", "label2id", "problem_type", "mem_len", "use_mems_eval",
                         "reuse_len", "same_length", "bi_data", "start_n_top", "end_n_top", "summary_type",
                         "summary_use_proj", "summary_activation", "summary_last_dropout",
                         "tie_word_embeddings"},
     .presets = {"base", "large", "tiny"},
-    .fresh_config = fresh_config,
+    .fresh_config = fresh_xlnet,
 };
 
 }  // namespace attend

@@ -133,7 +133,7 @@ Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout
 }
 
 // What backward needs to describe the call again.
-struct Saved : torch::CustomClassHolder {
+struct SavedAttention : torch::CustomClassHolder {
   Layout layout;
   AttentionCall call;
 };
@@ -147,7 +147,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
                         const AttentionCall& call) {
     const Tensor key_value = maybe_key_value.value_or(Tensor());
     ctx->save_for_backward({first, key_value});
-    auto saved = c10::make_intrusive<Saved>();
+    auto saved = c10::make_intrusive<SavedAttention>();
     saved->layout = *layout;
     saved->call = call;
     ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(saved));
@@ -159,7 +159,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     const auto saved = ctx->get_saved_variables();
     const Tensor &first = saved[0], &key_value = saved[1];
     const auto capsule = ctx->saved_data["call"].toCapsule();
-    const Saved& s = static_cast<const Saved&>(*capsule);
+    const SavedAttention& s = static_cast<const SavedAttention&>(*capsule);
     const Tensor dout = gradients[0].contiguous();
     const std::int64_t w = dout.size(1);
     // Where every row belongs to one sequence, the kernel writes every element.

@@ -28,27 +28,27 @@ Tensor rows_at(const Offsets& offsets, const Texts& texts, const Place& place) {
   return torch::tensor(rows, at::kLong);
 }
 
-using Ids = std::span<const std::int64_t>;
+using IdSpan = std::span<const std::int64_t>;
 
-std::int64_t last_of(Ids ids) {
+std::int64_t last_of(IdSpan ids) {
   return static_cast<std::int64_t>(ids.size()) - 1;
 }
 
 // The last token that is not `padding`; the first where there is none.
-std::int64_t last_but(Ids ids, std::int64_t padding) {
+std::int64_t last_but(IdSpan ids, std::int64_t padding) {
   std::int64_t place = last_of(ids);
   while (place > 0 && ids[place] == padding) --place;
   return place;
 }
 
 // The token before the first `padding`; the last where there is none, or where a text begins so.
-std::int64_t before_first(Ids ids, std::int64_t padding) {
+std::int64_t before_first(IdSpan ids, std::int64_t padding) {
   const auto first = std::ranges::find(ids, padding);
   return first == ids.begin() || first == ids.end() ? last_of(ids) : first - ids.begin() - 1;
 }
 
 // The last token `end`; -1 where there is none.
-std::int64_t last_end(Ids ids, std::int64_t end) {
+std::int64_t last_end(IdSpan ids, std::int64_t end) {
   std::int64_t place = last_of(ids);
   while (place >= 0 && ids[place] != end) --place;
   return place;
@@ -87,10 +87,10 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
       return offsets.last_rows();
     case HeadInput::last_token:
       if (!id) return offsets.last_rows();
-      return rows_at(offsets, Texts(batch), [&](Ids ids) { return last_but(ids, *id); });
+      return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return last_but(ids, *id); });
     case HeadInput::before_token:
       if (!id) return offsets.last_rows();
-      return rows_at(offsets, Texts(batch), [&](Ids ids) { return before_first(ids, *id); });
+      return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return before_first(ids, *id); });
     case HeadInput::end_token:
       if (!source) fail("this head looks for the end of what the encoder read: expected a source");
       return end_rows(offsets, *source, id.value());

@@ -60,7 +60,7 @@ void check_pairs(const Tensor& a, const Tensor& b, const char* expected, bool fi
 }
 
 // Rows of length 1; one of zeros stays so.
-Tensor normalized(const Tensor& rows) {
+Tensor unit_rows(const Tensor& rows) {
   return rows / rows.norm(2, 1, /*keepdim=*/true).clamp_min(1e-12);
 }
 
@@ -104,7 +104,7 @@ LossSum contrastive_cross_entropy(const Tensor& a, const Tensor& b, double scale
                                   const Tensor& left_out) {
   const std::int64_t B = a.size(0);
   check_pairs(a, b, "at least as many second rows as first ones, and of the same width", B <= b.size(0));
-  Tensor scores = at::mm(normalized(a), normalized(b).t()) * scale;  // [B, N]
+  Tensor scores = at::mm(unit_rows(a), unit_rows(b).t()) * scale;  // [B, N]
   if (left_out.defined()) {
     if (left_out.sizes() != scores.sizes() || left_out.diagonal().any().item<bool>())
       fail("left_out: expected the shape [{}] and nothing on the diagonal, found the shape [{}]",

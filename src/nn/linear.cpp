@@ -32,12 +32,6 @@ Tensor pairs_of(const Tensor& b) {  // b [k, n], any strides, in bfloat16
   return packed;
 }
 
-// The largest share of `pieces` that one of the threads gets.
-double largest_share(std::int64_t pieces) {
-  const std::int64_t threads = parallel_threads();
-  return static_cast<double>((pieces + threads - 1) / threads) / static_cast<double>(pieces);
-}
-
 // Threads take blocks of rows where there are many, or where that shares the work better, else panels of
 // columns: then each reads its own part of B.
 void run(const MatrixProduct& m) {

@@ -14,12 +14,6 @@ using kernels::Int4Matrix;
 using kernels::Int8Matrix;
 using kernels::Int8Product;
 
-// The largest share of `pieces` that one of the threads gets.
-double largest_share(std::int64_t pieces) {
-  const std::int64_t threads = parallel_threads();
-  return static_cast<double>((pieces + threads - 1) / threads) / static_cast<double>(pieces);
-}
-
 // multiply(row_begin, row_end, panel_begin, panel_end, scratch) on all threads. They take blocks of rows
 // where there are many, or where that shares the work better, else panels of columns. For panels each thread
 // quantizes the rows for itself: that is less than to wait for another.

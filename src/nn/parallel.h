@@ -23,4 +23,10 @@ void parallel_ranges(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t)>& body);
 int parallel_threads();  // how many threads a large call gets
 
+// The largest share of `pieces` that one of the threads gets.
+inline double largest_share(std::int64_t pieces) {
+  const std::int64_t threads = parallel_threads();
+  return static_cast<double>((pieces + threads - 1) / threads) / static_cast<double>(pieces);
+}
+
 }  // namespace attend

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-using Blocks = std::vector<std::int64_t>;
+using BlockNumbers = std::vector<std::int64_t>;
 
 // numpy's RandomState: the Mersenne twister, and permutations by Fisher and Yates whose indices are drawn by
 // masking off bits until one fits.
@@ -15,7 +15,7 @@ class NumpyRandom {
  public:
   explicit NumpyRandom(std::int64_t seed) : twister_(static_cast<std::uint32_t>(seed)) {}
 
-  void shuffle(Blocks& blocks) {
+  void shuffle(BlockNumbers& blocks) {
     for (std::size_t i = blocks.size(); i-- > 1;) std::swap(blocks[i], blocks[at_most(i)]);
   }
 
@@ -33,17 +33,17 @@ class NumpyRandom {
 };
 
 // The numbers of [begin, end), without those of [hole, hole_end).
-Blocks range(std::int64_t begin, std::int64_t end, std::int64_t hole = 0, std::int64_t hole_end = 0) {
-  Blocks blocks;
+BlockNumbers range(std::int64_t begin, std::int64_t end, std::int64_t hole = 0, std::int64_t hole_end = 0) {
+  BlockNumbers blocks;
   for (std::int64_t block = begin; block < end; ++block)
     if (block < hole || block >= hole_end) blocks.push_back(block);
   return blocks;
 }
 
 // Row q of most lengths: among the first 5 + 2 random blocks, but for its neighbours and what is global.
-Blocks draw_row(NumpyRandom& random, std::int64_t q, std::int64_t count) {
+BlockNumbers draw_row(NumpyRandom& random, std::int64_t q, std::int64_t count) {
   const std::int64_t end = 5 + 2 * count;
-  Blocks order = range(0, end), row;
+  BlockNumbers order = range(0, end), row;
   random.shuffle(order);
   for (const std::int64_t block : order) {
     const bool global = block == 0 || block == end - 1, neighbour = block >= q - 1 && block <= q + 1;
@@ -55,14 +55,14 @@ Blocks draw_row(NumpyRandom& random, std::int64_t q, std::int64_t count) {
 }
 
 // Row q where a text is as long as those of the paper: of `blocks` blocks, up to number `last`.
-Blocks draw_paper_row(NumpyRandom& random, std::int64_t q, std::int64_t blocks, std::int64_t last,
-                      std::int64_t count) {
+BlockNumbers draw_paper_row(NumpyRandom& random, std::int64_t q, std::int64_t blocks, std::int64_t last,
+                            std::int64_t count) {
   // Slices of the blocks 1 to blocks - 2, as the original takes them.
   const auto slice = [&](std::int64_t begin, std::int64_t end, std::int64_t hole, std::int64_t hole_end) {
     const std::int64_t most = blocks - 2;
     return range(1 + std::min(begin, most), 1 + std::min(end, most), 1 + hole, 1 + hole_end);
   };
-  Blocks row;
+  BlockNumbers row;
   if (q == 1 || q == 2)
     row = slice(q + 1, last, 0, 0);
   else if (q >= blocks - 3 || q - 2 > last)
@@ -78,15 +78,15 @@ Blocks draw_paper_row(NumpyRandom& random, std::int64_t q, std::int64_t blocks, 
 
 }  // namespace
 
-std::vector<std::vector<Blocks>> draw_random_blocks(std::int64_t layer, std::int64_t heads,
-                                                    std::int64_t blocks, const BlockSparse& spec) {
+std::vector<std::vector<BlockNumbers>> draw_random_blocks(std::int64_t layer, std::int64_t heads,
+                                                          std::int64_t blocks, const BlockSparse& spec) {
   NumpyRandom random(layer);
-  std::vector<std::vector<Blocks>> draws(static_cast<std::size_t>(heads));
+  std::vector<std::vector<BlockNumbers>> draws(static_cast<std::size_t>(heads));
   const std::int64_t length = blocks * spec.size;
   if (length == 1024 || length == 3072 || length == 4096) {
     const std::int64_t all = spec.longest / spec.size;
     const std::int64_t last = (1024 > 2 * spec.size ? 1024 / spec.size : all) - 1;
-    for (std::vector<Blocks>& head : draws) {
+    for (std::vector<BlockNumbers>& head : draws) {
       for (std::int64_t q = 1; q < all - 1; ++q)
         head.push_back(draw_paper_row(random, q, all, last, spec.random));
       head.resize(static_cast<std::size_t>(blocks - 2));
@@ -94,7 +94,7 @@ std::vector<std::vector<Blocks>> draw_random_blocks(std::int64_t layer, std::int
     return draws;
   }
   for (std::int64_t q = 1; q < blocks - 1; ++q)
-    for (std::vector<Blocks>& head : draws) head.push_back(draw_row(random, q, spec.random));
+    for (std::vector<BlockNumbers>& head : draws) head.push_back(draw_row(random, q, spec.random));
   return draws;
 }
 

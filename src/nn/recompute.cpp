@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-struct Saved : torch::CustomClassHolder {
+struct SavedSegment : torch::CustomClassHolder {
   Recomputable function;
   Pass before;
   bool bfloat16 = false;
@@ -27,7 +27,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
     std::vector<Tensor> kept = inputs.vec();
     kept.insert(kept.end(), parameters.begin(), parameters.end());
     ctx->save_for_backward(std::move(kept));  // the parameters only to notice that one was changed meanwhile
-    auto saved = c10::make_intrusive<Saved>();
+    auto saved = c10::make_intrusive<SavedSegment>();
     saved->function = function;
     saved->before = *pass;
     saved->bfloat16 = Bfloat16Products::on();
@@ -45,7 +45,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
                                                  torch::autograd::variable_list gradients) {
     const auto kept = ctx->get_saved_variables();
     const auto capsule = ctx->saved_data["saved"].toCapsule();
-    const Saved& saved = static_cast<const Saved&>(*capsule);
+    const SavedSegment& saved = static_cast<const SavedSegment&>(*capsule);
     const at::AutoGradMode with_graph(true);
     const Bfloat16Products rounded(saved.bfloat16);
     std::vector<Tensor> sources = leaves(at::TensorList(kept).slice(0, saved.inputs));

@@ -67,7 +67,7 @@ Losses CausalLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& p
 
 namespace {
 
-std::unique_ptr<Objective> make(const Setting& setting) {
+std::unique_ptr<Objective> make_causal(const Setting& setting) {
   const StackSpec& stack = setting.spec.decoder ? *setting.spec.decoder : *setting.spec.encoder;
   if (!stack.layers.front().self_attention.causal)
     fail("{}: expected a model that reads from left to right; config.json says it with \"causal\": true",
@@ -89,7 +89,7 @@ const ObjectiveKind kCausalLanguageModel = {
     .name = "causal-lm",
     .summary = "the next token of running text",
     .head = Head::causal_language_model,
-    .make = make,
+    .make = make_causal,
 };
 
 }  // namespace attend

@@ -132,7 +132,7 @@ std::unique_ptr<Meter> Classification::meter() const {
 namespace {
 
 template <ProblemType problem>
-std::unique_ptr<Objective> make(const Setting& setting) {
+std::unique_ptr<Objective> make_classification(const Setting& setting) {
   return std::make_unique<Classification>(setting, problem);
 }
 
@@ -143,21 +143,21 @@ const ObjectiveKind kClassification = {
     .summary = "one label for each text or pair: text, label; or text, text, label",
     .head = Head::sequence_classification,
     .fine_tunes = true,
-    .make = make<ProblemType::single_label>,
+    .make = make_classification<ProblemType::single_label>,
 };
 const ObjectiveKind kRegression = {
     .name = "regression",
     .summary = "a number for each text or pair",
     .head = Head::sequence_classification,
     .fine_tunes = true,
-    .make = make<ProblemType::regression>,
+    .make = make_classification<ProblemType::regression>,
 };
 const ObjectiveKind kMultiLabel = {
     .name = "multi-label",
     .summary = "any number of labels for each text or pair",
     .head = Head::sequence_classification,
     .fine_tunes = true,
-    .make = make<ProblemType::multi_label>,
+    .make = make_classification<ProblemType::multi_label>,
 };
 
 }  // namespace attend

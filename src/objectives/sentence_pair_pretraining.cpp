@@ -57,7 +57,7 @@ Losses SentencePairPretraining::losses(Trainee& trainee, const Batch& batch, Pas
 namespace {
 
 template <PairTask task>
-std::unique_ptr<Objective> make(const Setting& setting) {
+std::unique_ptr<Objective> make_sentence_pair(const Setting& setting) {
   return std::make_unique<SentencePairPretraining>(setting, task);
 }
 
@@ -67,13 +67,13 @@ const ObjectiveKind kNextSentence = {
     .name = "next-sentence",
     .summary = "hidden tokens, and whether a second segment follows or is of another document (BERT)",
     .head = Head::pretraining,
-    .make = make<PairTask::next_sentence>,
+    .make = make_sentence_pair<PairTask::next_sentence>,
 };
 const ObjectiveKind kSentenceOrder = {
     .name = "sentence-order",
     .summary = "hidden tokens, and whether two segments have changed places (ALBERT)",
     .head = Head::pretraining,
-    .make = make<PairTask::sentence_order>,
+    .make = make_sentence_pair<PairTask::sentence_order>,
 };
 
 }  // namespace attend

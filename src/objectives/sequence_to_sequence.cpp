@@ -105,7 +105,7 @@ Losses SequenceToSequence::losses(Trainee& trainee, const Batch& batch, Pass& pa
 
 namespace {
 
-std::unique_ptr<Objective> make(const Setting& setting) {
+std::unique_ptr<Objective> make_sequence_to_sequence(const Setting& setting) {
   const std::vector<std::string>& files = setting.files;
   if (files.size() != 2)
     fail("--objective sequence-to-sequence: expected two files, source and target, found {}", files.size());
@@ -127,7 +127,7 @@ const ObjectiveKind kSequenceToSequence = {
     .name = "sequence-to-sequence",
     .summary = "a target text from a source text: two files, line by line",
     .head = Head::conditional_generation,
-    .make = make,
+    .make = make_sequence_to_sequence,
 };
 
 }  // namespace attend

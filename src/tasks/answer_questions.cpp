@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kMaxLength = 384, kStride = 128;
 
 // A piece of a context, with its question in front.
-struct Piece {
+struct ReadPiece {
   std::size_t question;  // its number
   Encoding encoding;
 };
 
-std::vector<Piece> cut(const TextModel& model, const std::vector<Question>& questions) {
-  std::vector<Piece> pieces;
+std::vector<ReadPiece> cut(const TextModel& model, const std::vector<Question>& questions) {
+  std::vector<ReadPiece> pieces;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto& [question, context] = questions[i];
     if (question.empty()) fail("question {} is empty", i + 1);
@@ -86,9 +86,9 @@ std::vector<std::vector<Answer>> QuestionAnswerer::answer(const std::vector<Ques
   model_->tokenizer().truncation() =
       Truncation{.strategy = Truncation::Strategy::only_second, .max_length = length, .stride = stride};
 
-  const std::vector<Piece> pieces = cut(*model_, questions);
+  const std::vector<ReadPiece> pieces = cut(*model_, questions);
   std::vector<Encoding> encodings;
-  for (const Piece& piece : pieces) encodings.push_back(piece.encoding);
+  for (const ReadPiece& piece : pieces) encodings.push_back(piece.encoding);
   // Some of the spans become one where only whole words count.
   const std::size_t candidates = options.whole_words ? options.top_k * 2 + 10 : options.top_k;
   const std::optional<TokenId> cls = model_->special_token("cls_token");

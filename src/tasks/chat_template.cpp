@@ -9,12 +9,12 @@ namespace {
 
 constexpr const char* kAdvice = R"(say how a turn is written, such as --template 'User: {user}\nBot: {bot}')";
 
-struct Source {
+struct TemplateSource {
   std::string text, name;
 };
 
 // The model's own template; its text is empty where there is none.
-Source read_own(const std::filesystem::path& model, const Fields& config) {
+TemplateSource read_own(const std::filesystem::path& model, const Fields& config) {
   const std::filesystem::path file = model / "chat_template.jinja";
   if (file_exists(file)) return {read_file(file), file.string()};
   const std::string name = config.source() + ": chat_template";
@@ -59,7 +59,8 @@ ChatTemplate::ChatTemplate(const std::string& given, const std::filesystem::path
   const tokenizers::TokenizerConfig config(model);
   for (const char* role : {"bos_token", "eos_token", "unk_token", "pad_token"})
     tokens_[role] = config.token(role, "");
-  const Source source = given.empty() ? read_own(model, config.fields()) : Source{given, "the template"};
+  const TemplateSource source =
+      given.empty() ? read_own(model, config.fields()) : TemplateSource{given, "the template"};
   if (source.text.empty()) fail("{}: there is none; {}", source.name, kAdvice);
   if (source.text.find("{{") == source.text.npos && source.text.find("{%") == source.text.npos) {
     plain_ = read_plain(without_escapes(source.text));

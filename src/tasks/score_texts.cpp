@@ -18,11 +18,11 @@ using ScoredTexts = std::vector<std::vector<TokenProbability>>;
 // A window for models that read texts of any length.
 constexpr std::int64_t kUsualWindow = 1024;
 // Scores over a vocabulary are large: at most so many numbers of them at a time.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+constexpr std::int64_t kMostScoresAtOnce = std::int64_t{1} << 24;
 
 // Tokens that go through a model at once. Those from `first` on are predicted from the ones before them and,
 // where there is an encoder, from the source.
-struct Piece {
+struct ScoredPiece {
   std::size_t text;
   Ids source, tokens;
   std::size_t first = 1;
@@ -39,7 +39,8 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
                                      Pass& pass) {
   LanguageModelHead head = network->language_model_head;
   const Tensor wanted = torch::tensor(labels, at::kLong).unsqueeze(1);  // [n, 1]
-  const std::int64_t most = std::max<std::int64_t>(1, kMostScores / spec_of(network).embeddings.vocabulary);
+  const std::int64_t most =
+      std::max<std::int64_t>(1, kMostScoresAtOnce / spec_of(network).embeddings.vocabulary);
   std::vector<float> all;
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
@@ -51,7 +52,7 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
 }
 
 // As predicting_rows, with keys and values as the model's cache keeps them: of one pass over each piece.
-Tensor cached_rows(const Model& model, const std::vector<const Piece*>& pieces,
+Tensor cached_rows(const Model& model, const std::vector<const ScoredPiece*>& pieces,
                    std::optional<std::int64_t> adapter) {
   check_generates(model);
   if (model.network()->decoder->spec().prompts_are_whole())
@@ -59,7 +60,7 @@ Tensor cached_rows(const Model& model, const std::vector<const Piece*>& pieces,
          model.config().source(), model.architecture());
   PagedDecoder decoder(model);
   std::vector<Prompt> prompts;
-  for (const Piece* piece : pieces) {
+  for (const ScoredPiece* piece : pieces) {
     Prompt& prompt = prompts.emplace_back();
     prompt.ids = piece->source;
     prompt.adapter = adapter;
@@ -79,12 +80,12 @@ Tensor cached_rows(const Model& model, const std::vector<const Piece*>& pieces,
 }
 
 // The hidden states that predict the pieces' tokens, end to end: [n, d].
-Tensor predicting_rows(const Model& model, const std::vector<const Piece*>& pieces,
+Tensor predicting_rows(const Model& model, const std::vector<const ScoredPiece*>& pieces,
                        std::optional<std::int64_t> adapter, Pass& pass) {
   if (model.cache_format() != CacheFormat::float32) return cached_rows(model, pieces, adapter);
   Transformer network = model.network();
   std::vector<Ids> sources, read;  // nothing is predicted from the last token
-  for (const Piece* piece : pieces) {
+  for (const ScoredPiece* piece : pieces) {
     sources.push_back(piece->source);
     read.emplace_back(piece->tokens.begin(), piece->tokens.end() - 1);
   }
@@ -105,7 +106,7 @@ Tensor predicting_rows(const Model& model, const std::vector<const Piece*>& piec
 
 // XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
 // arXiv:1906.08237, section 2.3, with the order of the text).
-std::vector<float> score_by_streams(const Model& model, const Piece& piece,
+std::vector<float> score_by_streams(const Model& model, const ScoredPiece& piece,
                                     std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
              first = static_cast<std::int64_t>(piece.first);
@@ -122,7 +123,7 @@ std::vector<float> score_by_streams(const Model& model, const Piece& piece,
 // A text that is longer than `length` is read in windows that begin `stride` tokens apart. Each predicts what
 // those before it have not, with the tokens it shares with them as context.
 void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t stride,
-         std::vector<Piece>& pieces) {
+         std::vector<ScoredPiece>& pieces) {
   for (std::size_t begin = 0, known = 1; known < ids.size(); begin += stride) {
     const std::size_t end = std::min(begin + length, ids.size());
     const auto at = [&](std::size_t place) { return ids.begin() + static_cast<std::ptrdiff_t>(place); };
@@ -163,7 +164,8 @@ struct TextScorer::State {
   }
 
   // The tokens that the pieces of each text predict, in order.
-  ScoredTexts score(std::size_t texts, const std::vector<Piece>& pieces, const RunOptions& options) const {
+  ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces,
+                    const RunOptions& options) const {
     const c10::InferenceMode inference;
     if (options.adapter) model().check_adapter(*options.adapter);
     Pass pass = Pass::inference();
@@ -171,7 +173,7 @@ struct TextScorer::State {
     ScoredTexts results(texts);
     std::vector<std::size_t> places;  // of a piece's first token in its text's result
     std::vector<std::int64_t> lengths;
-    for (const Piece& piece : pieces) {
+    for (const ScoredPiece& piece : pieces) {
       places.push_back(results[piece.text].size());
       lengths.push_back(static_cast<std::int64_t>(piece.source.size() + piece.tokens.size()));
       for (const std::int64_t id : piece.predicted()) results[piece.text].push_back(token(id, piece.text));
@@ -179,7 +181,7 @@ struct TextScorer::State {
     const bool streams = spec_of(network()).two_streams;
     std::size_t done = 0;
     for (const auto& batch : batches_by_length(lengths, streams ? 1 : options.batch_tokens)) {
-      std::vector<const Piece*> together;
+      std::vector<const ScoredPiece*> together;
       Ids labels;
       for (const std::size_t i : batch) {
         together.push_back(&pieces[i]);
@@ -210,7 +212,7 @@ struct TextScorer::State {
     if (stride < 1 || stride > length)
       fail("stride: expected 1 to the {} tokens of a window, found {}: tokens would be left out", length,
            stride);
-    std::vector<Piece> pieces;
+    std::vector<ScoredPiece> pieces;
     const std::vector<Ids> encoded = encode_texts(text->tokenizer(), texts);
     for (std::size_t i = 0; i < texts.size(); ++i)
       cut(i, encoded[i], static_cast<std::size_t>(length), static_cast<std::size_t>(stride), pieces);
@@ -275,7 +277,7 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
                      most = model.network()->decoder->max_positions();
   std::vector<Ids> source_ids = encode_sources(model, state_->text->tokenizer(), sources),
                    target_ids = encode_texts(*state_->target, targets);
-  std::vector<Piece> pieces;
+  std::vector<ScoredPiece> pieces;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (source_ids[i].empty()) fail("source {} is empty: expected at least one token", i + 1);
     if (static_cast<std::int64_t>(target_ids[i].size()) > most)

@@ -1,14 +1,10 @@
 #include "tokenizers/clean_up.h"
 
+#include "base/utf8.h"
+
 #include <utility>
 
 namespace attend::tokenizers {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
 
 void clean_up(std::string& text, bool contract_do_not) {
   static constexpr std::pair<const char*, const char*> before[] = {

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace attend::tokenizers {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to);
 
 // As transformers' clean_up_tokenization does it; `tokenizers` also writes " do not" as " don't".
 void clean_up(std::string& text, bool contract_do_not = false);

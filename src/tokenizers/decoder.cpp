@@ -17,7 +17,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-class ByteLevel : public Decoder {
+class ByteLevelDecoder : public Decoder {
  public:
   void apply(Texts& tokens) const override {
     std::string bytes;
@@ -37,9 +37,9 @@ class ByteLevel : public Decoder {
   }
 };
 
-class WordPiece : public Decoder {
+class WordPieceDecoder : public Decoder {
  public:
-  WordPiece(const Json& json, const std::string& source) {
+  WordPieceDecoder(const Json& json, const std::string& source) {
     const Fields read(json, source);
     prefix_ = read.text({"prefix"}, "##");
     clean_up_ = read.flag({"cleanup"}, true);
@@ -65,9 +65,10 @@ class WordPiece : public Decoder {
   bool clean_up_;
 };
 
-class Bpe : public Decoder {
+class BpeDecoder : public Decoder {
  public:
-  Bpe(const Json& json, const std::string& source) : suffix_(Fields(json, source).text({"suffix"}, "</w>")) {}
+  BpeDecoder(const Json& json, const std::string& source)
+      : suffix_(Fields(json, source).text({"suffix"}, "</w>")) {}
   void apply(Texts& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i)
       replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
@@ -81,9 +82,9 @@ class Bpe : public Decoder {
   std::string suffix_;
 };
 
-class Metaspace : public Decoder {
+class MetaspaceDecoder : public Decoder {
  public:
-  explicit Metaspace(MetaspaceFields fields) : fields_(std::move(fields)) {}
+  explicit MetaspaceDecoder(MetaspaceFields fields) : fields_(std::move(fields)) {}
   void apply(Texts& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const bool begins = i == 0 && fields_.prepend != MetaspaceFields::Prepend::never;
@@ -124,9 +125,9 @@ class Ctc : public Decoder {
   bool clean_up_;
 };
 
-class Replace : public Decoder {
+class ReplaceDecoder : public Decoder {
  public:
-  Replace(const Json& json, const std::string& source)
+  ReplaceDecoder(const Json& json, const std::string& source)
       : pattern_(Pattern::from_json(component_field(json, "pattern", source), source + ".pattern")),
         content_(Fields(json, source).text({"content"})) {}
   void apply(Texts& tokens) const override {
@@ -143,7 +144,7 @@ class Replace : public Decoder {
   std::string content_;
 };
 
-class Fuse : public Decoder {
+class FuseDecoder : public Decoder {
  public:
   void apply(Texts& tokens) const override {
     std::string all;
@@ -152,9 +153,9 @@ class Fuse : public Decoder {
   }
 };
 
-class Strip : public Decoder {
+class StripDecoder : public Decoder {
  public:
-  Strip(const Json& json, const std::string& source) {
+  StripDecoder(const Json& json, const std::string& source) {
     const Fields read(json, source);
     content_ = read.text({"content"});
     if (unicode::count(content_) != 1) fail("{}: content is '{}', expected one character", source, content_);
@@ -218,9 +219,9 @@ class ByteFallback : public Decoder {
   }
 };
 
-class Sequence : public Decoder {
+class SequenceDecoder : public Decoder {
  public:
-  Sequence(const Json& json, const std::string& source, int depth)
+  SequenceDecoder(const Json& json, const std::string& source, int depth)
       : parts_(make_components<Decoder>(json, "decoders", source, depth, make_decoder)) {}
   void apply(Texts& tokens) const override {
     for (const auto& part : parts_) part->apply(tokens);
@@ -238,15 +239,15 @@ class Sequence : public Decoder {
 
 std::unique_ptr<Decoder> make_decoder(const Json& json, const std::string& source, int depth) {
   const std::string type = component_type(json, source, depth);
-  if (type == "ByteLevel") return std::make_unique<ByteLevel>();
-  if (type == "WordPiece") return std::make_unique<WordPiece>(json, source);
-  if (type == "BPEDecoder") return std::make_unique<Bpe>(json, source);
-  if (type == "Metaspace") return std::make_unique<Metaspace>(MetaspaceFields::read(json, source));
+  if (type == "ByteLevel") return std::make_unique<ByteLevelDecoder>();
+  if (type == "WordPiece") return std::make_unique<WordPieceDecoder>(json, source);
+  if (type == "BPEDecoder") return std::make_unique<BpeDecoder>(json, source);
+  if (type == "Metaspace") return std::make_unique<MetaspaceDecoder>(MetaspaceFields::read(json, source));
   if (type == "CTC") return std::make_unique<Ctc>(json, source);
-  if (type == "Sequence") return std::make_unique<Sequence>(json, source, depth);
-  if (type == "Replace") return std::make_unique<Replace>(json, source);
-  if (type == "Fuse") return std::make_unique<Fuse>();
-  if (type == "Strip") return std::make_unique<Strip>(json, source);
+  if (type == "Sequence") return std::make_unique<SequenceDecoder>(json, source, depth);
+  if (type == "Replace") return std::make_unique<ReplaceDecoder>(json, source);
+  if (type == "Fuse") return std::make_unique<FuseDecoder>();
+  if (type == "Strip") return std::make_unique<StripDecoder>(json, source);
   if (type == "ByteFallback") return std::make_unique<ByteFallback>();
   fail("{}: there is no decoder '{}'", source, type);
 }

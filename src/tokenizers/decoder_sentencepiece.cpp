@@ -3,7 +3,6 @@
 // side.
 #include "base/python_text.h"
 #include "base/utf8.h"
-#include "tokenizers/clean_up.h"
 #include "tokenizers/metaspace.h"
 #include "tokenizers/sentencepiece.h"
 

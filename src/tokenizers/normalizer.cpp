@@ -23,9 +23,9 @@ class StripAccents : public Normalizer {
   }
 };
 
-class Strip : public Normalizer {
+class StripNormalizer : public Normalizer {
  public:
-  Strip(const Json& json, const std::string& source) {
+  StripNormalizer(const Json& json, const std::string& source) {
     const Fields read(json, source);
     left_ = read.flag({"strip_left"}, true);
     right_ = read.flag({"strip_right"}, true);
@@ -53,9 +53,9 @@ class Strip : public Normalizer {
   bool left_, right_;
 };
 
-class Replace : public Normalizer {
+class ReplaceNormalizer : public Normalizer {
  public:
-  Replace(const Json& json, const std::string& source)
+  ReplaceNormalizer(const Json& json, const std::string& source)
       : pattern_(Pattern::from_json(component_field(json, "pattern", source), source + ".pattern")),
         content_(Fields(json, source).text({"content"})) {}
   void apply(NormalizedText& text) const override {
@@ -99,7 +99,7 @@ class Nmt : public Normalizer {
   }
 };
 
-class ByteLevel : public Normalizer {
+class ByteLevelNormalizer : public Normalizer {
  public:
   void apply(NormalizedText& text) const override {
     if (text.text().empty()) return;
@@ -112,9 +112,9 @@ class ByteLevel : public Normalizer {
   }
 };
 
-class Sequence : public Normalizer {
+class SequenceNormalizer : public Normalizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
+  explicit SequenceNormalizer(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
   void apply(NormalizedText& text) const override {
     for (const auto& part : parts_) part->apply(text);
   }
@@ -141,7 +141,7 @@ void lowercase(NormalizedText& text) {
 }
 
 std::unique_ptr<Normalizer> make_sequence(std::vector<std::unique_ptr<Normalizer>> parts) {
-  return std::make_unique<Sequence>(std::move(parts));
+  return std::make_unique<SequenceNormalizer>(std::move(parts));
 }
 
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string& source, int depth) {
@@ -156,11 +156,11 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string&
   if (type == "NFKD") return make_form_normalizer(Form::nfkd);
   if (type == "Lowercase") return std::make_unique<Lowercase>();
   if (type == "StripAccents") return std::make_unique<StripAccents>();
-  if (type == "Strip") return std::make_unique<Strip>(json, source);
-  if (type == "Replace") return std::make_unique<Replace>(json, source);
+  if (type == "Strip") return std::make_unique<StripNormalizer>(json, source);
+  if (type == "Replace") return std::make_unique<ReplaceNormalizer>(json, source);
   if (type == "Prepend") return std::make_unique<Prepend>(json, source);
   if (type == "Nmt") return std::make_unique<Nmt>();
-  if (type == "ByteLevel") return std::make_unique<ByteLevel>();
+  if (type == "ByteLevel") return std::make_unique<ByteLevelNormalizer>();
   if (type == "Precompiled") return make_precompiled_normalizer(json, source);
   fail("{}: there is no normalizer '{}'", source, type);
 }

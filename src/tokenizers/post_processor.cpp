@@ -8,9 +8,9 @@
 namespace attend::tokenizers {
 namespace {
 
-class Sequence : public PostProcessor {
+class SequencePostProcessor : public PostProcessor {
  public:
-  Sequence(const Json& json, const std::string& source, int depth)
+  SequencePostProcessor(const Json& json, const std::string& source, int depth)
       : parts_(make_components<PostProcessor>(json, "processors", source, depth, make_post_processor)) {}
   std::size_t added(bool pair) const override {
     std::size_t sum = 0;
@@ -37,7 +37,7 @@ std::unique_ptr<PostProcessor> make_post_processor(const Json& json, const std::
   if (type == "BertProcessing") return make_bert_processor(json, source);
   if (type == "RobertaProcessing") return make_roberta_processor(json, source);
   if (type == "ByteLevel") return make_byte_level_processor(json, source);
-  if (type == "Sequence") return std::make_unique<Sequence>(json, source, depth);
+  if (type == "Sequence") return std::make_unique<SequencePostProcessor>(json, source, depth);
   fail("{}: there is no post-processor '{}'", source, type);
 }
 

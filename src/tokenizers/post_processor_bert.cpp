@@ -48,9 +48,9 @@ void trim_all_offsets(std::vector<Encoding>& sequences, bool add_prefix_space) {
   }
 }
 
-class ByteLevel : public PostProcessor {
+class ByteLevelPostProcessor : public PostProcessor {
  public:
-  ByteLevel(const Json& json, const std::string& source) {
+  ByteLevelPostProcessor(const Json& json, const std::string& source) {
     const Fields read(json, source);
     add_prefix_space_ = read.flag({"add_prefix_space"}, true);
     trim_offsets_ = read.flag({"trim_offsets"}, true);
@@ -141,7 +141,7 @@ class RobertaProcessing : public PostProcessor {
 }  // namespace
 
 std::unique_ptr<PostProcessor> make_byte_level_processor(const Json& json, const std::string& source) {
-  return std::make_unique<ByteLevel>(json, source);
+  return std::make_unique<ByteLevelPostProcessor>(json, source);
 }
 std::unique_ptr<PostProcessor> make_bert_processor(const Json& json, const std::string& source) {
   return std::make_unique<BertProcessing>(json, source);

@@ -11,14 +11,14 @@
 namespace attend::tokenizers {
 namespace {
 
-struct Special {
+struct SpecialToken {
   std::vector<TokenId> ids;
   std::vector<std::string> tokens;
 };
 
 struct TemplatePiece {
-  int sequence;            // 0 or 1; -1: a special token
-  const Special* special;  // of a special token
+  int sequence;                 // 0 or 1; -1: a special token
+  const SpecialToken* special;  // of a special token
   std::int32_t type;
 };
 
@@ -29,7 +29,7 @@ class Template : public PostProcessor {
     if (!specials.is_object()) fail("{}: special_tokens is not an object", source);
     for (const auto& [name, value] : specials.items()) {
       const Fields read(value, source + ".special_tokens." + name);
-      Special special;
+      SpecialToken special;
       for (const std::int64_t id : read.integers({"ids"})) {
         if (id < 0 || id > INT32_MAX) fail("{}: an id of {} is out of range: {}", source, name, id);
         special.ids.push_back(static_cast<TokenId>(id));
@@ -98,7 +98,7 @@ class Template : public PostProcessor {
     return pieces;
   }
 
-  std::map<std::string, Special> specials_;
+  std::map<std::string, SpecialToken> specials_;
   std::vector<TemplatePiece> single_, pair_;
 };
 

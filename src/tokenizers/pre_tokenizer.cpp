@@ -93,9 +93,9 @@ class FixedLength : public PreTokenizer {
   std::int64_t length_;
 };
 
-class Sequence : public PreTokenizer {
+class SequencePreTokenizer : public PreTokenizer {
  public:
-  Sequence(const Json& json, const std::string& source, int depth)
+  SequencePreTokenizer(const Json& json, const std::string& source, int depth)
       : parts_(make_components<PreTokenizer>(json, "pretokenizers", source, depth, make_pre_tokenizer)) {}
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) {
@@ -122,7 +122,7 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json, const std::st
   if (type == "Metaspace") return make_metaspace_pre_tokenizer(json, source);
   if (type == "Whitespace") return std::make_unique<Whitespace>();
   if (type == "WhitespaceSplit") return std::make_unique<WhitespaceSplit>();
-  if (type == "Sequence") return std::make_unique<Sequence>(json, source, depth);
+  if (type == "Sequence") return std::make_unique<SequencePreTokenizer>(json, source, depth);
   if (type == "Split") return make_split_pre_tokenizer(json, source);
   if (type == "Punctuation") return make_punctuation_pre_tokenizer(json, source);
   if (type == "Digits") return make_digits_pre_tokenizer(json, source);

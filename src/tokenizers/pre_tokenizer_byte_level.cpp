@@ -5,9 +5,9 @@ namespace attend::tokenizers {
 namespace {
 
 // Cuts as GPT-2 does and turns every byte into its letter (byte_level.h).
-class ByteLevel : public PreTokenizer {
+class ByteLevelPreTokenizer : public PreTokenizer {
  public:
-  ByteLevel(const Json& json, const std::string& source) {
+  ByteLevelPreTokenizer(const Json& json, const std::string& source) {
     const Fields read(json, source);
     add_prefix_space_ = read.flag({"add_prefix_space"}, true);
     use_regex_ = read.flag({"use_regex"}, true);
@@ -35,7 +35,7 @@ class ByteLevel : public PreTokenizer {
 }  // namespace
 
 std::unique_ptr<PreTokenizer> make_byte_level_pre_tokenizer(const Json& json, const std::string& source) {
-  return std::make_unique<ByteLevel>(json, source);
+  return std::make_unique<ByteLevelPreTokenizer>(json, source);
 }
 
 }  // namespace attend::tokenizers

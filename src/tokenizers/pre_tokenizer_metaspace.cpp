@@ -7,10 +7,10 @@
 namespace attend::tokenizers {
 namespace {
 
-class Metaspace : public PreTokenizer {
+class MetaspacePreTokenizer : public PreTokenizer {
  public:
   using Prepend = MetaspaceFields::Prepend;
-  explicit Metaspace(MetaspaceFields fields)
+  explicit MetaspacePreTokenizer(MetaspaceFields fields)
       : fields_(std::move(fields)), letter_(Pattern::text(fields_.letter)) {}
 
   void apply(Pieces& pieces) const override {
@@ -66,7 +66,7 @@ MetaspaceFields MetaspaceFields::read(const Json& json, const std::string& sourc
 }
 
 std::unique_ptr<PreTokenizer> make_metaspace_pre_tokenizer(const Json& json, const std::string& source) {
-  return std::make_unique<Metaspace>(MetaspaceFields::read(json, source));
+  return std::make_unique<MetaspacePreTokenizer>(MetaspaceFields::read(json, source));
 }
 
 }  // namespace attend::tokenizers

@@ -254,7 +254,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
     add_part(*token);
   }
   if (!tokens.empty()) add_part(join(std::move(tokens)));
-  for (const std::string& token : state_->closing) tokenizers::replace_all(text, " " + token, token);
+  for (const std::string& token : state_->closing) replace_all(text, " " + token, token);
   if (state_->cleans_up) clean_up(text);
   return text;
 }

@@ -11,16 +11,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kFolderPrefix = "step-";
 constexpr const char* kWhole = "training.json";  // written last: a checkpoint that has it is whole
 
 }  // namespace
 
 std::int64_t Checkpoints::step_of(const fs::path& directory) {
   const std::string name = directory.filename().string();
-  if (!name.starts_with(kPrefix)) return -1;
+  if (!name.starts_with(kFolderPrefix)) return -1;
   std::int64_t step = 0;
-  for (char c : name.substr(kPrefix.size())) {
+  for (char c : name.substr(kFolderPrefix.size())) {
     if (c < '0' || c > '9') return -1;
     step = step * 10 + (c - '0');
   }
@@ -28,7 +28,7 @@ std::int64_t Checkpoints::step_of(const fs::path& directory) {
 }
 
 fs::path Checkpoints::of_step(std::int64_t step) const {
-  return output_ / "checkpoints" / fmt::format("{}{}", kPrefix, step);
+  return output_ / "checkpoints" / fmt::format("{}{}", kFolderPrefix, step);
 }
 
 std::vector<fs::path> Checkpoints::all() const {

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-constexpr std::pair<const char*, OptimizerKind> kNames[] = {
+constexpr std::pair<const char*, OptimizerKind> kOptimizerNames[] = {
     {"adamw", OptimizerKind::adamw}, {"adafactor", OptimizerKind::adafactor}, {"sgd", OptimizerKind::sgd},
     {"lion", OptimizerKind::lion},   {"muon", OptimizerKind::muon},
 };
@@ -47,7 +47,7 @@ double norm_of(const Tensor& gradient) {
 }  // namespace
 
 OptimizerKind parse_optimizer(const std::string& name) {
-  for (const auto& [known, kind] : kNames)
+  for (const auto& [known, kind] : kOptimizerNames)
     if (name == known) return kind;
   fail("--optimizer {}: expected adamw, adafactor, sgd, lion or muon", name);
 }

@@ -10,7 +10,7 @@ namespace attend {
 namespace {
 
 // Where a tensor stands, by its name.
-struct Place {
+struct NamedPlace {
   enum class Kind { bottom, layer, top, pooler, head } kind = Kind::head;
   std::string stack;        // all up to "encoder" or "decoder"; empty: outside of both
   std::int64_t layer = -1;  // in its stack
@@ -20,9 +20,9 @@ struct Place {
   }
 };
 
-struct Tensors {
+struct PlacedTensors {
   const NamedTensors& all;
-  std::vector<Place> places;  // of the same numbers
+  std::vector<NamedPlace> places;  // of the same numbers
 };
 
 std::vector<std::string> split(const std::string& name) {
@@ -43,14 +43,14 @@ std::int64_t number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0 ? value : -1;
 }
 
-Place place_of(const std::string& name) {
+NamedPlace place_of(const std::string& name) {
   const std::vector<std::string> parts = split(name);
   const auto stack = std::find_if(parts.begin(), parts.end(), [](const std::string& part) {
     return part == "encoder" || part == "decoder";
   });
-  Place place;
+  NamedPlace place;
   if (stack == parts.end()) {
-    if (std::find(parts.begin(), parts.end(), "pooler") != parts.end()) place.kind = Place::Kind::pooler;
+    if (std::find(parts.begin(), parts.end(), "pooler") != parts.end()) place.kind = NamedPlace::Kind::pooler;
     return place;
   }
   for (auto part = parts.begin(); part <= stack; ++part)
@@ -59,19 +59,21 @@ Place place_of(const std::string& name) {
   if (block == "layers" && stack + 2 < parts.end()) place.layer = number(stack[2]);
   const bool bottom =
       block == "embeddings" || block == "patches" || block == "distances" || block == "convolution";
-  place.kind = place.layer >= 0 ? Place::Kind::layer : bottom ? Place::Kind::bottom : Place::Kind::top;
+  place.kind = place.layer >= 0 ? NamedPlace::Kind::layer
+               : bottom         ? NamedPlace::Kind::bottom
+                                : NamedPlace::Kind::top;
   return place;
 }
 
-Tensors find_places(const NamedTensors& all) {
-  Tensors tensors{all, {}};
+PlacedTensors find_places(const NamedTensors& all) {
+  PlacedTensors tensors{all, {}};
   std::map<std::string, std::int64_t> layers;
   for (const auto& [name, tensor] : all) {
-    const Place& place = tensors.places.emplace_back(place_of(name));
+    const NamedPlace& place = tensors.places.emplace_back(place_of(name));
     std::int64_t& count = layers[place.stack];
     count = std::max(count, place.layer + 1);
   }
-  for (Place& place : tensors.places) place.layers = layers[place.stack];
+  for (NamedPlace& place : tensors.places) place.layers = layers[place.stack];
   return tensors;
 }
 
@@ -98,9 +100,9 @@ std::optional<LayerRange> parse_layers(const std::string& pattern) {
   return range;
 }
 
-void check_layers(const LayerRange& range, const std::string& pattern, const Tensors& tensors) {
+void check_layers(const LayerRange& range, const std::string& pattern, const PlacedTensors& tensors) {
   std::int64_t layers = 0;
-  for (const Place& place : tensors.places)
+  for (const NamedPlace& place : tensors.places)
     if (place.layer >= 0 && (range.stack.empty() || place.in_stack(range.stack)))
       layers = std::max(layers, place.layers);
   if (range.first > range.last || range.last >= layers)
@@ -108,20 +110,20 @@ void check_layers(const LayerRange& range, const std::string& pattern, const Ten
 }
 
 // Whether each tensor matches.
-std::vector<bool> matches(const std::string& pattern, const Tensors& tensors) {
+std::vector<bool> matches(const std::string& pattern, const PlacedTensors& tensors) {
   std::vector<bool> matched;
   const auto choose = [&](const auto& chosen) {
-    for (const Place& place : tensors.places) matched.push_back(chosen(place));
+    for (const NamedPlace& place : tensors.places) matched.push_back(chosen(place));
   };
   if (pattern == "embeddings") {
-    choose([](const Place& place) { return place.kind == Place::Kind::bottom; });
+    choose([](const NamedPlace& place) { return place.kind == NamedPlace::Kind::bottom; });
   } else if (pattern == "encoder" || pattern == "decoder") {
-    choose([&](const Place& place) { return place.in_stack(pattern); });
+    choose([&](const NamedPlace& place) { return place.in_stack(pattern); });
   } else if (pattern == "all-but-head") {
-    choose([](const Place& place) { return place.kind != Place::Kind::head; });
+    choose([](const NamedPlace& place) { return place.kind != NamedPlace::Kind::head; });
   } else if (const auto range = parse_layers(pattern)) {
     check_layers(*range, pattern, tensors);
-    choose([&](const Place& place) {
+    choose([&](const NamedPlace& place) {
       return place.layer >= range->first && place.layer <= range->last &&
              (range->stack.empty() || place.in_stack(range->stack));
     });
@@ -136,7 +138,7 @@ std::vector<bool> matches(const std::string& pattern, const Tensors& tensors) {
   return matched;
 }
 
-void freeze(const Tensors& tensors, const std::vector<std::string>& patterns) {
+void freeze(const PlacedTensors& tensors, const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) {
     const std::vector<bool> matched = matches(pattern, tensors);
     bool any = false;
@@ -153,15 +155,15 @@ void freeze(const Tensors& tensors, const std::vector<std::string>& patterns) {
   }
 }
 
-double layer_rate(const Place& place, double decay) {
+double layer_rate(const NamedPlace& place, double decay) {
   switch (place.kind) {
-    case Place::Kind::bottom:
+    case NamedPlace::Kind::bottom:
       return std::pow(decay, static_cast<double>(place.layers + 1));
-    case Place::Kind::layer:
+    case NamedPlace::Kind::layer:
       return std::pow(decay, static_cast<double>(place.layers - place.layer));
-    case Place::Kind::top:
-    case Place::Kind::pooler:
-    case Place::Kind::head:
+    case NamedPlace::Kind::top:
+    case NamedPlace::Kind::pooler:
+    case NamedPlace::Kind::head:
       return 1;
   }
   return 1;
@@ -192,19 +194,19 @@ std::vector<Parameter> parameter_groups(const NamedTensors& all, const Parameter
     fail("--layer-decay: expected a number above 0 and up to 1, found {}", options.layer_decay);
   if (!(options.head_rate > 0) || !std::isfinite(options.head_rate))
     fail("--head-rate: expected a number above 0, found {}", options.head_rate);
-  const Tensors tensors = find_places(all);
+  const PlacedTensors tensors = find_places(all);
   freeze(tensors, options.frozen);
   const std::map<std::string, Tensor> by_name(all.begin(), all.end());
   std::vector<Parameter> parameters;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [name, weight] = all[i];
     if (!weight.requires_grad()) continue;
-    const Place& place = tensors.places[i];
+    const NamedPlace& place = tensors.places[i];
     Parameter p{name, weight};
     p.rate = layer_rate(place, options.layer_decay);
-    if (place.kind == Place::Kind::head) p.rate *= options.head_rate;
+    if (place.kind == NamedPlace::Kind::head) p.rate *= options.head_rate;
     p.decays = weight.dim() > 1;
-    p.hidden_matrix = place.kind == Place::Kind::layer && weight.dim() == 2 && name.ends_with(".weight");
+    p.hidden_matrix = place.kind == NamedPlace::Kind::layer && weight.dim() == 2 && name.ends_with(".weight");
     if (p.hidden_matrix) p.parts = parts_of(name, weight, by_name);
     parameters.push_back(std::move(p));
   }

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-constexpr std::pair<const char*, ScheduleKind> kNames[] = {
+constexpr std::pair<const char*, ScheduleKind> kScheduleNames[] = {
     {"inverse-sqrt", ScheduleKind::inverse_sqrt},
     {"cosine", ScheduleKind::cosine},
     {"cosine-with-restarts", ScheduleKind::cosine_with_restarts},
@@ -88,7 +88,7 @@ void Schedule::check() const {
 
 ScheduleKind parse_schedule(const std::string& name) {
   std::string names;
-  for (const auto& [known, kind] : kNames) {
+  for (const auto& [known, kind] : kScheduleNames) {
     if (name == known) return kind;
     names += (names.empty() ? "" : ", ") + std::string(known);
   }
@@ -96,7 +96,7 @@ ScheduleKind parse_schedule(const std::string& name) {
 }
 
 std::string name_of(ScheduleKind kind) {
-  for (const auto& [name, known] : kNames)
+  for (const auto& [name, known] : kScheduleNames)
     if (kind == known) return name;
   fail("unknown schedule {}", static_cast<int>(kind));
 }

@@ -102,7 +102,7 @@ class Case {
 
   Model model;
   AskedScore asked;
-  std::optional<ScoreFunction> function;
+  std::optional<ExplainedScore> function;
   std::optional<AttributionTask> task;
 };
 
@@ -264,7 +264,7 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
 TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
   const Model model =
       Model::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), Purpose::inference);
-  const ScoreFunction function(model, {.ids = Case::ids(16, model.network()->encoder)});
+  const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});
   const AttributionTask task{
       .function = function, .asked = {.place = 2, .toward = 1}, .replaceable = {}, .baseline = {}};
   EXPECT_THROW(gradient_rollout(task), Error);

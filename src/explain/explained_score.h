@@ -27,12 +27,12 @@ struct AskedScore {
 };
 
 // Of one input. Its tensors have a list each of its sides: the text or source or picture, and the target.
-class ScoreFunction {
+class ExplainedScore {
  public:
   // Error for a model whose scores are no function of its tokens' vectors alone.
-  ScoreFunction(const Model& model, GivenInput given);
-  ScoreFunction(const ScoreFunction&) = delete;
-  ScoreFunction& operator=(const ScoreFunction&) = delete;
+  ExplainedScore(const Model& model, GivenInput given);
+  ExplainedScore(const ExplainedScore&) = delete;
+  ExplainedScore& operator=(const ExplainedScore&) = delete;
 
   const Model& model() const { return model_; }
   Transformer network() const { return network_; }

@@ -1,4 +1,4 @@
-#include "explain/score_function.h"
+#include "explain/explained_score.h"
 
 #include "models/score_outputs.h"
 #include "nn/head_rows.h"
@@ -14,11 +14,11 @@ Tensor repeated(const Tensor& ids, std::int64_t copies) {
 }
 
 // The batch of copies of a text, and its padded layout.
-struct Text {
+struct CopiedText {
   Padded layout;
   TokenBatch batch;
 
-  Text(const Tensor& ids, const Tensor& types, std::int64_t copies)
+  CopiedText(const Tensor& ids, const Tensor& types, std::int64_t copies)
       : layout(repeated(ids, copies), {}, "input_ids"), batch(layout.batch({}, repeated(types, copies))) {}
 };
 
@@ -72,7 +72,7 @@ Tensor pixels_of(const Tensor& x, const Tensor& like, PatchEmbeddings& patches) 
 
 Tensor token_vectors(Embeddings& embeddings, const Tensor& ids) {
   Pass pass = Pass::inference();
-  const Text text(ids, {}, 1);
+  const CopiedText text(ids, {}, 1);
   return embeddings->summands(text.batch, pass).front().rows;  // "token"
 }
 
@@ -84,9 +84,9 @@ Tensor AskedScore::of(const Tensor& scores) const {
 }
 
 // The copies of one input in a pass.
-struct ScoreFunction::Copies {
+struct ExplainedScore::Copies {
   std::int64_t count;
-  std::optional<Text> source, target;
+  std::optional<CopiedText> source, target;
 
   Copies(const GivenInput& given, std::int64_t copies, std::int64_t picture_rows) : count(copies) {
     if (given.pixels.defined())
@@ -97,7 +97,7 @@ struct ScoreFunction::Copies {
   }
 };
 
-ScoreFunction::ScoreFunction(const Model& model, GivenInput given)
+ExplainedScore::ExplainedScore(const Model& model, GivenInput given)
     : model_(model), network_(model.network()), given_(std::move(given)) {
   if (is_picture()) {
     inputs_.push_back(patches_of(given_.pixels, network_->encoder->patches)[0]);
@@ -109,12 +109,12 @@ ScoreFunction::ScoreFunction(const Model& model, GivenInput given)
     inputs_.push_back(token_vectors(network_->decoder->embeddings, given_.target_ids));
 }
 
-Tensor ScoreFunction::vector_of(std::size_t side, std::int64_t id) const {
+Tensor ExplainedScore::vector_of(std::size_t side, std::int64_t id) const {
   Stack& stack = side == 0 && network_->encoder ? network_->encoder : network_->decoder;
   return token_vectors(stack->embeddings, at::full({1}, id, at::kLong))[0];
 }
 
-Tensor ScoreFunction::encoded(const Tensor& x, const Copies& copies, Pass& pass) const {
+Tensor ExplainedScore::encoded(const Tensor& x, const Copies& copies, Pass& pass) const {
   if (is_picture()) {
     PatchEmbeddings& patches = network_->encoder->patches;
     return network_->encode(ImageBatch{pixels_of(x, given_.pixels, patches), {}}, pass);
@@ -125,10 +125,10 @@ Tensor ScoreFunction::encoded(const Tensor& x, const Copies& copies, Pass& pass)
                            : network_->decode(vectors.batch(), pass);
 }
 
-Tensor ScoreFunction::scores(const std::vector<Tensor>& x, const AskedScore& asked, Pass& pass) const {
+Tensor ExplainedScore::scores(const std::vector<Tensor>& x, const AskedScore& asked, Pass& pass) const {
   const Copies copies(given_, x.front().size(0), x.front().size(1));
   Tensor hidden = encoded(x.front(), copies, pass);  // [copies * n, d]
-  const Text* last = &*copies.source;
+  const CopiedText* last = &*copies.source;
   if (copies.target) {
     const Memory memory = network_->remember(hidden, copies.source->batch.offsets, pass);
     const GivenVectors vectors(network_->decoder->embeddings, copies.target->batch, x.back());
@@ -148,7 +148,7 @@ Tensor ScoreFunction::scores(const std::vector<Tensor>& x, const AskedScore& ask
   return scores.dim() == 1 ? scores.unsqueeze(1) : scores;
 }
 
-std::vector<std::int64_t> ScoreFunction::rows_read(const AskedScore& asked) const {
+std::vector<std::int64_t> ExplainedScore::rows_read(const AskedScore& asked) const {
   if (!asked.label) return {asked.place};
   const Copies one(given_, 1, inputs_.front().size(0));
   const Tensor rows = head_row_numbers(network_->scores->spec(), one.source->batch, nullptr);
@@ -156,13 +156,13 @@ std::vector<std::int64_t> ScoreFunction::rows_read(const AskedScore& asked) cons
                         : std::vector<std::int64_t>{};
 }
 
-bool ScoreFunction::has_probability(const AskedScore& asked) const {
+bool ExplainedScore::has_probability(const AskedScore& asked) const {
   if (!asked.label || asked.instead_of) return true;
   const ScoreHeadSpec& spec = network_->scores->spec();
   return spec.problem != ProblemType::regression && spec.labels > 1;
 }
 
-Tensor ScoreFunction::certainty(const Tensor& scores, const AskedScore& asked) const {
+Tensor ExplainedScore::certainty(const Tensor& scores, const AskedScore& asked) const {
   const Tensor score = asked.of(scores);
   if (!has_probability(asked)) return score;
   const bool single = asked.label && network_->scores->spec().problem == ProblemType::multi_label;
@@ -170,7 +170,7 @@ Tensor ScoreFunction::certainty(const Tensor& scores, const AskedScore& asked) c
   return at::softmax(scores, 1).select(1, asked.toward);
 }
 
-std::int64_t ScoreFunction::copies_at_once() const {
+std::int64_t ExplainedScore::copies_at_once() const {
   // Without an id for padding some heads score one text at a time.
   const auto& spec = network_->spec().scores;
   const bool alone = spec && !network_->language_model_head && !spec->token_id &&
