@@ -1,0 +1,26 @@
+# With ATTEND_UNITY, files of one folder are compiled together, up to 8 at a time: what torch's headers cost is then paid
+# once for them. Names in the unnamed namespaces of a folder must therefore be different. Without it each file is compiled
+# by itself, which is what clang-tidy checks and what a change of one file wants.
+
+# For sources of this folder's target.
+function(compile_folders_together target)
+  if(NOT ATTEND_UNITY)
+    return()
+  endif()
+  set(previous "")
+  set(count 0)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    if(NOT folder STREQUAL previous)
+      set(count 0)
+      set(previous "${folder}")
+    endif()
+    math(EXPR group "${count} / 8")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${group}")
+    math(EXPR count "${count} + 1")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # gcc takes a file that is included for a header, in which an unnamed namespace would be a mistake.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
