@@ -321,6 +321,8 @@ class Original:
             given["mems"] = memories
         self.model.zero_grad()
         config = self.model.config
+        if config.model_type == "big_bird":  # full attention after a short text, and it stays so
+            getattr(self.model, "bert", self.model).set_attention_type(config.attention_type)
         size = getattr(getattr(config, "encoder", config), "image_size", None)
         if "pixel_values" in given and given["pixel_values"].shape[2] != size:
             given["interpolate_pos_encoding"] = isinstance(size, int)
