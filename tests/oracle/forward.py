@@ -345,7 +345,10 @@ class Original:
         if config.model_type == "big_bird" and "input_ids" in inputs:
             outputs = {name: without_block_end(name, value, inputs["input_ids"].shape[-1]) for name, value in outputs.items()}
         remembered = getattr(self.model.config, "reuse_len", None)
-        outputs = {name: zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual) for name, value in outputs.items()}
+        # A text's scores are no rows of it, though there may be as many labels as positions.
+        whole = {"logits"} if type(self.model).__name__.endswith("ForSequenceClassification") else set()
+        outputs = {name: value.detach() if name in whole else zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual)
+                   for name, value in outputs.items()}  # fmt: skip
         if gradients:
             loss = made.loss
             if "mc_loss" in made and made.mc_loss is not None:  # of two heads: what one trains on
