@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
+#include "cli/text_lines.h"
 #include "cli/verb.h"
 
 #include <csignal>
@@ -30,11 +31,6 @@ constexpr const char* kHelp =
     "/quit          end, as Ctrl-D does\n"
     "Ctrl-C stops an answer. To begin a question with a slash, write two.\n";
 
-void write_piece(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 std::vector<ChatMessage> read_messages(const std::string& file) {
   const Json json = read_json(file);
   if (!json.is_array()) fail("{}: expected a list of messages, found {}", file, shown(json));
@@ -56,7 +52,7 @@ class Chat {
 
   // The exit status: 1 if something went wrong on the way and there was nobody to see it.
   int run() {
-    if (typed_) write_piece("/help lists the commands, Ctrl-D ends.\n");
+    if (typed_) write_now("/help lists the commands, Ctrl-D ends.\n");
     bool failed = false;
     while (const std::optional<std::string> line = read_line()) {
       try {
@@ -73,13 +69,13 @@ class Chat {
   // Nothing at the end. Where questions are typed, Ctrl-C leaves the line that was begun.
   std::optional<std::string> read_line() const {
     if (typed_) {
-      write_piece("> ");
+      write_now("> ");
       for (pollfd input = {STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 100) <= 0;)
-        if (take_interrupt()) write_piece("\n(Ctrl-D ends)\n> ");
+        if (take_interrupt()) write_now("\n(Ctrl-D ends)\n> ");
     }
     std::string line;
     if (!std::getline(std::cin, line)) {
-      if (typed_) write_piece("\n");
+      if (typed_) write_now("\n");
       return {};
     }
     take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
@@ -105,7 +101,7 @@ class Chat {
                       rest = space == line.npos ? "" : line.substr(space + 1);
     if (command == "quit") return false;
     if (command == "help") {
-      write_piece(kHelp);
+      write_now(kHelp);
     } else if (command == "undo") {
       take_back();
     } else if (command == "retry") {
@@ -113,7 +109,7 @@ class Chat {
     } else if (command == "reset") {
       while (conversation_.take_back()) continue;
     } else if (command == "prompt") {
-      write_piece(conversation_.prompt(rest) + "\n");
+      write_now(conversation_.prompt(rest) + "\n");
     } else if (command == "save") {
       save(rest);
     } else {
@@ -132,10 +128,10 @@ class Chat {
 
   void ask(const std::string& question) {
     conversation_.answer(question, [](const std::string& more) {
-      write_piece(more);
+      write_now(more);
       return !take_interrupt();
     });
-    write_piece(typed_ ? "\n\n" : "\n");
+    write_now(typed_ ? "\n\n" : "\n");
   }
 
   void save(const std::string& file) const {

@@ -161,11 +161,6 @@ class Texts {
   bool continues_;
 };
 
-void write_now(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
 void stream_text(const Model& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
   TextStream stream = texts.stream(0);

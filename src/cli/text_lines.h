@@ -1,4 +1,5 @@
-// The inputs of tokenize and detokenize: arguments, or lines of standard input, one result line for each.
+// Texts in and out of verbs: arguments, or lines of standard input, with a result line for each; and text
+// that is shown as it comes.
 #pragma once
 
 #include <cstdio>
@@ -21,6 +22,11 @@ inline void for_each_text(const std::vector<std::string>& arguments,
     if (!line.empty() && line.back() == '\r') line.pop_back();
     visit(line, "standard input, line " + std::to_string(++number));
   }
+}
+
+inline void write_now(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 inline void print_line(const std::string& text) {

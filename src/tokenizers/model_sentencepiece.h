@@ -63,8 +63,7 @@ class SentencePieceBase : public Model {
                      std::vector<TokenPart>& parts) const override;
   void tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
   Segmentation add_parts(std::string_view text, float sum_before, std::vector<TokenPart>& parts) const;
-  // Does `action(begin, end, piece)` with every part of a text, of which neighbours that are no pieces are
-  // one.
+  // Does `action(part, piece)` with every part of a text: neighbours that are no pieces are one part.
   template <class Action>
   void for_each_joined(std::string_view text, const Parts& cut, Action action) const;
   void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;
