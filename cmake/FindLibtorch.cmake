@@ -52,5 +52,5 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::torch)
   # The OpenMP run-time that libtorch was built with; a second one would fight with it over the cores.
   file(GLOB Libtorch_OPENMP_LIBRARY ${Libtorch_LIBRARY_DIR}/libgomp*.so*)
   target_link_libraries(Libtorch::torch INTERFACE ${Libtorch_OPENMP_LIBRARY})
-  target_compile_definitions(Libtorch::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+  target_compile_definitions(Libtorch::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1 ATTEND_TORCH)
 endif()

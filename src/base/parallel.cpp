@@ -32,8 +32,9 @@ void follow_thread_count(void (*follower)(std::size_t)) {
 }
 
 std::size_t thread_count() {
+  static const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());  // asks the system
   const std::size_t asked = asked_threads;
-  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+  return asked > 0 ? asked : cores;
 }
 
 void parallel_for(std::size_t count, std::size_t grain,

@@ -1,5 +1,5 @@
 // attend bench MODEL --work W: times a model.
-#include "training/bench.h"
+#include "cli/bench.h"
 
 #include "cli/model_option.h"
 #include "cli/verb.h"
@@ -10,7 +10,7 @@
 
 namespace attend::cli {
 
-int bench(int argc, char** argv) {
+int bench(int argc, char** argv, const TrainingWork& training_work) {
   BenchOptions options;
   std::string dtype = "float32", precision = "float32", task;
   bool json = false;
@@ -43,7 +43,7 @@ int bench(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   options.bfloat16 = precision == "bfloat16";
-  const BenchResult result = attend::bench(options);
+  const BenchResult result = attend::bench(options, training_work);
   if (json) {
     std::cout << Json{{"seconds_per_round", result.seconds_per_round},
                       {"items", result.items},

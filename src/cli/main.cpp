@@ -1,14 +1,17 @@
-// attend VERB ...: finds the verb, loads the torch module if the verb lies there, and turns errors into one
+// attend VERB ...: finds the verb, loads the module that it lies in, and turns errors into one
 // line and an exit status (0 done, 1 the work failed, 2 the call was wrong).
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/verb.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -22,17 +25,24 @@ void print_help(std::FILE* out) {
   std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
 }
 
-RunVerb find_module_verb(const std::string& name) {
+// Is it among the arguments, by itself or behind "--option="?
+bool is_given(std::string_view wanted, std::span<char* const> arguments) {
+  return std::ranges::any_of(arguments, [&](std::string_view argument) {
+    return argument == wanted || argument.ends_with("=" + std::string(wanted));
+  });
+}
+
+RunVerb find_module_verb(const std::string& name, const std::string& file) {
   // Tensors come and go with every step. By default glibc gives large ones back to the system each time,
   // which must clear every page of the next one: measured, a quarter of a training step and half of a
   // translation.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   // The module lies beside the program or in the library folder it was installed with (see src/cli's RPATH).
-  void* module = dlopen("attend-verbs.so", RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) fail("cannot load the part of attend that runs models: {}", dlerror());
+  void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr) fail("cannot load the part of attend that has the verb {}: {}", name, dlerror());
   void* symbol = dlsym(module, "attend_find_module_verb");
-  if (symbol == nullptr) fail("attend-verbs.so is not of this version of attend: {}", dlerror());
+  if (symbol == nullptr) fail("{} is not of this version of attend: {}", file, dlerror());
   return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
 }
 
@@ -48,7 +58,12 @@ int run(int argc, char** argv) {
   }
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
-    const RunVerb run_verb = verb.home == Home::program ? find_program_verb(name) : find_module_verb(name);
+    const bool trains = verb.home == Home::training ||
+                        (verb.trains_with != nullptr && is_given(verb.trains_with, {argv + 1, argv + argc}));
+    const RunVerb run_verb =
+        verb.home == Home::program
+            ? find_program_verb(name)
+            : find_module_verb(name, trains ? "attend-training.so" : "attend-inference.so");
     if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
     return run_verb(argc - 1, argv + 1);
   }

@@ -12,14 +12,16 @@
 
 namespace attend::cli {
 
-// Where a verb's code lies. Verbs that need no torch are in the program itself; the others are in a module
-// that is loaded when one of them is called, so that `attend --help` and `attend tokenize` start at once.
-enum class Home { program, module };
+// Where a verb's code lies: in the program itself, in attend-inference.so or in attend-training.so, which
+// alone loads torch. A module is loaded when one of its verbs is called.
+enum class Home { program, inference, training };
 
 struct Verb {
   const char* name;
   const char* summary;  // one line in `attend --help`
   Home home;
+  // An argument with which the verb needs gradients, and is looked for in attend-training.so; null: none.
+  const char* trains_with = nullptr;
 };
 
 // Every verb there is, in the order of `attend --help`.
@@ -28,7 +30,7 @@ std::span<const Verb> verbs();
 // A verb parses its own arguments (argv[0] is its name) and returns the exit status. It may throw Error.
 using RunVerb = int (*)(int argc, char** argv);
 
-// The verbs of the program and, in the module, those that need torch. Null if `name` is not one of them.
+// The verbs of the program and, in each module, its own. Null if `name` is not one of them.
 RunVerb find_program_verb(const std::string& name);
 extern "C" RunVerb attend_find_module_verb(const char* name);
 

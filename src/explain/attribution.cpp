@@ -4,8 +4,6 @@
 #include <numbers>
 #include <numeric>
 
-#include <torch/csrc/autograd/autograd.h>
-
 namespace attend {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "explain/rollout.h"
 
-#include <torch/csrc/autograd/autograd.h>
-
 namespace attend {
 namespace {
 

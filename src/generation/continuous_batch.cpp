@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "generation/batch_job.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <algorithm>
 

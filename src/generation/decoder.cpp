@@ -3,7 +3,7 @@
 #include "generation/paged_decoder.h"
 #include "generation/rereading_decoder.h"
 #include "models/model.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 
 #include "generation/config.h"
 #include "generation/selection.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <functional>
 #include <memory>

@@ -90,7 +90,7 @@ Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts, Pass& pass
     sequences.back().push_back(mask.id);
     // A text is taken to be as long as it has tokens that are no padding; what lies behind is zero.
     const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
-    if (padding > 0) complete[static_cast<std::int64_t>(i)] = 0;
+    if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
   TokenBatch batch = TokenBatch::from(sequences).to(network_->device());
   if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);

@@ -1,13 +1,11 @@
 #include "generation/watermark.h"
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
-
-#include <ATen/CPUGeneratorImpl.h>
 
 namespace attend {
 namespace {

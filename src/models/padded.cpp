@@ -120,9 +120,8 @@ Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, co
   Tensor padded = at::zeros({queries.sequences(), heads, queries.length(), keys.length()});
   for (std::size_t b = 0; b < weights.size(); ++b) {
     const auto n = static_cast<std::int64_t>(b);
-    padded[n].index_put_(
-        {torch::indexing::Slice(), queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
-        weights[b]);
+    padded[n].permute({1, 2, 0}).index_put_({queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
+                                            weights[b].permute({1, 2, 0}));
   }
   return padded;
 }

@@ -68,7 +68,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
   out["start_top_index"] = start_columns;
   out["end_top_log_probs"] = end_top.reshape({B, starts * ends});
   out["end_top_index"] = end_columns.reshape({B, starts * ends});
-  const Tensor mean_start = at::einsum("blh,bl->bh", {hidden, start_chances});
+  const Tensor mean_start = at::matmul(start_chances.unsqueeze(1), hidden).squeeze(1);
   out["cls_logits"] = search->absent(mean_start, summary, pass);
   return {};
 }

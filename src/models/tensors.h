@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/safetensors.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <map>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/weight_names.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

@@ -5,7 +5,7 @@
 
 #include "nn/pass.h"
 #include "nn/spec.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <span>
 

@@ -2,8 +2,8 @@
 
 #include "kernels/int8/int8.h"
 #include "nn/cache.h"
-#include "nn/parallel.h"
 #include "nn/torch_attention.h"
+#include "tensor/parallel.h"
 
 namespace attend {
 namespace {

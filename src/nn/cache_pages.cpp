@@ -1,7 +1,7 @@
 #include "nn/cache_pages.h"
 
 #include "kernels/int8/int8.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 
 #include "kernels/int8/pages.h"
 #include "kernels/kernels.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <cstdint>
 #include <utility>

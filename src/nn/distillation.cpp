@@ -1,6 +1,6 @@
 #include "nn/distillation.h"
 
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nn/pass.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 #include "nn/head_products.h"
 
 #include "nn/linear.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 namespace attend {
 namespace {

@@ -1,7 +1,7 @@
 // Products of every head's part of two matrices.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

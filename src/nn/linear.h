@@ -5,7 +5,7 @@
 #include "nn/low_precision.h"
 #include "nn/pass.h"
 #include "nn/spec.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

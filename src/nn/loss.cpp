@@ -1,6 +1,6 @@
 #include "nn/loss.h"
 
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 namespace attend {
 namespace {

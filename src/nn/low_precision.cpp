@@ -2,7 +2,7 @@
 
 #include "kernels/half.h"
 #include "kernels/int8/int4.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <limits>
 

@@ -5,7 +5,7 @@
 #include <attend/weight_format.h>
 
 #include "kernels/kernels.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #include "nn/norm.h"
 
 #include "kernels/kernels.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 namespace attend {
 namespace {

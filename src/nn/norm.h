@@ -3,7 +3,7 @@
 #pragma once
 
 #include "nn/spec.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

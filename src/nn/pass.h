@@ -1,7 +1,7 @@
 // What a forward pass carries besides its tensors.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <algorithm>
 #include <memory>

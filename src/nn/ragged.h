@@ -1,7 +1,7 @@
 // Ragged batches: B sequences laid end to end, without padding.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 namespace attend {
 

@@ -2,8 +2,6 @@
 
 #include "nn/linear.h"
 
-#include <torch/csrc/autograd/autograd.h>
-
 namespace attend {
 namespace {
 

@@ -1,9 +1,9 @@
 #include "nn/stack.h"
 
 #include "nn/dropout.h"
-#include "nn/parallel.h"
 #include "nn/recompute.h"
 #include "nn/two_streams.h"
+#include "tensor/parallel.h"
 
 namespace attend {
 namespace {

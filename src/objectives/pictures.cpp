@@ -2,7 +2,7 @@
 
 #include "base/progress.h"
 #include "data/labeled_texts.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include <atomic>
 

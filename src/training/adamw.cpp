@@ -1,7 +1,7 @@
 // AdamW: Adam (Kingma & Ba 2014, arXiv:1412.6980) with decoupled weight decay (Loshchilov & Hutter 2017,
 // arXiv:1711.05101).
 #include "kernels/kernels.h"
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 #include "training/update_rule.h"
 
 #include <cmath>

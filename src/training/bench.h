@@ -1,34 +1,14 @@
-// Timing one kind of work on one model, for `attend bench` and the comparisons in benchmarks/.
+// What `attend bench --work train` times.
 #pragma once
 
-#include <attend/model_path.h>
+#include "models/model.h"
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
+#include <functional>
 
 namespace attend {
 
-struct BenchOptions {
-  ModelPath model;                    // of generate: with adapters, text i has adapter i modulo their number
-  std::string work = "encode";        // encode, generate, translate or train
-  std::int64_t batch = 1;             // sequences
-  std::int64_t length = 128;          // tokens of each
-  std::vector<std::int64_t> lengths;  // instead of batch and length: sequences of mixed lengths
-  std::int64_t new_tokens = 40;       // of generate and translate
-  std::int64_t beams = 1;
-  std::int64_t rounds = 5;
-  bool bfloat16 = false;  // of train: in matrix products, as TrainingOptions has it
-};
-
-struct BenchResult {
-  std::vector<double> seconds_per_round;
-  std::int64_t items = 0;  // in one round
-  std::string unit;
-};
-
-// One unmeasured round, then `rounds` measured ones, on random tokens.
-BenchResult bench(const BenchOptions& options);
+// Forward, backward and an optimizer step, with the model's own dropout: one round of tasks/bench.h.
+std::function<void()> training_work(const Model& model,
+                                    const std::vector<std::vector<std::int64_t>>& sequences, bool bfloat16);
 
 }  // namespace attend

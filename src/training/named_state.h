@@ -1,7 +1,7 @@
 // Tensors by name that a checkpoint keeps beside the weights.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 #include "training/optimizer.h"
 
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 #include "training/named_state.h"
 #include "training/update_rule.h"
 

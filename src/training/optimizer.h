@@ -5,7 +5,7 @@
 // and from how many labels they were summed over, into the step.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 // Stochastic gradient descent with momentum and Nesterov's variant (Sutskever et al. 2013), as
 // torch.optim.SGD: weight decay is part of the gradient, and the mean of gradients m = momentum * m + g is
 // not divided.
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 #include "training/update_rule.h"
 
 namespace attend {

@@ -1,6 +1,6 @@
 #include "training/weight_average.h"
 
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 #include "training/named_state.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/json.h"
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 #include "vision/resize.h"
 
 #include <optional>

@@ -2,6 +2,7 @@
 // tests/oracle/make_goldens.py.
 #include "generation/models.h"
 #include "generation/tensors.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

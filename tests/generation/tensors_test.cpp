@@ -4,6 +4,7 @@
 #include "generation/models.h"
 #include "models/forward.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,8 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
   EXPECT_TRUE(contains(error({}), "input_ids"));
   EXPECT_TRUE(contains(error({{"input_ids", ids}, {"labels", ids}}), "labels"));
   EXPECT_TRUE(contains(error({{"input_ids", ids.to(at::kFloat)}}), "integers"));
-  EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", torch::tensor({{1, 1, 0}, {1, 1, 1}})}}),
+  EXPECT_TRUE(contains(error({{"input_ids", ids},
+                              {"attention_mask", torch::tensor({1, 1, 0, 1, 1, 1}, at::kLong).view({2, 3})}}),
                        "in front"));
   EXPECT_TRUE(
       contains(error({{"input_ids", ids}, {"attention_mask", at::zeros({2, 3}, at::kLong)}}), "mask"));
@@ -31,7 +33,7 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
 // A text goes on from what it has said itself as if it had been given that.
 TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
   const Model model = load_model("marian-generation");
-  const Tensor ids = torch::tensor({{5, 9, 3, 0}, {7, 2, 11, 0}});
+  const Tensor ids = torch::tensor({5, 9, 3, 0, 7, 2, 11, 0}, at::kLong).view({2, 4});
   for (const Json& settings : {Json{{"num_beams", 1}}, Json{{"num_beams", 1}, {"repetition_penalty", 1.3}}}) {
     GenerationConfig config = config_of(model, settings);
     config.eos_token_id = {};
@@ -58,7 +60,8 @@ TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
 // The next token's scores come from the state at its place, so the states belong to the texts.
 TEST(GenerateTensors, StatesAreThoseOfTheSteps) {
   const Model model = load_model("gpt2-generation");
-  const Tensor ids = torch::tensor({{0, 0, 3}, {7, 2, 11}}), mask = torch::tensor({{0, 0, 1}, {1, 1, 1}});
+  const Tensor ids = torch::tensor({0, 0, 3, 7, 2, 11}, at::kLong).view({2, 3}),
+               mask = torch::tensor({0, 0, 1, 1, 1, 1}, at::kLong).view({2, 3});
   const GenerationConfig config =
       config_of(model, {{"output_attentions", true}, {"output_hidden_states", true}, {"max_new_tokens", 6}});
   const Tensors made = run_generate(model, {{"input_ids", ids}, {"attention_mask", mask}}, config);

@@ -2,6 +2,7 @@
 // same whatever they are computed with.
 #include "nn/low_precision.h"
 
+#include "base/parallel.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "models/forward.h"
@@ -9,8 +10,8 @@
 #include "models/tensors.h"
 #include "nn/linear.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -79,9 +80,9 @@ TEST(LowPrecisionMatrix, ComputesARowByItself) {
     const Tensor exact = at::gelu(at::linear(x, weight, bias)) + residual;
     EXPECT_LT((all - exact).norm().item<double>(),
               (format == WeightFormat::int4 ? 0.1 : 0.02) * exact.norm().item<double>());
-    const int threads = at::get_num_threads();
+    const std::size_t threads = thread_count();
     for (const int count : {1, 2, 3}) {
-      at::set_num_threads(count);
+      set_thread_count(count);
       EXPECT_TRUE(at::equal(all, matrix->multiply(x, bias, Activation::gelu, residual))) << count;
       for (const auto& [first, rows] : {std::pair{0, 1}, {7, 3}, {100, 64}, {199, 1}})
         EXPECT_TRUE(at::equal(all.narrow(0, first, rows),
@@ -89,7 +90,7 @@ TEST(LowPrecisionMatrix, ComputesARowByItself) {
                                                residual.narrow(0, first, rows))))
             << first;
     }
-    at::set_num_threads(threads);
+    set_thread_count(threads);
     const Tensor plain = matrix->multiply(x, {}, Activation::none, {});
     for (const auto& [first, count] : {std::pair{0, 77}, {16, 16}, {5, 40}, {76, 1}})
       EXPECT_TRUE(at::equal(matrix->part(x, first, count), plain.narrow(1, first, count))) << first;
@@ -133,7 +134,7 @@ TEST_P(LowPrecisionModel, IsNearFloat32) {
 }
 
 TEST_P(LowPrecisionModel, GivesTheSameBitsAloneAndOnOneThread) {
-  const int threads = at::get_num_threads();
+  const std::size_t threads = thread_count();
   for (const WeightFormat format : kFormats) {
     const Model model = load(GetParam(), format);
     const auto given = inputs();
@@ -141,14 +142,14 @@ TEST_P(LowPrecisionModel, GivesTheSameBitsAloneAndOnOneThread) {
     for (std::int64_t b = 0; b < given.at("input_ids").size(0); ++b) {
       auto one = given;
       for (auto& [input, tensor] : one) tensor = tensor.narrow(0, b, 1);
-      at::set_num_threads(b % 2 == 0 ? 1 : threads);
+      set_thread_count(b % 2 == 0 ? 1 : threads);
       for (const auto& [output, tensor] : run_forward(model, one, {}))
         if (output != "loss") {
           EXPECT_TRUE(at::equal(tensor, together.at(output).narrow(0, b, 1)))
               << output << " of text " << b << " in " << name(format);
         }
     }
-    at::set_num_threads(threads);
+    set_thread_count(threads);
   }
 }
 

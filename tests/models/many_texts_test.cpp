@@ -1,10 +1,11 @@
 // Texts and pictures that are read some at a time because they are many: each as it is alone, for the network
 // of every family.
+#include "base/parallel.h"
 #include "models/model.h"
 #include "nn/pass.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -18,15 +19,15 @@ void read_pictures(Transformer network) {
     Pass pass = Pass::inference();
     return network->encode(ImageBatch{some, {}}, pass);
   };
-  const int threads = at::get_num_threads();
-  at::set_num_threads(2);
+  const std::size_t threads = thread_count();
+  set_thread_count(2);
   const Tensor all = read(pixels);  // [200 * tokens, d]
   const std::int64_t tokens = all.size(0) / 200;
   ASSERT_GT(all.size(0), 1500);
   for (const std::int64_t b : {0, 101, 199})
     EXPECT_TRUE(at::equal(all.narrow(0, b * tokens, tokens), read(pixels.narrow(0, b, 1))))
         << "picture " << b;
-  at::set_num_threads(threads);
+  set_thread_count(threads);
 }
 
 class ManyTexts : public testing::TestWithParam<std::string> {};
@@ -41,11 +42,13 @@ TEST_P(ManyTexts, AreWhatEachIsAlone) {
   const std::int64_t longest = std::min<std::int64_t>(12, stack->max_positions() - 1);
   std::vector<std::vector<std::int64_t>> texts;
   for (std::int64_t tokens = 0; tokens < 1500; tokens += std::ssize(texts.back())) {
-    const Tensor ids = at::randint(2, 20, {1 + std::ssize(texts) % longest}, at::kLong);
-    texts.emplace_back(ids.const_data_ptr<std::int64_t>(), ids.const_data_ptr<std::int64_t>() + ids.numel());
+    const std::int64_t length = 1 + std::ssize(texts) % longest;
+    texts.emplace_back();
+    for (std::int64_t i = 0; i < length; ++i)
+      texts.back().push_back(2 + (7 * std::ssize(texts) + 5 * i * i) % 18);
   }
-  const int threads = at::get_num_threads();
-  at::set_num_threads(2);
+  const std::size_t threads = thread_count();
+  set_thread_count(2);
   const auto read = [&](const TokenBatch& batch) {
     Pass pass = Pass::inference();
     return network->encoder ? network->encode(batch, pass) : network->decode(batch, pass);
@@ -57,7 +60,7 @@ TEST_P(ManyTexts, AreWhatEachIsAlone) {
     EXPECT_TRUE(
         at::equal(batch.offsets.part(all, static_cast<std::int64_t>(b)), read(TokenBatch::from({texts[b]}))))
         << "text " << b;
-  at::set_num_threads(threads);
+  set_thread_count(threads);
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, ManyTexts, testing::ValuesIn(golden_networks()), [](const auto& info) {

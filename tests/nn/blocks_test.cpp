@@ -2,9 +2,9 @@
 // falls back to; and the cache against no cache.
 #include "base/parallel.h"
 #include "nn/initialize.h"
-#include "nn/parallel.h"
 #include "nn/spec_dropout.h"
 #include "nn/transformer.h"
+#include "tensor/parallel.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>

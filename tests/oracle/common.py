@@ -65,8 +65,16 @@ class Attend:
         return done.stdout.decode()
 
     def forward(self, model: Path, inputs: Tensors, *, states: bool = True, gradients: bool = False) -> Tensors:
-        flags = ["--hidden-states", "--attentions"] * states + ["--gradients"] * gradients
-        return self._with_files("forward", model, inputs, flags)
+        """The part of attend that runs models makes the outputs, the one that trains gradients; both must agree."""
+        flags = ["--hidden-states", "--attentions"] * states
+        made = self._with_files("forward", model, inputs, flags)
+        if not gradients:
+            return made
+        traced = self._with_files("forward", model, inputs, flags + ["--gradients"])
+        for name, tensor in made.items():
+            if name not in traced or not torch.allclose(tensor, traced[name], rtol=1e-3, atol=1e-4, equal_nan=True):
+                raise AttendFailed(f"{name} is not the same with gradients")
+        return traced | made
 
     def generate(self, model: Path, inputs: Tensors, settings: dict[str, Any]) -> Tensors:
         with TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-// Cutting kernel work into pieces for torch's thread pool, the only pool used beside torch.
+// Cutting kernel work into pieces for threads: torch's where tensors are torch's, else our own.
 #pragma once
 
-#include "nn/torch.h"
+#include "tensor/tensor.h"
 
 #include <functional>
 
@@ -17,7 +17,13 @@ inline std::optional<Tensor> if_defined(const Tensor& t) {
   return t.defined() ? std::optional(t) : std::nullopt;
 }
 
-// body(begin, end) for pieces of [0, count) on torch's threads. `cost` is the work of one item in elements
+// Items of this cost are worth a thread of their own: so much is touched while another thread is told of it.
+inline std::int64_t worth_a_thread(std::int64_t cost) {
+  constexpr std::int64_t kWorthAThread = 16384;
+  return std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, cost));
+}
+
+// body(begin, end) for pieces of [0, count) on several threads. `cost` is the work of one item in elements
 // touched, so that small calls stay on one thread.
 void parallel_ranges(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t)>& body);

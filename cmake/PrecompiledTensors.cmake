@@ -1,12 +1,13 @@
-# The precompiled header with torch costs a file some seconds even where nothing of it is used. So a source has
-# it only if it includes src/nn/torch.h, by itself or through other headers of the project.
+# The precompiled header with tensors costs a file some seconds, where they are torch's, even if nothing of it
+# is used. So a source has
+# it only if it includes src/tensor/tensor.h, by itself or through other headers of the project.
 
 # Sets `result` to whether the file does.
-function(includes_torch file result)
-  get_property(known GLOBAL PROPERTY "includes_torch ${file}")
+function(includes_tensors file result)
+  get_property(known GLOBAL PROPERTY "includes_tensors ${file}")
   if("${known}" STREQUAL "")
     set(known OFF)
-    if("${file}" STREQUAL "${PROJECT_SOURCE_DIR}/src/nn/torch.h")
+    if("${file}" STREQUAL "${PROJECT_SOURCE_DIR}/src/tensor/tensor.h")
       set(known ON)
     endif()
     file(STRINGS "${file}" lines REGEX "^#include [<\"][a-z_0-9/]+\\.h[>\"]")
@@ -14,19 +15,19 @@ function(includes_torch file result)
       string(REGEX REPLACE "^#include [<\"]([^>\"]+).*" "\\1" name "${line}")
       foreach(folder src include tests)
         if(NOT known AND EXISTS "${PROJECT_SOURCE_DIR}/${folder}/${name}")
-          includes_torch("${PROJECT_SOURCE_DIR}/${folder}/${name}" known)
+          includes_tensors("${PROJECT_SOURCE_DIR}/${folder}/${name}" known)
         endif()
       endforeach()
     endforeach()
-    set_property(GLOBAL PROPERTY "includes_torch ${file}" ${known})
+    set_property(GLOBAL PROPERTY "includes_tensors ${file}" ${known})
   endif()
   set(${result} ${known} PARENT_SCOPE)
 endfunction()
 
 # For sources of this folder's targets, as absolute paths.
-function(precompile_torch_where_included)
+function(precompile_tensors_where_included)
   foreach(source IN LISTS ARGN)
-    includes_torch("${source}" included)
+    includes_tensors("${source}" included)
     if(NOT included)
       set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()

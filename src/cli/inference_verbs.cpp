@@ -1,4 +1,5 @@
-// The verbs that stand on torch, in attend-verbs.so.
+// The verbs that run models, in attend-inference.so, which stands on libattend and loads no torch.
+#include "cli/bench.h"
 #include "cli/verb.h"
 
 #include <map>
@@ -6,26 +7,22 @@
 namespace attend::cli {
 
 int adapter(int argc, char** argv);
-int bench(int argc, char** argv);
 int chat(int argc, char** argv);
 int convert(int argc, char** argv);
 int embed(int argc, char** argv);
-int evaluate(int argc, char** argv);
-int explain(int argc, char** argv);
 int forward(int argc, char** argv);
 int generate(int argc, char** argv);
-int init(int argc, char** argv);
 int quantize(int argc, char** argv);
 int run(int argc, char** argv);
-int train(int argc, char** argv);
 int translate(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
-      {"adapter", adapter},   {"bench", bench},        {"chat", chat},         {"convert", convert},
-      {"embed", embed},       {"evaluate", evaluate},  {"explain", explain},   {"forward", forward},
-      {"generate", generate}, {"init", init},          {"quantize", quantize}, {"run", run},
-      {"train", train},       {"translate", translate}};
+      {"adapter", adapter},   {"bench", [](int argc, char** argv) { return bench(argc, argv, {}); }},
+      {"chat", chat},         {"convert", convert},
+      {"embed", embed},       {"forward", forward},
+      {"generate", generate}, {"quantize", quantize},
+      {"run", run},           {"translate", translate}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

@@ -1,6 +1,6 @@
 // The one file compiled with OpenMP: without it at::parallel_for, a template, runs on one thread. The
 // run-time library is the one libtorch brings (cmake/FindLibtorch.cmake), never a second one.
-#include "nn/parallel.h"
+#include "tensor/parallel.h"
 
 #include "base/parallel.h"
 
@@ -24,9 +24,7 @@ void use_threads(std::size_t count) {
 
 void parallel_ranges(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t)>& body) {
-  constexpr std::int64_t kWorthAThread = 16384;
-  at::parallel_for(0, count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, cost)),
-                   body);
+  at::parallel_for(0, count, worth_a_thread(cost), body);
 }
 
 int parallel_threads() {

@@ -1,0 +1,270 @@
+// Copies and conversions.
+#include "tensor/host/walk.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace attend::host {
+namespace {
+
+float widen(float x) {
+  return x;
+}
+float widen(BFloat16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+float widen(Half x) {
+  const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = (x.bits >> 10) & 0x1f,
+                      part = x.bits & 0x3ff;
+  if (exponent == 0) {  // a small number: part * 2^-24
+    const float size = static_cast<float>(part) * 0x1p-24f;
+    return sign != 0 ? -size : size;
+  }
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (part << 13));
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (part << 13));
+}
+
+template <class T>
+T rounded(float x);
+template <>
+BFloat16 rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return {0x7fc0};
+  return {static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+}
+template <>
+Half rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
+  const float size = std::fabs(x);
+  if (std::isnan(x)) return {static_cast<std::uint16_t>(sign | 0x7e00)};
+  if (size >= 65520) return {static_cast<std::uint16_t>(sign | 0x7c00)};
+  if (size < 0x1p-14f)  // a multiple of 2^-24; nearbyint rounds to even
+    return {static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(size * 0x1p24f)))};
+  const std::uint32_t whole = (bits & 0x7fffffff) - (112u << 23);
+  return {static_cast<std::uint16_t>(sign | ((whole + 0xfff + ((whole >> 13) & 1)) >> 13))};
+}
+
+template <class To, class From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, From>)
+    return x;
+  else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
+    return converted<To>(widen(x));
+  else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>)
+    return rounded<To>(static_cast<float>(x));
+  else if constexpr (std::is_same_v<To, bool>)
+    return x != 0;
+  else
+    return static_cast<To>(x);
+}
+
+template <class F>
+void with_any_type(ScalarType type, F&& f) {
+  if (type == kHalf) return f(Half{});
+  if (type == kBFloat16) return f(BFloat16{});
+  with_type(type, f);
+}
+
+}  // namespace
+
+const Tensor& Tensor::copy_(const Tensor& from) const {
+  const Tensor source = from.expand(sizes());
+  const std::array<Dimensions, 2> strides{body().strides, source.body().strides};
+  std::byte* const to = body().data.get();
+  const std::byte* const start = source.body().data.get();
+  if (scalar_type() == source.scalar_type()) {
+    const std::int64_t bytes = element_size();
+    for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+      std::byte* t = to + starts[0] * bytes;
+      const std::byte* f = start + starts[1] * bytes;
+      if (steps[0] == 1 && steps[1] == 1) {
+        std::memmove(t, f, static_cast<std::size_t>(n * bytes));
+        return;
+      }
+      const auto one_by_one = [&](auto zero) {
+        using T = decltype(zero);
+        auto* const typed_to = reinterpret_cast<T*>(t);
+        const auto* const typed_from = reinterpret_cast<const T*>(f);
+        for (std::int64_t i = 0; i < n; ++i) typed_to[i * steps[0]] = typed_from[i * steps[1]];
+      };
+      if (bytes == 1) one_by_one(std::uint8_t{});
+      if (bytes == 2) one_by_one(std::uint16_t{});
+      if (bytes == 4) one_by_one(std::uint32_t{});
+      if (bytes == 8) one_by_one(std::uint64_t{});
+    });
+    return *this;
+  }
+  with_any_type(scalar_type(), [&](auto to_zero) {
+    with_any_type(source.scalar_type(), [&](auto from_zero) {
+      using To = decltype(to_zero);
+      using From = decltype(from_zero);
+      for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+        To* const t = reinterpret_cast<To*>(to) + starts[0];
+        const From* const f = reinterpret_cast<const From*>(start) + starts[1];
+        for (std::int64_t i = 0; i < n; ++i) t[i * steps[0]] = converted<To>(f[i * steps[1]]);
+      });
+    });
+  });
+  return *this;
+}
+
+const Tensor& Tensor::fill_(Scalar value) const {
+  const std::array<Dimensions, 1> strides{body().strides};
+  with_any_type(scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    T filled{};
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      filled = rounded<T>(value.to<float>());
+    else
+      filled = value.to<T>();
+    T* const to = reinterpret_cast<T*>(body().data.get());
+    for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+      for (std::int64_t i = 0; i < n; ++i) to[starts[0] + i * steps[0]] = filled;
+    });
+  });
+  return *this;
+}
+
+Tensor Tensor::clone() const {
+  const Tensor made = empty_like(*this);
+  made.copy_(*this);
+  return made;
+}
+
+Tensor Tensor::contiguous() const {
+  return is_contiguous() ? *this : clone();
+}
+
+Tensor Tensor::to(ScalarType type) const {
+  if (type == scalar_type()) return *this;
+  const Tensor made = empty(sizes(), type);
+  made.copy_(*this);
+  return made;
+}
+
+Tensor Tensor::repeat(IntArrayRef times) const {
+  Tensor part = *this;
+  while (part.dim() < static_cast<std::int64_t>(times.size())) part = part.unsqueeze(0);
+  // Each dimension becomes two, of which the first repeats.
+  Dimensions doubled, shape;
+  for (std::size_t d = 0; d < times.size(); ++d) {
+    doubled.push_back(times[d]);
+    doubled.push_back(part.sizes()[d]);
+    shape.push_back(times[d] * part.sizes()[d]);
+  }
+  for (std::int64_t d = part.dim(); d-- > 0;) part = part.unsqueeze(d);
+  return part.expand(doubled).clone().view(shape);
+}
+
+Tensor Tensor::repeat_interleave(std::int64_t times, std::int64_t d) const {
+  const auto place = static_cast<std::int64_t>(wrapped(d));
+  Dimensions shape = sizes();
+  shape.insert(static_cast<std::size_t>(place) + 1, times);
+  const Tensor all = unsqueeze(place + 1).expand(shape);
+  return all.flatten(place, place + 1).contiguous();
+}
+
+Tensor Tensor::repeat_interleave(const Tensor& times, std::int64_t d) const {
+  return index_select(d, host::repeat_interleave(times));
+}
+
+Tensor repeat_interleave(const Tensor& times) {
+  const Tensor counts = times.to(kLong).contiguous();
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < counts.numel(); ++i)
+    places.insert(places.end(), static_cast<std::size_t>(counts.const_data_ptr<std::int64_t>()[i]), i);
+  return tensor(places);
+}
+
+Tensor Tensor::roll(std::int64_t by) const {
+  const Tensor flat = flatten();
+  const std::int64_t n = numel(), shift = n > 0 ? (by % n + n) % n : 0;
+  return cat({flat.narrow(0, n - shift, shift), flat.narrow(0, 0, n - shift)}).view(sizes());
+}
+
+namespace {
+
+// x with zeros where `column - row` is on the other side of a diagonal.
+Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
+  const Tensor made = x.clone();
+  const std::int64_t rows = x.size(-2), columns = x.size(-1);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t edge = std::clamp<std::int64_t>(row + diagonal + (upper ? 0 : 1), 0, columns);
+    made.select(-2, row).narrow(-1, upper ? 0 : edge, upper ? edge : columns - edge).zero_();
+  }
+  return made;
+}
+
+}  // namespace
+
+Tensor Tensor::triu(std::int64_t diagonal) const {
+  return triangle(*this, true, diagonal);
+}
+Tensor Tensor::tril(std::int64_t diagonal) const {
+  return triangle(*this, false, diagonal);
+}
+
+Tensor cat(TensorList parts, std::int64_t d) {
+  std::vector<Tensor> all;
+  for (const Tensor& part : parts)  // as torch has it, an empty vector goes with everything
+    if (!(part.dim() == 1 && part.numel() == 0 && parts.front().dim() != 1)) all.push_back(part);
+  if (all.empty()) {
+    if (parts.empty()) fail("nothing was given to be put together");
+    return parts.front();
+  }
+  const Tensor* shaped = &all.front();
+  for (const Tensor& part : all)
+    if (part.dim() > shaped->dim()) shaped = &part;
+  const std::size_t place = shaped->wrapped(d);
+  ScalarType type = all.front().scalar_type();
+  Dimensions shape = shaped->sizes();
+  shape[place] = 0;
+  for (const Tensor& part : all) {
+    if (part.dim() == 1 && part.numel() == 0 && shaped->dim() != 1) continue;
+    if (part.dim() != shaped->dim())
+      fail("tensors of {} and {} dimensions were to be put together", part.dim(), shaped->dim());
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (i != place && part.sizes()[i] != shape[i])
+        fail("[{}] and [{}] were to be put together along dimension {}", fmt::join(part.sizes().vec(), ", "),
+             fmt::join(shaped->sizes().vec(), ", "), place);
+    shape[place] += part.sizes()[place];
+    type = promoted(type, part.scalar_type());
+  }
+  const Tensor made = empty(shape, type);
+  std::int64_t first = 0;
+  for (const Tensor& part : all) {
+    if (part.dim() != shaped->dim()) continue;
+    made.narrow(static_cast<std::int64_t>(place), first, part.sizes()[place]).copy_(part);
+    first += part.sizes()[place];
+  }
+  return made;
+}
+
+Tensor stack(TensorList parts, std::int64_t d) {
+  std::vector<Tensor> all;
+  for (const Tensor& part : parts) all.push_back(part.unsqueeze(d));
+  return cat(all, d);
+}
+
+Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value) {
+  Dimensions shape = x.sizes();
+  const std::size_t padded = before_and_behind.size() / 2;
+  for (std::size_t i = 0; i < padded; ++i)
+    shape[shape.size() - 1 - i] += before_and_behind[2 * i] + before_and_behind[2 * i + 1];
+  const Tensor made = full(shape, value, x.options());
+  Tensor inside = made, kept = x;
+  for (std::size_t i = 0; i < padded; ++i) {  // fewer than none before or behind cuts
+    const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
+    const std::int64_t before = before_and_behind[2 * i], behind = before_and_behind[2 * i + 1];
+    const std::int64_t cut = std::max<std::int64_t>(0, -before);
+    const std::int64_t count = x.size(d) - cut - std::max<std::int64_t>(0, -behind);
+    kept = kept.narrow(d, cut, count);
+    inside = inside.narrow(d, std::max<std::int64_t>(0, before), count);
+  }
+  inside.copy_(kept);
+  return made;
+}
+
+}  // namespace attend::host

@@ -1,0 +1,32 @@
+#include "tensor/host/walk.h"
+
+namespace attend::host {
+namespace {
+
+Tensor reduced(const Tensor& losses, std::int64_t reduction, double count) {
+  if (reduction == Reduction::None) return losses;
+  return reduction == Reduction::Sum ? losses.sum() : losses.sum() / count;
+}
+
+}  // namespace
+
+Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor&, std::int64_t reduction,
+                          std::int64_t ignored, double smoothing) {
+  const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
+  const Tensor own = logs.gather(1, where(counted, labels, 0).unsqueeze(1)).squeeze(1).neg();
+  const Tensor losses = own * (1 - smoothing) - logs.mean(1) * smoothing;
+  return reduced(where(counted, losses, 0), reduction, counted.sum().to(kDouble).item<double>());
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor&,
+                                        const Tensor&, std::int64_t reduction) {
+  const Tensor losses = scores.clamp_min(0) - scores * wanted + (scores.abs().neg().exp() + 1).log();
+  return reduced(losses, reduction, static_cast<double>(scores.numel()));
+}
+
+Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction) {
+  return reduced((a - b).square(), reduction,
+                 static_cast<double>(broadcast(a.sizes(), b.sizes()).size() > 0 ? (a - b).numel() : 1));
+}
+
+}  // namespace attend::host

@@ -1,0 +1,127 @@
+// Functions of tensors, with torch's names and meanings.
+#pragma once
+
+#include "tensor/host/random.h"
+#include "tensor/host/tensor.h"
+
+#include <functional>
+
+namespace attend::host {
+
+// Made.
+Tensor empty(IntArrayRef shape, const TensorOptions& options = {});
+Tensor zeros(IntArrayRef shape, const TensorOptions& options = {});
+Tensor ones(IntArrayRef shape, const TensorOptions& options = {});
+Tensor full(IntArrayRef shape, Scalar value, const TensorOptions& options);
+Tensor empty_like(const Tensor& like);
+Tensor zeros_like(const Tensor& like);
+Tensor zeros_like(const Tensor& like, const TensorOptions& options);
+Tensor ones_like(const Tensor& like);
+Tensor ones_like(const Tensor& like, const TensorOptions& options);
+Tensor full_like(const Tensor& like, Scalar value);
+Tensor arange(Scalar end);
+Tensor arange(Scalar end, const TensorOptions& options);
+Tensor arange(Scalar first, Scalar end);
+Tensor arange(Scalar first, Scalar end, const TensorOptions& options);
+Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options);
+Tensor eye(std::int64_t size, const TensorOptions& options = {});
+Tensor scalar_tensor(Scalar value, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options = {});
+Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
+                 const TensorOptions& options = {});
+template <class T>
+Tensor tensor(ArrayRef<T> values, std::optional<TensorOptions> options = {}) {
+  Tensor made = empty({static_cast<std::int64_t>(values.size())}, scalar_type_of<T>());
+  std::copy(values.begin(), values.end(), made.data_ptr<T>());
+  return options ? made.to(*options) : made;
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, std::optional<TensorOptions> options = {}) {
+  return tensor(ArrayRef<T>(values), options);
+}
+Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOptions> options = {});
+
+// Put together.
+Tensor cat(TensorList parts, std::int64_t d = 0);
+Tensor stack(TensorList parts, std::int64_t d = 0);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
+Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value = 0);
+Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t = -1);
+Tensor repeat_interleave(const Tensor& times);
+inline Tensor alias(const Tensor& x) {
+  return x;
+}
+inline Tensor argsort(const Tensor& x, bool stable, std::int64_t d, bool descending) {
+  return x.argsort(stable, d, descending);
+}
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t count, std::int64_t d) {
+  return x.topk(count, d);
+}
+std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool sorted);  // the second is not made
+
+// Number by number.
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor relu(const Tensor& x);
+Tensor gelu(const Tensor& x, const std::string& approximate = "none");
+Tensor silu(const Tensor& x);
+Tensor mish(const Tensor& x);
+Tensor leaky_relu(const Tensor& x);
+Tensor erf(const Tensor& x);
+Tensor ceil(const Tensor& x);
+Tensor rsqrt(const Tensor& x);
+Tensor exp2(const Tensor& x);
+Tensor pow(Scalar base, const Tensor& exponent);
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor logaddexp(const Tensor& a, const Tensor& b);
+inline Tensor log(const Tensor& x) {
+  return x.log();
+}
+inline Tensor square(const Tensor& x) {
+  return x.square();
+}
+inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
+  return x.clamp(least, most);
+}
+
+// Along a dimension.
+Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
+Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
+Tensor logsumexp(const Tensor& x, IntArrayRef d, bool keep = false);
+Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef dims, bool keep = false);
+std::tuple<Tensor, Tensor> aminmax(const Tensor& x);
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d);
+Tensor layer_norm(const Tensor& x, IntArrayRef shape, const Tensor& weight, const Tensor& bias,
+                  double epsilon);
+
+// Products.
+Tensor matmul(const Tensor& a, const Tensor& b);  // also of batches, which may be broadcast
+inline Tensor mm(const Tensor& a, const Tensor& b) {
+  return matmul(a, b);
+}
+Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
+void addmm_out(Tensor& out, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
+              std::int64_t padding, std::int64_t dilation, std::int64_t groups);     // of stride, dilation 1
+std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices);  // an Error
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least);
+Tensor pixel_shuffle(const Tensor& x, std::int64_t by);
+Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners);
+
+// Losses.
+namespace Reduction {
+enum Reduction { None, Mean, Sum };
+}
+Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor& weight = {},
+                          std::int64_t reduction = Reduction::Mean, std::int64_t ignored = -100,
+                          double smoothing = 0);
+Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor& weight = {},
+                                        const Tensor& positive = {},
+                                        std::int64_t reduction = Reduction::Mean);
+Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction = Reduction::Mean);
+
+}  // namespace attend::host

@@ -1,0 +1,23 @@
+// torch's random numbers, as far as watermarks need them to be the same.
+#pragma once
+
+#include "tensor/host/tensor.h"
+
+namespace attend::host {
+
+struct CPUGeneratorImpl;
+template <class T>
+Generator make_generator(std::uint64_t seed) {
+  return Generator(seed);
+}
+namespace detail {
+inline Generator createCPUGenerator(std::uint64_t seed) {
+  return Generator(seed);
+}
+}  // namespace detail
+
+Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options);
+Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generator generator,
+               const TensorOptions& options);
+
+}  // namespace attend::host

@@ -1,0 +1,303 @@
+// Along dimensions.
+#include "tensor/host/walk.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace attend::host {
+namespace {
+
+// Sums of floats are of doubles.
+template <class T>
+using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+
+// reduced(row, length) of every row.
+template <class Out, class F>
+Tensor reduce(const Rows& rows, bool keep, F reduced) {
+  const Tensor out = empty(rows.shape(keep), scalar_type_of<Out>());
+  Out* const to = out.data_ptr<Out>();
+  for (std::int64_t i = 0; i < rows.count; ++i) to[i] = reduced(i);
+  return out;
+}
+
+Dimensions all_dims(const Tensor& x) {
+  Dimensions dims;
+  for (std::int64_t d = 0; d < x.dim(); ++d) dims.push_back(d);
+  return dims;
+}
+
+template <class F>
+Tensor extreme(const Rows& rows, bool keep, F better) {
+  if (rows.length == 0) fail("nothing has no largest number");
+  return with_type(rows.x.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    return reduce<T>(rows, keep, [&](std::int64_t i) {
+      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      T best = row[0];
+      for (std::int64_t j = 1; j < rows.length; ++j)
+        if (better(row[j], best) || row[j] != row[j]) best = row[j];
+      return best;
+    });
+  });
+}
+
+constexpr auto kLarger = [](auto a, auto b) { return a > b; };
+constexpr auto kSmaller = [](auto a, auto b) { return a < b; };
+
+ScalarType sum_type(const Tensor& x, std::optional<ScalarType> type) {
+  return type.value_or(x.is_floating_point() ? x.scalar_type() : kLong);
+}
+
+// x as rows along dimension d, the result put back into its place.
+template <class F>
+Tensor along(const Tensor& x, std::int64_t d, F f) {
+  if (x.dim() == 0) return along(x.unsqueeze(0), 0, f).squeeze(0);
+  const Tensor rows = x.transpose(d, -1).clone();
+  const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < count; ++i) f(rows.data_ptr<T>() + i * length, length);
+  };
+  rows.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return rows.transpose(d, -1).contiguous();
+}
+
+template <class T>
+T largest(const T* row, std::int64_t n) {
+  T most = -std::numeric_limits<T>::infinity();
+  for (std::int64_t j = 0; j < n; ++j)
+    if (row[j] > most || row[j] != row[j]) most = row[j];
+  return most;
+}
+
+template <class T>
+T log_of_sum(const T* row, std::int64_t n) {
+  const T most = largest(row, n), shift = std::isinf(most) ? 0 : most;
+  double sum = 0;
+  for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - shift));
+  return static_cast<T>(std::log(sum)) + shift;
+}
+
+}  // namespace
+
+Rows rows_along(const Tensor& x, IntArrayRef dims) {
+  Dimensions order;
+  Rows rows{{}, 1, 1, {}, {}};
+  std::array<bool, Dimensions::kMost> gone{};
+  for (const std::int64_t d : dims) gone[x.wrapped(d)] = true;
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    rows.with_ones.push_back(gone[d] ? 1 : x.sizes()[d]);
+    if (gone[d]) continue;
+    order.push_back(static_cast<std::int64_t>(d));
+    rows.kept.push_back(x.sizes()[d]);
+    rows.count *= x.sizes()[d];
+  }
+  for (std::size_t d = 0; d < x.sizes().size(); ++d) {
+    if (!gone[d]) continue;
+    order.push_back(static_cast<std::int64_t>(d));
+    rows.length *= x.sizes()[d];
+  }
+  rows.x = x.permute(order).contiguous();
+  return rows;
+}
+
+Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) const {
+  const ScalarType wanted = sum_type(*this, type);
+  const Rows rows = rows_along(to(isFloatingType(scalar_type()) ? wanted : scalar_type()), dims);
+  return with_type(rows.x.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor sums = reduce<Sum<T>>(rows, keep, [&](std::int64_t i) {
+      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      Sum<T> sum = 0;
+      for (std::int64_t j = 0; j < rows.length; ++j) sum += static_cast<Sum<T>>(row[j]);
+      return sum;
+    });
+    return sums.to(wanted);
+  });
+}
+
+Tensor Tensor::sum(std::optional<ScalarType> type) const {
+  return sum(all_dims(*this), false, type);
+}
+
+Tensor Tensor::nansum(std::int64_t d) const {
+  return where(eq(*this), *this, 0).sum(d);
+}
+
+Tensor Tensor::mean() const {
+  return sum() / static_cast<double>(numel());
+}
+Tensor Tensor::mean(std::int64_t d, bool keep) const {
+  return sum(d, keep) / static_cast<double>(size(d));
+}
+
+Tensor Tensor::min() const {
+  return extreme(rows_along(*this, all_dims(*this)), false, kSmaller);
+}
+Tensor Tensor::max() const {
+  return extreme(rows_along(*this, all_dims(*this)), false, kLarger);
+}
+Tensor Tensor::amax(std::int64_t d, bool keep) const {
+  return extreme(rows_along(*this, IntArrayRef(d)), keep, kLarger);
+}
+std::tuple<Tensor, Tensor> Tensor::max(std::int64_t d, bool keep) const {
+  return {amax(d, keep), argmax(d, keep)};
+}
+std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
+  return {x.min(), x.max()};
+}
+
+Tensor Tensor::argmax(std::int64_t d, bool keep) const {
+  const Rows rows = rows_along(*this, IntArrayRef(d));
+  if (rows.length == 0) fail("nothing has no largest number");
+  return with_type(scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    return reduce<std::int64_t>(rows, keep, [&](std::int64_t i) {
+      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      std::int64_t best = 0;
+      for (std::int64_t j = 1; j < rows.length && row[best] == row[best]; ++j)
+        if (row[j] > row[best] || row[j] != row[j]) best = j;
+      return best;
+    });
+  });
+}
+
+Tensor Tensor::any() const {
+  const Tensor all = to(kBool).contiguous();
+  const bool* const begin = all.const_data_ptr<bool>();
+  return scalar_tensor(std::any_of(begin, begin + numel(), [](bool x) { return x; }), kBool);
+}
+Tensor Tensor::any(std::int64_t d) const {
+  return to(kBool).sum(d).gt(0);
+}
+Tensor Tensor::all() const {
+  const Tensor all = to(kBool).contiguous();
+  const bool* const begin = all.const_data_ptr<bool>();
+  return scalar_tensor(std::all_of(begin, begin + numel(), [](bool x) { return x; }), kBool);
+}
+
+Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
+  return along(x.to(type.value_or(x.scalar_type())), d, [](auto* row, std::int64_t n) {
+    const auto most = largest(row, n);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(row[j] = std::exp(row[j] - most));
+    const auto factor = static_cast<std::remove_reference_t<decltype(*row)>>(1 / sum);
+    for (std::int64_t j = 0; j < n; ++j) row[j] *= factor;
+  });
+}
+
+Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
+  return along(x.to(type.value_or(x.scalar_type())), d, [](auto* row, std::int64_t n) {
+    const auto most = largest(row, n);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - most));
+    const auto shift = static_cast<std::remove_reference_t<decltype(*row)>>(std::log(sum));
+    for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+  });
+}
+
+Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
+  const Rows rows = rows_along(x, dims);
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    return reduce<T>(rows, keep, [&](std::int64_t i) {
+      return log_of_sum(rows.x.const_data_ptr<T>() + i * rows.length, rows.length);
+    });
+  };
+  return x.scalar_type() == kDouble ? run(double{}) : run(float{});
+}
+Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
+  return host::logsumexp(*this, IntArrayRef(d), keep);
+}
+
+Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef dims, bool keep) {
+  if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
+  return x.to(kDouble).square().sum(dims, keep).sqrt().to(x.scalar_type());
+}
+Tensor Tensor::norm(Scalar power, std::int64_t d, bool keep) const {
+  return linalg_vector_norm(*this, power, IntArrayRef(d), keep);
+}
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d) {
+  const auto length = [d](const Tensor& x) { return x.norm(2, d).clamp_min(1e-8); };
+  return (a * b).sum(d) / (length(a) * length(b));
+}
+
+Tensor layer_norm(const Tensor& x, IntArrayRef, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Tensor centred = x - x.mean(-1, true);
+  return centred * rsqrt(centred.square().mean(-1, true) + epsilon) * weight + bias;
+}
+
+Tensor Tensor::cumsum(std::int64_t d) const {
+  const Tensor made = to(sum_type(*this, {})).transpose(d, -1).clone();
+  const std::int64_t length = made.size(-1), count = length > 0 ? made.numel() / length : 0;
+  with_type(made.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < count; ++i) {
+      T* const row = made.data_ptr<T>() + i * length;
+      Sum<T> sum = 0;
+      for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
+    }
+  });
+  return made.transpose(d, -1);
+}
+
+Tensor Tensor::argsort(bool, std::int64_t d, bool descending) const {  // always stable
+  const Tensor from = transpose(d, -1).contiguous(), made = empty(from.sizes(), kLong);
+  const std::int64_t length = from.size(-1), count = length > 0 ? from.numel() / length : 0;
+  with_type(scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* const row = from.const_data_ptr<T>() + i * length;
+      std::int64_t* const places = made.data_ptr<std::int64_t>() + i * length;
+      std::iota(places, places + length, std::int64_t{0});
+      // What is not a number counts as the largest.
+      const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
+      std::stable_sort(places, places + length, [&](std::int64_t a, std::int64_t b) {
+        return descending ? less(row[b], row[a]) : less(row[a], row[b]);
+      });
+    }
+  });
+  return made.transpose(d, -1);
+}
+
+std::tuple<Tensor, Tensor> Tensor::sort(bool stable, std::int64_t d, bool descending) const {
+  const Tensor places = argsort(stable, d, descending);
+  return {gather(d, places), places};
+}
+
+std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) const {
+  if (count > size(d)) fail("the {} largest of {} numbers were asked for", count, size(d));
+  const Tensor from = transpose(d, -1).contiguous();
+  Dimensions shape = from.sizes();
+  const std::int64_t length = from.size(-1), rows = length > 0 ? from.numel() / length : 0;
+  shape[shape.size() - 1] = count;
+  const Tensor places = empty(shape, kLong);
+  with_type(scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    using Scored = std::pair<T, std::int64_t>;
+    const auto better = [](const Scored& a, const Scored& b) {
+      return (a.first != a.first && b.first == b.first) || a.first > b.first;
+    };
+    std::vector<Scored> queue(static_cast<std::size_t>(length));
+    for (std::int64_t row = 0; row < rows && count > 0; ++row) {
+      for (std::int64_t i = 0; i < length; ++i)
+        queue[static_cast<std::size_t>(i)] = {from.const_data_ptr<T>()[row * length + i], i};
+      // These algorithms, as torch has them, decide which of several equal numbers are taken, and in which
+      // order.
+      const auto middle = queue.begin() + count;
+      if (count * 64 <= length) {
+        std::partial_sort(queue.begin(), middle, queue.end(), better);
+      } else {
+        std::nth_element(queue.begin(), middle - 1, queue.end(), better);
+        std::sort(queue.begin(), middle - 1, better);
+      }
+      for (std::int64_t i = 0; i < count; ++i)
+        places.data_ptr<std::int64_t>()[row * count + i] = queue[static_cast<std::size_t>(i)].second;
+    }
+  });
+  const Tensor found = places.transpose(d, -1).contiguous();
+  return {gather(d, found), found};
+}
+
+}  // namespace attend::host

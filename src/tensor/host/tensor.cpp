@@ -1,0 +1,208 @@
+#include "tensor/host/walk.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/ranges.h>
+
+namespace attend::host {
+namespace {
+
+std::shared_ptr<std::byte> allocate(std::int64_t bytes) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t size = (static_cast<std::size_t>(bytes) + kLine - 1) / kLine * kLine;
+  void* const memory = std::aligned_alloc(kLine, std::max(size, kLine));
+  if (memory == nullptr) throw Error(fmt::format("there is no memory for {} bytes", bytes));
+  return {static_cast<std::byte*>(memory), std::free};
+}
+
+std::int64_t product(IntArrayRef sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes)
+    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+      throw Error(fmt::format("[{}] is no shape of a tensor", fmt::join(sizes.vec(), ", ")));
+  return count;
+}
+
+Tensor made(std::shared_ptr<std::byte> data, ScalarType type, IntArrayRef sizes) {
+  auto body = std::make_shared<Tensor::Body>();
+  body->data = std::move(data);
+  body->type = type;
+  body->sizes = sizes;
+  body->strides = contiguous_strides(sizes);
+  return Tensor(std::move(body));
+}
+
+}  // namespace
+
+const char* toString(ScalarType type) {
+  static constexpr const char* kNames[] = {"Byte", "Char",  "Short",  "Int",  "Long",
+                                           "Half", "Float", "Double", "Bool", "BFloat16"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+std::int64_t elementSize(ScalarType type) {
+  static constexpr std::int64_t kSizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2};
+  return kSizes[static_cast<std::size_t>(type)];
+}
+
+bool isFloatingType(ScalarType type) {
+  return type == kFloat || type == kDouble || is_reduced(type);
+}
+
+bool isIntegralType(ScalarType type, bool with_bool) {
+  return type == kBool ? with_bool : !isFloatingType(type);
+}
+
+Dimensions contiguous_strides(IntArrayRef sizes) {
+  Dimensions strides = sizes;
+  std::int64_t step = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= std::max<std::int64_t>(1, sizes[d]);
+  }
+  return strides;
+}
+
+std::int64_t Tensor::numel() const {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes()) count *= size;
+  return count;
+}
+
+bool Tensor::is_contiguous() const {
+  std::int64_t step = 1;
+  for (std::size_t d = body().sizes.size(); d-- > 0;) {
+    if (body().sizes[d] == 1) continue;
+    if (body().strides[d] != step) return numel() == 0;
+    step *= body().sizes[d];
+  }
+  return true;
+}
+
+std::size_t Tensor::wrapped(std::int64_t d) const {
+  const std::int64_t wrapped = d < 0 ? d + dim() : d;
+  if (wrapped < 0 || wrapped >= dim()) fail("a tensor of {} dimensions has none of number {}", dim(), d);
+  return static_cast<std::size_t>(wrapped);
+}
+
+void Tensor::check_type(ScalarType wanted) const {
+  if (scalar_type() != wanted)
+    fail("expected a tensor of type {}, found {}", toString(wanted), toString(scalar_type()));
+}
+
+void Tensor::backward() const {
+  fail("this part of attend computes no gradients");
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  const bool learns = requires_grad();
+  body() = other.body();
+  body().requires_grad = learns;
+}
+
+Scalar Tensor::item() const {
+  if (numel() != 1) fail("expected a tensor of one number, found {}", numel());
+  if (is_reduced(scalar_type())) return to(kFloat).item();
+  return with_type(scalar_type(),
+                   [&](auto zero) { return Scalar(*reinterpret_cast<decltype(zero)*>(body().data.get())); });
+}
+
+Tensor empty(IntArrayRef shape, const TensorOptions& options) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(product(shape), elementSize(options.type()), &bytes))
+    throw Error(fmt::format("[{}] is too large for a tensor", fmt::join(shape.vec(), ", ")));
+  return made(allocate(bytes), options.type(), shape);
+}
+
+Tensor full(IntArrayRef shape, Scalar value, const TensorOptions& options) {
+  const Tensor made = empty(shape, options);
+  made.fill_(value);
+  return made;
+}
+
+Tensor zeros(IntArrayRef shape, const TensorOptions& options) {
+  const Tensor made = empty(shape, options);
+  if (made.numel() > 0) std::memset(made.data_ptr(), 0, static_cast<std::size_t>(made.nbytes()));
+  return made;
+}
+
+Tensor ones(IntArrayRef shape, const TensorOptions& options) {
+  return full(shape, 1, options);
+}
+
+Tensor empty_like(const Tensor& like) {
+  return empty(like.sizes(), like.options());
+}
+Tensor zeros_like(const Tensor& like) {
+  return zeros(like.sizes(), like.options());
+}
+Tensor zeros_like(const Tensor& like, const TensorOptions& options) {
+  return zeros(like.sizes(), options);
+}
+Tensor ones_like(const Tensor& like) {
+  return ones(like.sizes(), like.options());
+}
+Tensor ones_like(const Tensor& like, const TensorOptions& options) {
+  return ones(like.sizes(), options);
+}
+Tensor full_like(const Tensor& like, Scalar value) {
+  return full(like.sizes(), value, like.options());
+}
+
+Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options) {
+  const double count = std::ceil((end.to<double>() - first.to<double>()) / step.to<double>());
+  const Tensor made = empty({std::max<std::int64_t>(0, static_cast<std::int64_t>(count))}, options);
+  with_type(options.type(), [&](auto zero) {
+    using T = decltype(zero);
+    T* const to = made.data_ptr<T>();
+    for (std::int64_t i = 0; i < made.numel(); ++i) {
+      if constexpr (std::is_floating_point_v<T>)
+        to[i] = static_cast<T>(first.to<double>() + static_cast<double>(i) * step.to<double>());
+      else
+        to[i] = static_cast<T>(first.to<std::int64_t>() + i * step.to<std::int64_t>());
+    }
+  });
+  return made;
+}
+
+Tensor arange(Scalar first, Scalar end, const TensorOptions& options) {
+  return arange(first, end, 1, options);
+}
+Tensor arange(Scalar first, Scalar end) {
+  return arange(first, end, 1, end.type() == kDouble ? kFloat : kLong);
+}
+Tensor arange(Scalar end, const TensorOptions& options) {
+  return arange(0, end, 1, options);
+}
+Tensor arange(Scalar end) {
+  return arange(0, end);
+}
+
+Tensor eye(std::int64_t size, const TensorOptions& options) {
+  const Tensor made = zeros({size, size}, options);
+  made.diagonal().fill_(1);
+  return made;
+}
+
+Tensor scalar_tensor(Scalar value, const TensorOptions& options) {
+  return full({}, value, options);
+}
+
+Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOptions> options) {
+  return tensor(ArrayRef<std::int64_t>(values), options);
+}
+
+Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options) {
+  return from_blob(
+      data, shape, [](void*) {}, options);
+}
+
+Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
+                 const TensorOptions& options) {
+  product(shape);
+  return made({static_cast<std::byte*>(data), deleter}, options.type(), shape);
+}
+
+}  // namespace attend::host

@@ -1,0 +1,301 @@
+// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. The names
+// and what they do are those of torch's at::Tensor, of which this is the part that inference needs, so that a
+// source compiles with either (tensor/tensor.h). Nothing here has gradients.
+#pragma once
+
+#include "tensor/host/types.h"
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <utility>
+
+namespace attend::host {
+
+// torch's generator of the CPU is the usual Mersenne twister. Copies share its state.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed)
+      : engine_(std::make_shared<std::mt19937>(static_cast<std::uint32_t>(seed))) {}
+  std::uint32_t random() { return static_cast<std::uint32_t>((*engine_)()); }
+
+ private:
+  std::shared_ptr<std::mt19937> engine_;
+};
+
+class Tensor;
+using TensorList = ArrayRef<Tensor>;
+
+template <class T, std::size_t n>
+class TensorAccessor {
+ public:
+  TensorAccessor(T* data, const std::int64_t* sizes, const std::int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
+  decltype(auto) operator[](std::int64_t i) const {
+    if constexpr (n == 1)
+      return (data_[i * strides_[0]]);
+    else
+      return TensorAccessor<T, n - 1>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
+  }
+  std::int64_t size(std::size_t d) const { return sizes_[d]; }
+
+ private:
+  T* data_;
+  const std::int64_t *sizes_, *strides_;
+};
+
+class Tensor {
+ public:
+  struct Body {
+    std::shared_ptr<std::byte> data;  // the first number; keeps the memory it lies in
+    ScalarType type = kFloat;
+    Dimensions sizes, strides;  // strides in numbers
+    bool requires_grad = false;
+  };
+
+  Tensor() = default;
+  explicit Tensor(std::shared_ptr<Body> body) : body_(std::move(body)) {}
+
+  bool defined() const { return body_ != nullptr; }
+  std::int64_t dim() const { return static_cast<std::int64_t>(sizes().size()); }
+  IntArrayRef sizes() const { return body().sizes; }
+  IntArrayRef strides() const { return body().strides; }
+  std::int64_t size(std::int64_t d) const { return sizes()[wrapped(d)]; }
+  std::int64_t stride(std::int64_t d) const { return strides()[wrapped(d)]; }
+  std::int64_t numel() const;
+  std::int64_t element_size() const { return elementSize(scalar_type()); }
+  std::int64_t itemsize() const { return element_size(); }
+  std::int64_t nbytes() const { return numel() * element_size(); }
+  ScalarType scalar_type() const { return body().type; }
+  TypeMeta dtype() const { return {body().type}; }
+  TensorOptions options() const { return scalar_type(); }
+  Device device() const { return {}; }
+  bool is_cpu() const { return true; }
+  bool is_floating_point() const { return isFloatingType(scalar_type()); }
+  bool is_contiguous() const;
+  bool is_same(const Tensor& other) const { return body_ == other.body_; }
+  bool is_inference() const { return true; }
+  std::uint32_t _version() const { return 0; }
+  bool requires_grad() const { return body().requires_grad; }
+  const Tensor& requires_grad_(bool on = true) const {
+    body().requires_grad = on;
+    return *this;
+  }
+  Tensor grad() const { return {}; }
+  void backward() const;  // an Error
+  // Takes the other's shape, type and memory, for all who hold this tensor.
+  void set_data(const Tensor& other) const;
+
+  template <class T>
+  T* data_ptr() const {
+    check_type(scalar_type_of<T>());
+    return reinterpret_cast<T*>(body().data.get());
+  }
+  template <class T>
+  const T* const_data_ptr() const {
+    return data_ptr<T>();
+  }
+  template <class T>
+  T* mutable_data_ptr() const {
+    return data_ptr<T>();
+  }
+  void* data_ptr() const { return body().data.get(); }
+  const void* const_data_ptr() const { return data_ptr(); }
+  void* mutable_data_ptr() const { return data_ptr(); }
+  template <class T, std::size_t n>
+  TensorAccessor<T, n> accessor() const {
+    if (dim() != static_cast<std::int64_t>(n)) fail("expected {} dimensions, found {}", n, dim());
+    return {data_ptr<T>(), body().sizes.begin(), body().strides.begin()};
+  }
+  template <class T>
+  T item() const {
+    return item().to<T>();
+  }
+  Scalar item() const;  // of a tensor with one number
+
+  // Views of the same memory.
+  Tensor view(IntArrayRef shape) const;
+  Tensor view(ScalarType type) const;  // the same bytes, of another type
+  Tensor narrow(std::int64_t d, std::int64_t first, std::int64_t count) const;
+  Tensor slice(std::int64_t d, std::optional<std::int64_t> first = {}, std::optional<std::int64_t> end = {},
+               std::int64_t step = 1) const;
+  Tensor select(std::int64_t d, std::int64_t place) const;
+  Tensor operator[](std::int64_t place) const { return select(0, place); }
+  Tensor transpose(std::int64_t a, std::int64_t b) const;
+  Tensor t() const { return dim() < 2 ? *this : transpose(0, 1); }
+  Tensor permute(IntArrayRef order) const;
+  Tensor unsqueeze(std::int64_t d) const;
+  Tensor squeeze(std::int64_t d) const;
+  Tensor squeeze() const;
+  Tensor expand(IntArrayRef shape) const;
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor diagonal() const;
+  Tensor detach() const;
+  Tensor cpu() const { return *this; }
+  std::vector<Tensor> chunk(std::int64_t count, std::int64_t d = 0) const;
+  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, std::int64_t d = 0) const;
+  std::vector<Tensor> unbind(std::int64_t d = 0) const;
+
+  // Views where that is possible, else copies.
+  Tensor reshape(IntArrayRef shape) const;
+  Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
+  Tensor unflatten(std::int64_t d, IntArrayRef shape) const;
+  Tensor contiguous() const;
+  Tensor to(ScalarType type) const;
+  Tensor to(Device) const { return *this; }
+  Tensor to(Device, ScalarType type) const { return to(type); }
+  Tensor to(const TensorOptions& options) const { return to(options.type()); }
+
+  // Copies.
+  Tensor clone() const;
+  Tensor repeat(IntArrayRef times) const;
+  Tensor repeat_interleave(std::int64_t times, std::int64_t d) const;
+  Tensor repeat_interleave(const Tensor& times, std::int64_t d) const;
+  Tensor roll(std::int64_t by) const;
+  Tensor triu(std::int64_t diagonal = 0) const;
+  Tensor tril(std::int64_t diagonal = 0) const;
+  Tensor index_select(std::int64_t d, const Tensor& places) const;
+  Tensor index(ArrayRef<Tensor> places) const;  // of the first dimensions, or where one mask is true
+  Tensor index_put(ArrayRef<Tensor> places, const Tensor& values) const;
+  Tensor index_copy(std::int64_t d, const Tensor& places, const Tensor& values) const;
+  Tensor index_add(std::int64_t d, const Tensor& places, const Tensor& values) const;
+  Tensor index_fill(std::int64_t d, const Tensor& places, Scalar value) const;
+  Tensor scatter_reduce(std::int64_t d, const Tensor& places, const Tensor& values,
+                        const char* how) const;  // amax
+  Tensor gather(std::int64_t d, const Tensor& places) const;
+  Tensor masked_fill(const Tensor& mask, Scalar value) const;
+  Tensor masked_select(const Tensor& mask) const;
+  Tensor nonzero() const;
+
+  // In place.
+  const Tensor& copy_(const Tensor& from) const;
+  const Tensor& fill_(Scalar value) const;
+  const Tensor& zero_() const { return fill_(0); }
+  const Tensor& index_copy_(std::int64_t d, const Tensor& places, const Tensor& values) const;
+  const Tensor& index_add_(std::int64_t d, const Tensor& places, const Tensor& values) const;
+  const Tensor& index_fill_(std::int64_t d, const Tensor& places, Scalar value) const;
+  const Tensor& index_put_(ArrayRef<Tensor> places, const Tensor& values) const;
+  const Tensor& scatter_(std::int64_t d, const Tensor& places, const Tensor& values) const;
+  const Tensor& add_(const Tensor& other, Scalar factor = 1) const;
+  const Tensor& sub_(const Tensor& other, Scalar factor = 1) const;
+  const Tensor& mul_(const Tensor& other) const;
+  const Tensor& mul_(Scalar other) const;
+  const Tensor& div_(const Tensor& other) const;
+  const Tensor& div_(Scalar other) const;
+  const Tensor& clamp_min_(Scalar least) const;
+  const Tensor& add_(Scalar other) const;
+  const Tensor& operator+=(const Tensor& other) const { return add_(other); }
+  const Tensor& operator+=(Scalar other) const { return add_(other); }
+  const Tensor& operator-=(const Tensor& other) const { return sub_(other); }
+  const Tensor& operator*=(const Tensor& other) const { return mul_(other); }
+  const Tensor& operator*=(Scalar other) const { return mul_(other); }
+  const Tensor& operator/=(Scalar other) const { return div_(other); }
+  const Tensor& normal_(double mean, double deviation, std::optional<Generator> generator = {}) const;
+  const Tensor& uniform_(double from, double to, std::optional<Generator> generator = {}) const;
+
+  // Number by number.
+  Tensor add(const Tensor& other, Scalar factor = 1) const;
+  Tensor mul(const Tensor& other) const;
+  Tensor mul(Scalar other) const;
+  Tensor neg() const;
+  Tensor operator-() const { return neg(); }
+  Tensor abs() const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor log2() const;
+  Tensor sqrt() const;
+  Tensor square() const;
+  Tensor floor() const;
+  Tensor round() const;
+  Tensor sign() const;
+  Tensor isfinite() const;
+  Tensor logical_not() const;
+  Tensor clamp(std::optional<Scalar> least, std::optional<Scalar> most) const;
+  Tensor clamp_min(Scalar least) const { return clamp(least, {}); }
+  Tensor clamp_max(Scalar most) const { return clamp({}, most); }
+  Tensor eq(const Tensor& other) const;
+  Tensor ne(const Tensor& other) const;
+  Tensor lt(const Tensor& other) const;
+  Tensor le(const Tensor& other) const;
+  Tensor gt(const Tensor& other) const;
+  Tensor ge(const Tensor& other) const;
+  Tensor eq(Scalar other) const;
+  Tensor ne(Scalar other) const;
+  Tensor lt(Scalar other) const;
+  Tensor le(Scalar other) const;
+  Tensor gt(Scalar other) const;
+  Tensor ge(Scalar other) const;
+  Tensor logical_and(const Tensor& other) const;
+  Tensor logical_or(const Tensor& other) const;
+
+  // Along dimensions, or over everything.
+  Tensor sum(std::optional<ScalarType> type = {}) const;
+  Tensor sum(IntArrayRef dims, bool keep = false, std::optional<ScalarType> type = {}) const;
+  Tensor sum(std::int64_t d, bool keep = false, std::optional<ScalarType> type = {}) const {
+    return sum(IntArrayRef(d), keep, type);
+  }
+  Tensor nansum(std::int64_t d) const;
+  Tensor mean() const;
+  Tensor mean(std::int64_t d, bool keep = false) const;
+  Tensor min() const;
+  Tensor max() const;
+  std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const;  // with their places
+  Tensor amax(std::int64_t d, bool keep = false) const;
+  Tensor argmax(std::int64_t d, bool keep = false) const;
+  Tensor any() const;
+  Tensor any(std::int64_t d) const;
+  Tensor all() const;
+  Tensor logsumexp(std::int64_t d, bool keep = false) const;
+  Tensor norm(Scalar power, std::int64_t d, bool keep = false) const;  // of power 2
+  Tensor cumsum(std::int64_t d) const;
+  std::tuple<Tensor, Tensor> sort(bool stable, std::int64_t d, bool descending) const;
+  Tensor argsort(bool stable, std::int64_t d, bool descending) const;
+  std::tuple<Tensor, Tensor> topk(std::int64_t count, std::int64_t d = -1) const;
+
+  Body& body() const {
+    if (!body_) fail("a tensor that is not there was used");
+    return *body_;
+  }
+  std::size_t wrapped(std::int64_t d) const;  // -1: the last dimension
+
+ private:
+  void check_type(ScalarType wanted) const;
+  std::shared_ptr<Body> body_;
+};
+
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator+(const Tensor& a, Scalar b);
+Tensor operator-(const Tensor& a, Scalar b);
+Tensor operator*(const Tensor& a, Scalar b);
+Tensor operator/(const Tensor& a, Scalar b);
+Tensor operator+(Scalar a, const Tensor& b);
+Tensor operator-(Scalar a, const Tensor& b);
+Tensor operator*(Scalar a, const Tensor& b);
+Tensor operator/(Scalar a, const Tensor& b);
+inline Tensor operator==(const Tensor& a, const Tensor& b) {
+  return a.eq(b);
+}
+#define ATTEND_COMPARISON(sign, name)                             \
+  inline Tensor operator sign(const Tensor& a, const Scalar& b) { \
+    return a.name(b);                                             \
+  }
+ATTEND_COMPARISON(==, eq)
+ATTEND_COMPARISON(!=, ne)
+ATTEND_COMPARISON(<, lt)
+ATTEND_COMPARISON(<=, le)
+ATTEND_COMPARISON(>, gt)
+ATTEND_COMPARISON(>=, ge)
+#undef ATTEND_COMPARISON
+inline Tensor operator>(const Tensor& a, const Tensor& b) {
+  return a.gt(b);
+}
+inline Tensor operator<(const Tensor& a, const Tensor& b) {
+  return a.lt(b);
+}
+
+}  // namespace attend::host

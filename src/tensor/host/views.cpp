@@ -1,0 +1,235 @@
+// The same memory, seen otherwise.
+#include "tensor/host/walk.h"
+
+#include <fmt/ranges.h>
+
+namespace attend::host {
+namespace {
+
+Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, std::int64_t offset = 0) {
+  auto body = std::make_shared<Tensor::Body>();
+  body->data = offset == 0 ? x.body().data
+                           : std::shared_ptr<std::byte>(x.body().data,
+                                                        x.body().data.get() + offset * x.element_size());
+  body->type = x.scalar_type();
+  body->sizes = sizes;
+  body->strides = strides;
+  return Tensor(std::move(body));
+}
+
+// With the one -1 replaced by what is left.
+Dimensions whole_shape(const Tensor& x, IntArrayRef shape) {
+  Dimensions whole = shape;
+  std::int64_t known = 1;
+  std::int64_t* open = nullptr;
+  for (std::int64_t& size : whole) {
+    if (size == -1 && open == nullptr)
+      open = &size;
+    else
+      known *= size;
+  }
+  if (open != nullptr) *open = known > 0 ? x.numel() / known : 0;
+  if ((open != nullptr ? *open * known : known) != x.numel())
+    fail("[{}] cannot be seen as [{}]", fmt::join(x.sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+  return whole;
+}
+
+// Strides with which x's memory has the shape, if there are any.
+std::optional<Dimensions> strides_for(const Tensor& x, const Dimensions& shape) {
+  if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
+  Dimensions strides = shape;
+  // From behind: runs of x's dimensions that lie behind each other are cut anew.
+  std::int64_t next = static_cast<std::int64_t>(shape.size()) - 1;
+  std::int64_t run = 1, step = x.strides().back(), cut = 1;
+  for (std::int64_t d = x.dim() - 1; d >= 0; --d) {
+    run *= x.size(d);
+    const bool ends = d == 0 || (x.size(d - 1) != 1 && x.stride(d - 1) != run * step);
+    if (!ends) continue;
+    while (next >= 0 && (cut < run || shape[static_cast<std::size_t>(next)] == 1)) {
+      strides[static_cast<std::size_t>(next)] = cut * step;
+      cut *= shape[static_cast<std::size_t>(next--)];
+    }
+    if (cut != run) return std::nullopt;
+    if (d > 0) {
+      step = x.stride(d - 1);
+      run = cut = 1;
+    }
+  }
+  if (next != -1) return std::nullopt;
+  return strides;
+}
+
+}  // namespace
+
+Tensor Tensor::view(IntArrayRef shape) const {
+  const Dimensions whole = whole_shape(*this, shape);
+  const auto strides = strides_for(*this, whole);
+  if (!strides)
+    fail("[{}] does not lie in memory as [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+  return view_of(*this, whole, *strides);
+}
+
+Tensor Tensor::view(ScalarType type) const {
+  const std::int64_t from = element_size(), to = elementSize(type);
+  if (!is_contiguous() || dim() == 0 || size(-1) * from % to != 0)
+    fail("[{}] of {} cannot be seen as {}", fmt::join(sizes().vec(), ", "), toString(scalar_type()),
+         toString(type));
+  Dimensions shape = body().sizes;
+  shape[shape.size() - 1] = size(-1) * from / to;
+  const Tensor seen = view_of(*this, shape, contiguous_strides(shape));
+  seen.body().type = type;
+  return seen;
+}
+
+Tensor Tensor::reshape(IntArrayRef shape) const {
+  const Dimensions whole = whole_shape(*this, shape);
+  if (const auto strides = strides_for(*this, whole)) return view_of(*this, whole, *strides);
+  return clone().view(whole);
+}
+
+Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) const {
+  const std::size_t w = wrapped(d);
+  if (first < 0) first += size(d);
+  if (first < 0 || count < 0 || first + count > size(d))
+    fail("of {} places, {} from number {} on were asked for", size(d), count, first);
+  Dimensions shape = body().sizes;
+  shape[w] = count;
+  return view_of(*this, shape, body().strides, first * stride(d));
+}
+
+Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::optional<std::int64_t> end,
+                     std::int64_t step) const {
+  const std::size_t w = wrapped(d);
+  const std::int64_t length = size(d);
+  const auto within = [&](std::int64_t place) {
+    return std::clamp<std::int64_t>(place < 0 ? place + length : place, 0, length);
+  };
+  const std::int64_t begin = within(first.value_or(0)), stop = std::max(begin, within(end.value_or(length)));
+  Dimensions shape = body().sizes, steps = body().strides;
+  shape[w] = (stop - begin + step - 1) / step;
+  steps[w] *= step;
+  return view_of(*this, shape, steps, begin * stride(d));
+}
+
+Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
+  const std::size_t w = wrapped(d);
+  if (place < 0) place += size(d);
+  if (place < 0 || place >= size(d)) fail("of {} places, number {} was asked for", size(d), place);
+  Dimensions shape = body().sizes, steps = body().strides;
+  shape.erase(w);
+  steps.erase(w);
+  return view_of(*this, shape, steps, place * stride(d));
+}
+
+Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
+  Dimensions shape = body().sizes, steps = body().strides;
+  std::swap(shape[wrapped(a)], shape[wrapped(b)]);
+  std::swap(steps[wrapped(a)], steps[wrapped(b)]);
+  return view_of(*this, shape, steps);
+}
+
+Tensor Tensor::permute(IntArrayRef order) const {
+  if (order.size() != sizes().size()) fail("{} places for {} dimensions", order.size(), dim());
+  Dimensions shape, steps;
+  for (const std::int64_t d : order) {
+    shape.push_back(size(d));
+    steps.push_back(stride(d));
+  }
+  return view_of(*this, shape, steps);
+}
+
+Tensor Tensor::unsqueeze(std::int64_t d) const {
+  const auto place = static_cast<std::size_t>(d < 0 ? d + dim() + 1 : d);
+  Dimensions shape = body().sizes, steps = body().strides;
+  const std::int64_t step = place < shape.size() ? shape[place] * steps[place] : 1;
+  shape.insert(place, 1);
+  steps.insert(place, step);
+  return view_of(*this, shape, steps);
+}
+
+Tensor Tensor::squeeze(std::int64_t d) const {
+  return size(d) == 1 ? select(d, 0) : *this;
+}
+
+Tensor Tensor::squeeze() const {
+  Tensor result = *this;
+  for (std::int64_t d = dim(); d-- > 0;) result = result.squeeze(d);
+  return result;
+}
+
+Tensor Tensor::expand(IntArrayRef shape) const {
+  const std::size_t more = shape.size() - std::min(shape.size(), sizes().size());
+  if (shape.size() < sizes().size()) fail("{} dimensions for a tensor of {}", shape.size(), dim());
+  Dimensions whole = shape, steps = shape;
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    const std::int64_t own = d < more ? 1 : sizes()[d - more];
+    if (whole[d] == -1 && d >= more) whole[d] = own;
+    if (own != 1 && own != whole[d])
+      fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+    steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
+  }
+  return view_of(*this, whole, steps);
+}
+
+Tensor Tensor::diagonal() const {
+  return view_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)});
+}
+
+Tensor Tensor::detach() const {
+  return view_of(*this, body().sizes, body().strides);
+}
+
+std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
+  const std::int64_t each = std::max<std::int64_t>(1, (size(d) + count - 1) / count);
+  std::vector<Tensor> parts;
+  for (std::int64_t first = 0; first < size(d) || parts.empty(); first += each)
+    parts.push_back(narrow(d, first, std::min(each, size(d) - first)));
+  return parts;
+}
+
+std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef sizes, std::int64_t d) const {
+  std::vector<Tensor> parts;
+  std::int64_t first = 0;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(narrow(d, first, size));
+    first += size;
+  }
+  if (first != size(d)) fail("parts of {} places together, of a tensor with {}", first, size(d));
+  return parts;
+}
+
+std::vector<Tensor> Tensor::unbind(std::int64_t d) const {
+  std::vector<Tensor> parts;
+  for (std::int64_t place = 0; place < size(d); ++place) parts.push_back(select(d, place));
+  return parts;
+}
+
+Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
+  if (dim() == 0) return reshape({1});
+  Dimensions shape;
+  for (std::size_t d = 0; d < sizes().size(); ++d) {
+    if (d > wrapped(first) && d <= wrapped(last))
+      shape[shape.size() - 1] *= sizes()[d];
+    else
+      shape.push_back(sizes()[d]);
+  }
+  return reshape(shape);
+}
+
+Tensor Tensor::unflatten(std::int64_t d, IntArrayRef shape) const {
+  const std::size_t w = wrapped(d);
+  std::int64_t known = 1;
+  for (const std::int64_t size : shape) known *= size == -1 ? 1 : size;
+  Dimensions whole;
+  for (std::size_t i = 0; i < sizes().size(); ++i) {
+    if (i != w) {
+      whole.push_back(sizes()[i]);
+      continue;
+    }
+    for (const std::int64_t size : shape)
+      whole.push_back(size != -1 ? size : known > 0 ? sizes()[i] / known : 0);
+  }
+  return reshape(whole);
+}
+
+}  // namespace attend::host

@@ -1,0 +1,100 @@
+// Going through tensors of any strides, for this folder's sources.
+#pragma once
+
+#include "tensor/host/operations.h"
+
+namespace attend::host {
+
+// f with a value of the type that the numbers have: with_type(x.scalar_type(), [&](auto zero) { using T =
+// decltype(zero); ... }).
+template <class F>
+decltype(auto) with_type(ScalarType type, F&& f) {
+  switch (type) {
+    case kBool:
+      return f(false);
+    case kByte:
+      return f(std::uint8_t{});
+    case kChar:
+      return f(std::int8_t{});
+    case kShort:
+      return f(std::int16_t{});
+    case kInt:
+      return f(std::int32_t{});
+    case kLong:
+      return f(std::int64_t{});
+    case kFloat:
+      return f(float{});
+    case kDouble:
+      return f(double{});
+    case kHalf:
+    case kBFloat16:
+      break;
+  }
+  fail("tensors of type {} can be copied and converted, nothing else", toString(type));
+}
+
+inline bool is_reduced(ScalarType type) {
+  return type == kHalf || type == kBFloat16;
+}
+ScalarType promoted(ScalarType a, ScalarType b);
+// The type in which two tensors are computed with; as torch has it, one without dimensions gives way.
+ScalarType common_type(const Tensor& a, const Tensor& b);
+ScalarType common_type(const Tensor& a, Scalar b);
+
+Dimensions broadcast(IntArrayRef a, IntArrayRef b);
+Dimensions contiguous_strides(IntArrayRef sizes);
+
+// Calls row(starts, n, steps) for runs of n elements: where each of the N tensors begins, and how far apart
+// its elements are. Dimensions that lie behind each other in all of them are one.
+template <std::size_t N, class Row>
+void for_each_row(IntArrayRef sizes, const std::array<Dimensions, N>& strides, Row row) {
+  Dimensions merged;
+  std::array<Dimensions, N> steps;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return;
+    if (sizes[d] == 1) continue;
+    bool joins = merged.size() > 0;
+    for (std::size_t i = 0; i < N && joins; ++i)
+      joins = steps[i][merged.size() - 1] == strides[i][d] * sizes[d];
+    if (!joins) {
+      merged.push_back(sizes[d]);
+      for (std::size_t i = 0; i < N; ++i) steps[i].push_back(strides[i][d]);
+      continue;
+    }
+    merged[merged.size() - 1] *= sizes[d];
+    for (std::size_t i = 0; i < N; ++i) steps[i][merged.size() - 1] = strides[i][d];
+  }
+  std::array<std::int64_t, N> starts{}, last{};
+  if (merged.size() == 0) {
+    row(starts, std::int64_t{1}, last);
+    return;
+  }
+  const std::size_t outer = merged.size() - 1;
+  for (std::size_t i = 0; i < N; ++i) last[i] = steps[i][outer];
+  std::array<std::int64_t, Dimensions::kMost> place{};
+  while (true) {
+    row(starts, merged[outer], last);
+    std::size_t d = outer;
+    while (d > 0) {
+      --d;
+      for (std::size_t i = 0; i < N; ++i) starts[i] += steps[i][d];
+      if (++place[d] < merged[d]) break;
+      for (std::size_t i = 0; i < N; ++i) starts[i] -= steps[i][d] * merged[d];
+      place[d] = 0;
+      if (d == 0) return;
+    }
+    if (outer == 0) return;
+  }
+}
+
+// x with the dimensions `dims` at its end, as rows of numbers that lie behind each other.
+struct Rows {
+  Tensor x;  // [count, length], contiguous
+  std::int64_t count, length;
+  Dimensions kept;       // the shape without `dims`
+  Dimensions with_ones;  // with 1 in their place
+  IntArrayRef shape(bool keep) const { return keep ? with_ones : kept; }
+};
+Rows rows_along(const Tensor& x, IntArrayRef dims);
+
+}  // namespace attend::host
