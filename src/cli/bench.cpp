@@ -1,6 +1,5 @@
 // attend bench MODEL --work W: times a model.
-#include "cli/bench.h"
-
+#include "cli/both_modules.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"

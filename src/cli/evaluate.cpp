@@ -1,10 +1,10 @@
 // attend evaluate TASK MODEL DATA...: the task's metrics.
 #include <attend/tasks.h>
-#include <attend/training.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/both_modules.h"
 #include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
@@ -82,7 +82,8 @@ void evaluate_translation(const EvaluateArguments& a) {
   print(a, figures, a.task == "summarization" ? rouges : to_string(bleu) + "\n" + to_string(chrf));
 }
 
-void evaluate_objective(const EvaluateArguments& a) {
+void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evaluate_recipe) {
+  if (!evaluate_recipe) fail("{}: this part of attend has no objectives", a.task);
   Recipe recipe;
   recipe.objective = a.task == "similarity" ? "scored-pairs" : a.task;
   recipe.model = a.model;
@@ -96,7 +97,7 @@ void evaluate_objective(const EvaluateArguments& a) {
   recipe.save_scores = a.save_scores;
   Json figures;
   std::string text;
-  for (const auto& [name, value] : evaluate(recipe)) {
+  for (const auto& [name, value] : evaluate_recipe(recipe)) {
     figures[name] = value;
     text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
   }
@@ -210,7 +211,7 @@ void evaluate_watermark(const EvaluateArguments& a) {
 
 }  // namespace
 
-int evaluate(int argc, char** argv) {
+int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
   EvaluateArguments a;
   Parser parser(
       "evaluate",
@@ -291,7 +292,7 @@ int evaluate(int argc, char** argv) {
   else if (a.task == "watermark")
     evaluate_watermark(a);
   else
-    evaluate_objective(a);
+    evaluate_objective(a, evaluate_recipe);
   return 0;
 }
 

@@ -4,12 +4,12 @@
 #include "base/interrupt.h"
 #include "cli/verb.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -25,11 +25,13 @@ void print_help(std::FILE* out) {
   std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
 }
 
-// Is it among the arguments, by itself or behind "--option="?
-bool is_given(std::string_view wanted, std::span<char* const> arguments) {
-  return std::ranges::any_of(arguments, [&](std::string_view argument) {
-    return argument == wanted || argument.ends_with("=" + std::string(wanted));
-  });
+// Is one of the words among the arguments, by itself or behind "--option="?
+bool is_given(const std::string& words, std::span<char* const> arguments) {
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;)
+    for (const std::string_view argument : arguments)
+      if (argument == word || argument.ends_with("=" + word)) return true;
+  return false;
 }
 
 RunVerb find_module_verb(const std::string& name, const std::string& file) {
@@ -58,8 +60,7 @@ int run(int argc, char** argv) {
   }
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
-    const bool trains = verb.home == Home::training ||
-                        (verb.trains_with != nullptr && is_given(verb.trains_with, {argv + 1, argv + argc}));
+    const bool trains = verb.home == Home::training || is_given(verb.trains_with, {argv + 1, argv + argc});
     const RunVerb run_verb =
         verb.home == Home::program
             ? find_program_verb(name)

@@ -1,5 +1,5 @@
 // The verbs that need gradients, in attend-training.so, which stands on libattend-training and torch.
-#include "cli/bench.h"
+#include "cli/both_modules.h"
 #include "cli/verb.h"
 #include "training/bench.h"
 
@@ -7,16 +7,14 @@
 
 namespace attend::cli {
 
-int evaluate(int argc, char** argv);
 int explain(int argc, char** argv);
-int forward(int argc, char** argv);
 int init(int argc, char** argv);
 int train(int argc, char** argv);
 
 extern "C" RunVerb attend_find_module_verb(const char* name) {
   static const std::map<std::string, RunVerb> table = {
       {"bench", [](int argc, char** argv) { return bench(argc, argv, training_work); }},
-      {"evaluate", evaluate},
+      {"evaluate", [](int argc, char** argv) { return evaluate(argc, argv, attend::evaluate); }},
       {"explain", explain},
       {"forward", forward},
       {"init", init},

@@ -20,8 +20,9 @@ struct Verb {
   const char* name;
   const char* summary;  // one line in `attend --help`
   Home home;
-  // An argument with which the verb needs gradients, and is looked for in attend-training.so; null: none.
-  const char* trains_with = nullptr;
+  // Arguments with one of which a verb of attend-inference.so is looked for in attend-training.so, which has
+  // it whole: what needs gradients or objectives.
+  const char* trains_with = "";
 };
 
 // Every verb there is, in the order of `attend --help`.

@@ -1,6 +1,13 @@
 #include "cli/verb.h"
 
 namespace attend::cli {
+namespace {
+
+constexpr const char* kObjectives =
+    "language-model classification regression multi-label token-classification question-answering "
+    "multiple-choice similarity image-classification causal-lm masked-lm pairs";
+
+}  // namespace
 
 std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
@@ -19,7 +26,7 @@ std::span<const Verb> verbs() {
       {"adapter", "merge an adapter into a model, take it out, say what it is", Home::inference},
       {"convert", "write a model anew as transformers does", Home::inference},
       {"quantize", "store a model in 8 or 4 bits", Home::inference},
-      {"evaluate", "measure a model on data", Home::training},
+      {"evaluate", "measure a model on data", Home::inference, kObjectives},
       {"inspect", "describe a model directory", Home::program},
       {"bench", "time a model", Home::inference, "train"},
   };
