@@ -103,12 +103,18 @@ struct RowSums {
   float log_sum_exp, sum;
 };
 
-RowSums sums_of(const float* row, std::int64_t V) {
-  const std::int64_t whole = V / W * W;
+float highest_of(const float* row, std::int64_t length) {
+  const std::int64_t whole = length / W * W;
   Vector top = splat(-INFINITY);
   for (std::int64_t i = 0; i < whole; i += W) top = max(load(row + i), top);
   float highest = largest(top);
-  for (std::int64_t i = whole; i < V; ++i) highest = row[i] > highest ? row[i] : highest;
+  for (std::int64_t i = whole; i < length; ++i) highest = row[i] > highest ? row[i] : highest;
+  return highest;
+}
+
+RowSums sums_of(const float* row, std::int64_t V) {
+  const std::int64_t whole = V / W * W;
+  const float highest = highest_of(row, V);
   Vector exponentials{}, plain{};
   for (std::int64_t i = 0; i < whole; i += W) {
     const Vector x = load(row + i);
@@ -185,6 +191,34 @@ float disagreement(const Disagreement& d) {
     d.second_gradient[i] = (q * (-second_kl - r) + q - p) * d.weight;
   }
   return first_kl + second_kl;
+}
+
+void softmax(float* row, std::int64_t length) {
+  const std::int64_t whole = length / W * W;
+  const float highest = highest_of(row, length);
+  Vector totals{};
+  for (std::int64_t i = 0; i < whole; i += W) {
+    const Vector x = exp(load(row + i) - highest);
+    store(row + i, x);
+    totals += x;
+  }
+  float total = sum(totals);
+  for (std::int64_t i = whole; i < length; ++i) total += row[i] = std::exp(row[i] - highest);
+  const float factor = 1 / total;
+  for (std::int64_t i = 0; i < whole; i += W) store(row + i, load(row + i) * factor);
+  for (std::int64_t i = whole; i < length; ++i) row[i] *= factor;
+}
+
+void log_softmax(float* row, std::int64_t length) {
+  const std::int64_t whole = length / W * W;
+  const float highest = highest_of(row, length);
+  Vector totals{};
+  for (std::int64_t i = 0; i < whole; i += W) totals += exp(load(row + i) - highest);
+  float total = sum(totals);
+  for (std::int64_t i = whole; i < length; ++i) total += std::exp(row[i] - highest);
+  const float log_total = std::log(total);
+  for (std::int64_t i = 0; i < whole; i += W) store(row + i, load(row + i) - highest - log_total);
+  for (std::int64_t i = whole; i < length; ++i) row[i] = row[i] - highest - log_total;
 }
 
 std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold) {

@@ -193,6 +193,10 @@ struct Kernels {
   // KL(p || q) + KL(q || p) of p = softmax(first) and q = softmax(second), and its gradients.
   float (*disagreement)(const Disagreement&);
 
+  // A row becomes its softmax, or the logarithm of that. -infinity becomes 0, or stays.
+  void (*softmax)(float* row, std::int64_t length);
+  void (*log_softmax)(float* row, std::int64_t length);
+
   // The first i of [begin, end) where x[i] + offset is above `threshold` or not a number; end if there is
   // none.
   std::int64_t (*find_above)(const float* x, std::int64_t begin, std::int64_t end, float offset,

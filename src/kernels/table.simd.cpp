@@ -32,6 +32,8 @@ const Kernels table = {
     .layer_norm_backward = layer_norm_backward,
     .cross_entropy = cross_entropy,
     .disagreement = disagreement,
+    .softmax = softmax,
+    .log_softmax = log_softmax,
     .find_above = find_above,
     .adam = adam,
 };

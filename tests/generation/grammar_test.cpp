@@ -121,7 +121,7 @@ TEST(Grammar, AllowsWhatALanguageAllows) {
   }
 }
 
-std::string error_of(const TextForm& form) {
+std::string refusal_of(const TextForm& form) {
   const TemporaryDirectory directory;
   try {
     const Grammar grammar(form, byte_tokenizer(directory), 6, std::vector<std::int64_t>{5});
@@ -148,11 +148,11 @@ TEST(Grammar, SaysWhatIsWrongWithAForm) {
            {Kind::json_schema, R"({"patternProperties": {"\"": {}}})", "quotation"},
            {Kind::json_schema, R"({"type": "string", "maxLength": "3"})", "maxLength"},
            {Kind::json_schema, R"({"type": "string", "maxLength": 3, "pattern": "a"})", "length"}}) {
-    const std::string said = error_of({kind, text});
+    const std::string said = refusal_of({kind, text});
     EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
   }
   // What only looks like a keyword is a name.
-  EXPECT_EQ(error_of({Kind::json_schema, R"({"properties": {"not": {"enum": ["aa"]}}})"}), "");
+  EXPECT_EQ(refusal_of({Kind::json_schema, R"({"properties": {"not": {"enum": ["aa"]}}})"}), "");
 }
 
 // One token a byte, each drawn from what is allowed: a schema whose strings have a pattern or a length gives

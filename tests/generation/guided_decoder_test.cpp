@@ -74,14 +74,15 @@ std::vector<Prompt> make_guided_prompts() {
   return prompts;
 }
 
-struct Case {
+struct GuidedCase {
   const char* model;
   std::size_t least_others;  // texts that are others than without guidance
 };
-class Guided : public testing::TestWithParam<Case> {};
+class Guided : public testing::TestWithParam<GuidedCase> {};
 INSTANTIATE_TEST_SUITE_P(Guidance, Guided,
-                         testing::Values(Case{"gpt2-generation", 21}, Case{"roberta-causal-lm", 14},
-                                         Case{"gptj", 21}, Case{"gpt-neo", 21}, Case{"ctrl", 21}));
+                         testing::Values(GuidedCase{"gpt2-generation", 21},
+                                         GuidedCase{"roberta-causal-lm", 14}, GuidedCase{"gptj", 21},
+                                         GuidedCase{"gpt-neo", 21}, GuidedCase{"ctrl", 21}));
 
 TEST_P(Guided, IsTheFormula) {
   const Model model = load_model(GetParam().model);

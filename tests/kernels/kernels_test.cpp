@@ -286,6 +286,30 @@ TEST_P(KernelsTest, CrossEntropyWithLabelSmoothing) {
   }
 }
 
+TEST_P(KernelsTest, SoftmaxAndItsLogarithm) {
+  for (const std::int64_t length : {1, 5, 64, 101}) {
+    auto x = random_numbers(length, 30, 6);
+    if (length > 5) x[3] = x[70 % length] = -INFINITY;
+    double total = 0;
+    for (const float value : x) total += std::exp(double{value});
+    auto shares = x, logs = x;
+    kernels_->softmax(shares.data(), length);
+    kernels_->log_softmax(logs.data(), length);
+    for (std::int64_t i = 0; i < length; ++i) {
+      const double share = std::exp(double{x[i]}) / total;
+      EXPECT_NEAR(shares[i], share, 1e-6 * share + 1e-37);
+      if (std::isinf(x[i]))
+        EXPECT_EQ(logs[i], -INFINITY);
+      else
+        EXPECT_NEAR(logs[i], x[i] - std::log(total), 1e-5);
+    }
+    if (length < 64) continue;
+    x[17] = NAN;  // is not hidden
+    kernels_->log_softmax(x.data(), length);
+    EXPECT_TRUE(std::isnan(x[17]));
+  }
+}
+
 TEST_P(KernelsTest, DisagreementOfTwoPredictions) {
   for (const std::int64_t V : {1, 101, 128}) {
     const auto first = random_numbers(V, 1, 3), second = random_numbers(V, 1, 4);

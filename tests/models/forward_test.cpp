@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> cases() {
+std::vector<std::string> forward_cases() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(test_data() / "models"))
     if (fs::exists(entry.path() / "expected.safetensors")) names.push_back(entry.path().filename().string());
@@ -23,7 +23,7 @@ std::vector<std::string> cases() {
 }
 
 // The largest difference relative to the largest value of `expected`.
-double difference(const Tensor& found, const Tensor& expected) {
+double share_of_largest(const Tensor& found, const Tensor& expected) {
   const double largest = expected.abs().max().item<double>();
   return (found - expected).abs().max().item<double>() / std::max(largest, 1e-30);
 }
@@ -51,14 +51,14 @@ TEST_P(ForwardTest, GivesWhatTheOriginalGives) {
     if (name.starts_with("grad.") && tensor.abs().max().item<double>() < 1e-6)
       EXPECT_LT(found.at(name).abs().max().item<double>(), 1e-5) << name;
     else
-      EXPECT_LT(difference(found.at(name), tensor), name.starts_with("grad.") ? 1e-4 : 2e-5) << name;
+      EXPECT_LT(share_of_largest(found.at(name), tensor), name.starts_with("grad.") ? 1e-4 : 2e-5) << name;
   }
 }
 
 TEST_P(ForwardTest, GivesTheSameWithoutGradients) {
   const auto expected = read_tensors(directory() / "expected.safetensors");
   for (const auto& [name, tensor] : run(directory(), false))
-    EXPECT_LT(difference(tensor, expected.at(name)), 2e-5) << name;
+    EXPECT_LT(share_of_largest(tensor, expected.at(name)), 2e-5) << name;
 }
 
 TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
@@ -120,7 +120,7 @@ TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
     EXPECT_TRUE(at::equal(layout.offsets.part(together, b), hidden({sentences[b]}))) << "sentence " << b;
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(cases()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

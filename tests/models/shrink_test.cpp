@@ -9,15 +9,15 @@
 namespace attend {
 namespace {
 
-std::filesystem::path golden(const std::string& name) {
+std::filesystem::path shrunk_golden(const std::string& name) {
   return test_data() / "models" / name;
 }
 
 // Every weight of the small model is one of the whole: of its layers those that were named, in their order.
 void expect_layers(const std::string& name, const std::vector<std::int64_t>& layers) {
   const TemporaryDirectory directory;
-  shrink_model(ModelDirectory(golden(name)), layers, directory.path() / "small");
-  const Model whole = Model::load(ModelDirectory(golden(name)), Purpose::training);
+  shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small");
+  const Model whole = Model::load(ModelDirectory(shrunk_golden(name)), Purpose::training);
   const Model small = Model::load(ModelDirectory(directory.path() / "small"), Purpose::training);
   const auto theirs = whole.network()->named_parameters();
   for (const auto& [stack, prefix] : {std::pair{small.network()->encoder, "encoder.layers."},
@@ -43,7 +43,7 @@ void expect_layers(const std::string& name, const std::vector<std::int64_t>& lay
 
 TEST(Shrink, KeepsTheLayersThatAreNamed) {
   for (const char* name : {"bert-classifier", "gpt2", "roberta-masked-lm", "marian", "t5"})
-    if (std::filesystem::exists(golden(name))) {
+    if (std::filesystem::exists(shrunk_golden(name))) {
       expect_layers(name, {1});
       expect_layers(name, {1, 0});
     }
@@ -52,7 +52,8 @@ TEST(Shrink, KeepsTheLayersThatAreNamed) {
 TEST(Shrink, RefusesLayersThatAreNotThere) {
   const TemporaryDirectory directory;
   const auto shrink = [&](const std::string& name, const std::vector<std::int64_t>& layers) {
-    return error_of([&] { shrink_model(ModelDirectory(golden(name)), layers, directory.path() / "small"); });
+    return error_of(
+        [&] { shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small"); });
   };
   EXPECT_TRUE(contains(shrink("gpt2", {0, 9}), "--keep-layers 9: expected layers from 0 to 1"));
   EXPECT_TRUE(contains(shrink("gpt2", {-1}), "--keep-layers -1"));

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-constexpr TokenId kMask = -7;
+constexpr TokenId kHole = -7;
 
 std::vector<TokenId> counted(int count) {
   std::vector<TokenId> text(static_cast<std::size_t>(count));
@@ -40,7 +40,7 @@ TEST(TextNoise, FillsInSpans) {
   std::vector<int> first(100);  // how often each token is hidden
   for (int round = 0; round < kRounds; ++round) {
     std::vector<TokenId> filled = text;
-    fill_in_spans(filled, kMask, 0.3, 3, 1000, random);
+    fill_in_spans(filled, kHole, 0.3, 3, 1000, random);
     TokenId next = 0;
     int waiting = 0;  // masks since the last kept token
     const auto close = [&](TokenId until) {
@@ -50,7 +50,7 @@ TEST(TextNoise, FillsInSpans) {
       waiting = 0;
     };
     for (const TokenId id : filled) {
-      if (id == kMask) {
+      if (id == kHole) {
         ++waiting, ++masks;
         continue;
       }
@@ -71,7 +71,7 @@ TEST(TextNoise, FillsInSpans) {
   hidden = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<TokenId> filled = counted(4);
-    fill_in_spans(filled, kMask, 0.3, 1e9, 4, random);
+    fill_in_spans(filled, kHole, 0.3, 1e9, 4, random);
     hidden +=
         4 - static_cast<int>(std::count_if(filled.begin(), filled.end(), [](TokenId id) { return id >= 0; }));
     EXPECT_LE(filled.size(), 4) << "longer than it may be";
@@ -90,10 +90,10 @@ TEST(TextNoise, DeletesMasksRotatesAndPermutes) {
     EXPECT_TRUE(std::is_sorted(text.begin(), text.end()));
     left += static_cast<int>(text.size());
     text = counted(50);
-    mask_tokens(text, kMask, 0.2, random);
-    masks += static_cast<int>(std::count(text.begin(), text.end(), kMask));
+    mask_tokens(text, kHole, 0.2, random);
+    masks += static_cast<int>(std::count(text.begin(), text.end(), kHole));
     for (TokenId i = 0; i < 50; ++i)
-      EXPECT_TRUE(text[static_cast<std::size_t>(i)] == i || text[static_cast<std::size_t>(i)] == kMask);
+      EXPECT_TRUE(text[static_cast<std::size_t>(i)] == i || text[static_cast<std::size_t>(i)] == kHole);
     text = counted(20);
     rotate_text(text, random);
     firsts.insert(text.front());

@@ -60,7 +60,7 @@ struct PictureSetting {
 constexpr const char* kClassifier = "ViTForImageClassification";
 constexpr const char* kFiller = "ViTForMaskedImageModeling";
 
-std::vector<std::int64_t> all_of(const Objective& objective) {
+std::vector<std::int64_t> examples_of(const Objective& objective) {
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < objective.examples(); ++i) all.push_back(i);
   return all;
@@ -90,7 +90,7 @@ TEST(ImageClassification, PicturesMoveInTrainingAlone) {
   setting.recipe.augment_shift = 2;
   const ImageClassification training(setting.setting()), held_out(setting.setting(/*held_out=*/true));
   const auto rows = [&](const Objective& objective, std::int64_t epoch) {
-    return bright_rows(objective.collate(all_of(objective), {7, epoch}).images.pixels);
+    return bright_rows(objective.collate(examples_of(objective), {7, epoch}).images.pixels);
   };
   EXPECT_EQ(rows(held_out, 0), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1}));
   std::set<std::int64_t> moves;
@@ -135,7 +135,7 @@ TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {
   const MaskedImages objective(setting.setting());
   Tensor often = at::zeros({24}, at::kLong);
   for (std::int64_t epoch = 0; epoch < 100; ++epoch) {
-    const Batch batch = objective.collate(all_of(objective), {5, epoch});
+    const Batch batch = objective.collate(examples_of(objective), {5, epoch});
     EXPECT_TRUE(batch.images.hidden.sum(1).eq(10).all().item<bool>()) << "of 24";
     EXPECT_EQ(batch.counts, (std::vector<std::int64_t>{10 * 10 * 4}));
     often += batch.images.hidden.sum(0);

@@ -2,6 +2,9 @@
 
 #include "tensor/host/operations.h"
 
+#include <cmath>
+#include <numbers>
+
 namespace attend::host {
 
 Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options) {
@@ -23,11 +26,62 @@ Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generato
   return made.to(options);
 }
 
-const Tensor& Tensor::normal_(double, double, std::optional<Generator>) const {
-  fail("weights are drawn by the part of attend that trains");
+namespace {
+
+// Of the last bits of what the generator gives, as torch takes them.
+float uniform_float(Generator& generator) {
+  return static_cast<float>(generator.random() & 0xffffff) * 0x1p-24f;
 }
-const Tensor& Tensor::uniform_(double, double, std::optional<Generator>) const {
-  fail("weights are drawn by the part of attend that trains");
+double uniform_double(Generator& generator) {
+  const std::uint64_t high = generator.random(), low = generator.random();
+  return static_cast<double>(((high << 32) | low) & 0x1fffffffffffff) * 0x1p-53;
+}
+
+// Sixteen uniform numbers become normal ones (Box & Muller 1958): number i and i + 8 make two.
+void make_normal(float* x, double mean, double deviation) {
+  for (int i = 0; i < 8; ++i) {
+    const float radius = std::sqrt(-2 * std::log(1 - x[i])), angle = 6.2831853f * x[i + 8];
+    x[i] = static_cast<float>(radius * std::cos(angle) * deviation + mean);
+    x[i + 8] = static_cast<float>(radius * std::sin(angle) * deviation + mean);
+  }
+}
+
+// A tensor that is to be drawn, contiguous and of floats.
+template <class Draw>
+const Tensor& drawn(const Tensor& x, const Draw& draw) {
+  const Tensor made = empty(x.sizes(), kFloat);
+  draw(made.data_ptr<float>(), made.numel());
+  return x.copy_(made);
+}
+
+}  // namespace
+
+// torch's numbers, but for the last bits of the functions in them.
+const Tensor& Tensor::normal_(double mean, double deviation, Generator generator) const {
+  return drawn(*this, [&](float* to, std::int64_t count) {
+    if (count >= 16) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = uniform_float(generator);
+      for (std::int64_t i = 0; i + 16 <= count; i += 16) make_normal(to + i, mean, deviation);
+      if (count % 16 == 0) return;
+      float* const last = to + count - 16;
+      for (int i = 0; i < 16; ++i) last[i] = uniform_float(generator);
+      make_normal(last, mean, deviation);
+      return;
+    }
+    for (std::int64_t i = 0; i < count; i += 2) {
+      const double angle = 2 * std::numbers::pi * uniform_double(generator);
+      const double radius = std::sqrt(-2 * std::log1p(-uniform_double(generator)));
+      to[i] = static_cast<float>(radius * std::cos(angle) * deviation + mean);
+      if (i + 1 < count) to[i + 1] = static_cast<float>(radius * std::sin(angle) * deviation + mean);
+    }
+  });
+}
+
+const Tensor& Tensor::uniform_(double from, double to, Generator generator) const {
+  return drawn(*this, [&](float* numbers, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+      numbers[i] = static_cast<float>(uniform_float(generator) * (to - from) + from);
+  });
 }
 
 }  // namespace attend::host

@@ -1,4 +1,4 @@
-// torch's random numbers, as far as watermarks need them to be the same.
+// torch's random numbers, for watermarks, which must be those of others, and for weights that are drawn.
 #pragma once
 
 #include "tensor/host/tensor.h"

@@ -1,4 +1,7 @@
 // Along dimensions.
+#include "base/parallel.h"
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
 #include "tensor/host/walk.h"
 
 #include <cmath>
@@ -33,10 +36,29 @@ Tensor extreme(const Rows& rows, bool keep, F better) {
     using T = decltype(zero);
     return reduce<T>(rows, keep, [&](std::int64_t i) {
       const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
-      T best = row[0];
-      for (std::int64_t j = 1; j < rows.length; ++j)
-        if (better(row[j], best) || row[j] != row[j]) best = row[j];
-      return best;
+      // Several at a time, which the compiler makes one instruction; what is not a number is looked for
+      // apart.
+      constexpr std::int64_t kLanes = 16;
+      std::array<T, kLanes> best;
+      best.fill(row[0]);
+      std::array<bool, kLanes> odd{};
+      const std::int64_t whole = rows.length / kLanes * kLanes;
+      for (std::int64_t j = 0; j < whole; j += kLanes)
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+          const T x = row[j + lane];
+          best[lane] = better(x, best[lane]) ? x : best[lane];
+          odd[lane] |= x != x;
+        }
+      for (std::int64_t j = whole; j < rows.length; ++j) {
+        best[0] = better(row[j], best[0]) ? row[j] : best[0];
+        odd[0] |= row[j] != row[j];
+      }
+      for (std::int64_t lane = 1; lane < kLanes; ++lane) {
+        if (better(best[lane], best[0])) best[0] = best[lane];
+        odd[0] |= odd[lane];
+      }
+      if (odd[0]) return std::numeric_limits<T>::quiet_NaN();
+      return best[0];
     });
   });
 }
@@ -48,17 +70,23 @@ ScalarType sum_type(const Tensor& x, std::optional<ScalarType> type) {
   return type.value_or(x.is_floating_point() ? x.scalar_type() : kLong);
 }
 
-// x as rows along dimension d, the result put back into its place.
+// x as rows along dimension d, each made what f or, of floats, the kernel makes of it, and put back into
+// their place.
 template <class F>
-Tensor along(const Tensor& x, std::int64_t d, F f) {
-  if (x.dim() == 0) return along(x.unsqueeze(0), 0, f).squeeze(0);
+Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, std::int64_t), F f) {
+  if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
   const Tensor rows = x.transpose(d, -1).clone();
   const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
-  const auto run = [&](auto zero) {
-    using T = decltype(zero);
-    for (std::int64_t i = 0; i < count; ++i) f(rows.data_ptr<T>() + i * length, length);
-  };
-  rows.scalar_type() == kDouble ? run(double{}) : run(float{});
+  if (rows.scalar_type() == kDouble) {
+    for (std::int64_t i = 0; i < count; ++i) f(rows.data_ptr<double>() + i * length, length);
+  } else {
+    float* const data = rows.data_ptr<float>();
+    const std::int64_t most =
+        std::min<std::int64_t>(rows.numel() / 4096, static_cast<std::int64_t>(thread_count()));
+    run_on_pool(count, most, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) kernel(data + i * length, length);
+    });
+  }
   return rows.transpose(d, -1).contiguous();
 }
 
@@ -97,6 +125,10 @@ Rows rows_along(const Tensor& x, IntArrayRef dims) {
     order.push_back(static_cast<std::int64_t>(d));
     rows.length *= x.sizes()[d];
   }
+  // Of everything, the numbers as they lie in memory: no result depends on their order.
+  if (dims.size() == x.sizes().size())
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return x.stride(a) > x.stride(b); });
   rows.x = x.permute(order).contiguous();
   return rows;
 }
@@ -177,22 +209,20 @@ Tensor Tensor::all() const {
 }
 
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
-  return along(x.to(type.value_or(x.scalar_type())), d, [](auto* row, std::int64_t n) {
-    const auto most = largest(row, n);
+  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
+    const double most = largest(row, n);
     double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(row[j] = std::exp(row[j] - most));
-    const auto factor = static_cast<std::remove_reference_t<decltype(*row)>>(1 / sum);
-    for (std::int64_t j = 0; j < n; ++j) row[j] *= factor;
+    for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
+    for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
   });
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
-  return along(x.to(type.value_or(x.scalar_type())), d, [](auto* row, std::int64_t n) {
-    const auto most = largest(row, n);
-    double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - most));
-    const auto shift = static_cast<std::remove_reference_t<decltype(*row)>>(std::log(sum));
-    for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
+    const double shift = log_of_sum(row, n);
+    for (std::int64_t j = 0; j < n; ++j) row[j] -= shift;
   });
 }
 

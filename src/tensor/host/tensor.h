@@ -192,8 +192,8 @@ class Tensor {
   const Tensor& operator*=(const Tensor& other) const { return mul_(other); }
   const Tensor& operator*=(Scalar other) const { return mul_(other); }
   const Tensor& operator/=(Scalar other) const { return div_(other); }
-  const Tensor& normal_(double mean, double deviation, std::optional<Generator> generator = {}) const;
-  const Tensor& uniform_(double from, double to, std::optional<Generator> generator = {}) const;
+  const Tensor& normal_(double mean, double deviation, Generator generator) const;
+  const Tensor& uniform_(double from, double to, Generator generator) const;
 
   // Number by number.
   Tensor add(const Tensor& other, Scalar factor = 1) const;
