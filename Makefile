@@ -3,6 +3,7 @@
 #   make demo     search and translation on real text, with a Transformer trained before your eyes (~5 minutes)
 #   make test     builds all and runs every check; the last line says how many passed
 #   make          builds build/release/attend
+#   make inference   builds build/inference/attend, which runs models and neither needs nor downloads libtorch
 #   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
@@ -13,11 +14,18 @@ PREFIX ?= /usr/local
 # A file that includes torch takes up to 2 GB to compile.
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
+# What scripts/setup reads; CMake has it from the preset.
+ifeq ($(PRESET),inference)
+export ATTEND_TRAINING = OFF
+endif
 
-.PHONY: build setup demo test asan tsan fuzz format lint install clean
+.PHONY: build inference setup demo test asan tsan fuzz format lint install clean
 build: setup
 	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+inference:
+	$(MAKE) build PRESET=inference
 
 setup:
 	scripts/setup
