@@ -11,6 +11,8 @@
 #   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
 PRESET ?= release
 PREFIX ?= /usr/local
+# ON: what is installed has its own copy of libtorch, for whoever cannot read the cache folder.
+BUNDLE_TORCH ?= OFF
 # A file that includes torch takes up to 2 GB to compile.
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
@@ -20,8 +22,9 @@ export ATTEND_TRAINING = OFF
 endif
 
 .PHONY: build inference setup demo test asan tsan fuzz format lint install clean
+# The prefix is known when configuring, because the library folder depends on it (cmake/Install.cmake).
 build: setup
-	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF
+	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DATTEND_BUNDLE_TORCH=$(BUNDLE_TORCH)
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
 
 inference:
@@ -53,7 +56,7 @@ lint:
 	scripts/lint
 
 install: build
-	cmake --install build/$(PRESET) --prefix $(PREFIX)
+	cmake --install build/$(PRESET)
 
 clean:
 	rm -rf build

@@ -40,9 +40,11 @@ RunVerb find_module_verb(const std::string& name, const std::string& file) {
   // translation.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
-  // The module lies beside the program or in the library folder it was installed with (see src/cli's RPATH).
+  // The module lies where the program's run path says: in lib/ beside it, or as cmake/Install.cmake has it.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) fail("cannot load the part of attend that has the verb {}: {}", name, dlerror());
+  if (module == nullptr)
+    fail("cannot load the part of attend that has the verb {}{}: {}", name,
+         file == "attend-training.so" ? " (a package of its own, attend-training)" : "", dlerror());
   void* symbol = dlsym(module, "attend_find_module_verb");
   if (symbol == nullptr) fail("{} is not of this version of attend: {}", file, dlerror());
   return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
