@@ -8,6 +8,8 @@
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
+#   make package  Debian packages in build/release/packages: attend, libattend-dev, attend-training
+#                 (make package PRESET=inference: without the last)
 #   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
 PRESET ?= release
 PREFIX ?= /usr/local
@@ -21,7 +23,7 @@ ifeq ($(PRESET),inference)
 export ATTEND_TRAINING = OFF
 endif
 
-.PHONY: build inference setup demo test asan tsan fuzz format lint install clean
+.PHONY: build inference setup demo test asan tsan fuzz format lint install package clean
 # The prefix is known when configuring, because the library folder depends on it (cmake/Install.cmake).
 build: setup
 	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DATTEND_BUNDLE_TORCH=$(BUNDLE_TORCH)
@@ -31,7 +33,7 @@ inference:
 	$(MAKE) build PRESET=inference
 
 setup:
-	scripts/setup
+	scripts/setup $(setup_options)
 
 demo: build
 	scripts/demo
@@ -57,6 +59,14 @@ lint:
 
 install: build
 	cmake --install build/$(PRESET)
+
+package: setup_options = --packages
+package: PREFIX = /usr
+package: BUNDLE_TORCH = ON
+package: build
+	rm -rf build/$(PRESET)/packages
+	cd build/$(PRESET) && cpack && rm -rf packages/_CPack_Packages
+	ls -l build/$(PRESET)/packages
 
 clean:
 	rm -rf build
