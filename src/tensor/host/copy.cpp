@@ -8,9 +8,6 @@
 namespace attend::host {
 namespace {
 
-float widen(float x) {
-  return x;
-}
 float widen(BFloat16 x) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
@@ -218,7 +215,8 @@ Tensor cat(TensorList parts, std::int64_t d) {
   for (const Tensor& part : all)
     if (part.dim() > shaped->dim()) shaped = &part;
   const std::size_t place = shaped->wrapped(d);
-  ScalarType type = all.front().scalar_type();
+  ScalarType type = parts.front().scalar_type();
+  for (const Tensor& part : parts) type = promoted(type, part.scalar_type());
   Dimensions shape = shaped->sizes();
   shape[place] = 0;
   for (const Tensor& part : all) {
@@ -230,7 +228,6 @@ Tensor cat(TensorList parts, std::int64_t d) {
         fail("[{}] and [{}] were to be put together along dimension {}", fmt::join(part.sizes().vec(), ", "),
              fmt::join(shaped->sizes().vec(), ", "), place);
     shape[place] += part.sizes()[place];
-    type = promoted(type, part.scalar_type());
   }
   const Tensor made = empty(shape, type);
   std::int64_t first = 0;

@@ -85,10 +85,9 @@ constexpr auto kLessOrEqual = [](auto a, auto b) { return a <= b; };
 constexpr auto kGreater = [](auto a, auto b) { return a > b; };
 constexpr auto kGreaterOrEqual = [](auto a, auto b) { return a >= b; };
 
-template <class Op>
-Tensor with_factor(const Tensor& a, const Tensor& b, Scalar factor, Op op) {
-  const Tensor scaled = factor.to<double>() == 1 ? b : b * factor;
-  return arithmetic(a, scaled, common_type(a, scaled), op);
+// b * factor, in the type that a and b have together.
+Tensor scaled(const Tensor& a, const Tensor& b, Scalar factor) {
+  return factor.to<double>() == 1 ? b : b.to(common_type(a, b)) * factor;
 }
 
 // f of each number, in floats.
@@ -106,6 +105,12 @@ Tensor function(const Tensor& x, F f) {
   };
   from.scalar_type() == kDouble ? run(double{}) : run(float{});
   return out;
+}
+
+// f of each number, which integers are already.
+template <class F>
+Tensor to_integers(const Tensor& x, F f) {
+  return x.is_floating_point() ? function(x, f) : x.clone();
 }
 
 // f of each number, in its own type.
@@ -197,7 +202,7 @@ Tensor operator/(Scalar a, const Tensor& b) {
 }
 
 Tensor Tensor::add(const Tensor& other, Scalar factor) const {
-  return with_factor(*this, other, factor, kAdd);
+  return *this + scaled(*this, other, factor);
 }
 Tensor Tensor::mul(const Tensor& other) const {
   return *this * other;
@@ -207,13 +212,11 @@ Tensor Tensor::mul(Scalar other) const {
 }
 
 const Tensor& Tensor::add_(const Tensor& other, Scalar factor) const {
-  const Tensor scaled = factor.to<double>() == 1 ? other : other * factor;
-  into(*this, *this, scaled, common_type(*this, scaled), kAdd);
+  into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kAdd);
   return *this;
 }
 const Tensor& Tensor::sub_(const Tensor& other, Scalar factor) const {
-  const Tensor scaled = factor.to<double>() == 1 ? other : other * factor;
-  into(*this, *this, scaled, common_type(*this, scaled), kSubtract);
+  into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kSubtract);
   return *this;
 }
 const Tensor& Tensor::add_(Scalar other) const {
@@ -286,10 +289,10 @@ Tensor Tensor::sign() const {
   return same_type(*this, [](auto x) { return (x > decltype(x)(0)) - (x < decltype(x)(0)); });
 }
 Tensor Tensor::floor() const {
-  return function(*this, [](auto x) { return std::floor(x); });
+  return to_integers(*this, [](auto x) { return std::floor(x); });
 }
 Tensor Tensor::round() const {
-  return function(*this, [](auto x) { return std::nearbyint(x); });
+  return to_integers(*this, [](auto x) { return std::nearbyint(x); });
 }
 Tensor Tensor::exp() const {
   return function(*this, [](auto x) { return std::exp(x); });
@@ -352,7 +355,7 @@ Tensor erf(const Tensor& x) {
   return function(x, [](auto v) { return std::erf(v); });
 }
 Tensor ceil(const Tensor& x) {
-  return function(x, [](auto v) { return std::ceil(v); });
+  return to_integers(x, [](auto v) { return std::ceil(v); });
 }
 Tensor rsqrt(const Tensor& x) {
   return function(x, [](auto v) { return 1 / std::sqrt(v); });

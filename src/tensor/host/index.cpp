@@ -9,6 +9,8 @@ namespace {
 
 // The places as numbers from 0 to size - 1; negative ones count from the end where torch lets them.
 std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
+  if (!isIntegralType(places.scalar_type(), /*with_bool=*/false))
+    fail("expected places as integers, found {}", toString(places.scalar_type()));
   const Tensor flat = places.to(kLong).contiguous();
   const std::int64_t* const data = flat.const_data_ptr<std::int64_t>();
   std::vector<std::int64_t> numbers(data, data + flat.numel());
@@ -19,6 +21,10 @@ std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool 
   return numbers;
 }
 
+void check_values(const Tensor& values, std::int64_t d, const Tensor& places) {
+  if (values.size(d) != places.numel()) fail("{} values for {} places", values.size(d), places.numel());
+}
+
 // f(the part of x at number i, i) for each place along d.
 template <class F>
 void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
@@ -26,11 +32,30 @@ void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
   for (const std::int64_t place : checked(places, x.size(d))) f(x.select(d, place), i++);
 }
 
+// For each dimension of the mask, where it is true.
+std::vector<Tensor> places_in(const Tensor& mask, IntArrayRef sizes) {
+  if (mask.dim() == 0 || mask.dim() > std::ssize(sizes) ||
+      !(mask.sizes() == sizes.slice(0, mask.sizes().size())))
+    fail("a mask of the shape [{}] for a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
+         fmt::join(sizes.vec(), ", "));
+  return mask.nonzero().unbind(1);
+}
+
+void check_places(ArrayRef<Tensor> places, IntArrayRef sizes) {
+  if (places.empty() || places.size() > sizes.size())
+    fail("places in {} dimensions for a tensor of {}", places.size(), sizes.size());
+}
+
 // f(element of x, element of `places`' shape): for gathers and scatters, x indexed along d.
 template <class F>
 void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const Tensor& values, F f) {
   const std::size_t w = x.wrapped(d);
   if (places.dim() != x.dim()) fail("places of {} dimensions for a tensor of {}", places.dim(), x.dim());
+  if (values.dim() != x.dim()) fail("values of {} dimensions for a tensor of {}", values.dim(), x.dim());
+  for (std::size_t i = 0; i < places.sizes().size(); ++i)
+    if (places.sizes()[i] > values.sizes()[i])
+      fail("places of the shape [{}] for values of [{}]", fmt::join(places.sizes().vec(), ", "),
+           fmt::join(values.sizes().vec(), ", "));
   for (std::size_t i = 0; i < places.sizes().size(); ++i)
     if (i != w && places.sizes()[i] > x.sizes()[i])
       fail("places of the shape [{}] for a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
@@ -79,12 +104,8 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t) {
 }
 
 Tensor Tensor::index(ArrayRef<Tensor> places) const {
-  if (places.size() == 1 && places[0].scalar_type() == kBool) {
-    const Tensor chosen = places[0].nonzero();  // [n, dimensions of the mask]
-    std::vector<Tensor> numbers;
-    for (std::int64_t d = 0; d < chosen.size(1); ++d) numbers.push_back(chosen.select(1, d));
-    return index(numbers);
-  }
+  if (places.size() == 1 && places[0].scalar_type() == kBool) return index(places_in(places[0], sizes()));
+  check_places(places, sizes());
   // The first dimensions as one, of which rows are taken.
   Dimensions shape = places[0].sizes();
   for (const Tensor& place : places) shape = broadcast(shape, place.sizes());
@@ -106,12 +127,9 @@ Tensor Tensor::index(ArrayRef<Tensor> places) const {
 }
 
 const Tensor& Tensor::index_put_(ArrayRef<Tensor> places, const Tensor& values) const {
-  if (places.size() == 1 && places[0].scalar_type() == kBool) {
-    const Tensor chosen = places[0].nonzero();
-    std::vector<Tensor> numbers;
-    for (std::int64_t d = 0; d < chosen.size(1); ++d) numbers.push_back(chosen.select(1, d));
-    return index_put_(numbers, values);
-  }
+  if (places.size() == 1 && places[0].scalar_type() == kBool)
+    return index_put_(places_in(places[0], sizes()), values);
+  check_places(places, sizes());
   Dimensions shape = places[0].sizes();
   for (const Tensor& place : places) shape = broadcast(shape, place.sizes());
   std::vector<std::vector<std::int64_t>> numbers;
@@ -136,10 +154,12 @@ Tensor Tensor::index_put(ArrayRef<Tensor> places, const Tensor& values) const {
 }
 
 const Tensor& Tensor::index_copy_(std::int64_t d, const Tensor& places, const Tensor& values) const {
+  check_values(values, d, places);
   for_places(*this, d, places, [&](const Tensor& part, std::int64_t i) { part.copy_(values.select(d, i)); });
   return *this;
 }
 const Tensor& Tensor::index_add_(std::int64_t d, const Tensor& places, const Tensor& values) const {
+  check_values(values, d, places);
   for_places(*this, d, places, [&](const Tensor& part, std::int64_t i) { part.add_(values.select(d, i)); });
   return *this;
 }
@@ -186,31 +206,36 @@ Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor
   const Tensor made = clone();
   with_type(scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    for_gathered(made, d, places, values,
-                 [to = made.data_ptr<T>(), from = values.const_data_ptr<T>()](
-                     std::int64_t own, std::int64_t other) { to[own] = std::max(to[own], from[other]); });
+    for_gathered(
+        made, d, places, values,
+        [to = made.data_ptr<T>(), from = values.const_data_ptr<T>()](std::int64_t own, std::int64_t other) {
+          if (from[other] > to[own] || from[other] != from[other]) to[own] = from[other];
+        });
   });
   return made;
 }
 
 Tensor Tensor::masked_select(const Tensor& mask) const {
   const Dimensions shape = broadcast(sizes(), mask.sizes());
+  if (shape.size() == 0) return view({1}).masked_select(mask);
   return expand(shape).index({mask.expand(shape)});
 }
 
 Tensor Tensor::nonzero() const {
   const Tensor all = to(kBool).contiguous();
+  const Dimensions steps = contiguous_strides(sizes());  // all's may be 0 where there is one number
   std::vector<std::int64_t> places;
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < numel(); ++i) {
     if (!all.const_data_ptr<bool>()[i]) continue;
     ++count;
-    for (std::int64_t d = 0; d < dim(); ++d) places.push_back(i / all.stride(d) % all.size(d));
+    for (std::size_t d = 0; d < steps.size(); ++d) places.push_back(i / steps[d] % sizes()[d]);
   }
   return tensor(places).view({count, dim()});
 }
 
 std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool) {
+  if (x.is_floating_point()) fail("expected integers, found {}", toString(x.scalar_type()));
   const Tensor all = x.to(kLong).contiguous();
   const std::int64_t* const data = all.const_data_ptr<std::int64_t>();
   const std::set<std::int64_t> numbers(data, data + all.numel());

@@ -1,5 +1,7 @@
 #include "tensor/host/walk.h"
 
+#include <fmt/ranges.h>
+
 namespace attend::host {
 namespace {
 
@@ -12,9 +14,15 @@ Tensor reduced(const Tensor& losses, std::int64_t reduction, double count) {
 
 Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor&, std::int64_t reduction,
                           std::int64_t ignored, double smoothing) {
+  Dimensions shape = scores.sizes();
+  shape.erase(scores.wrapped(1));
+  if (!(labels.sizes() == IntArrayRef(shape)))
+    fail("labels of the shape [{}] for scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
+         fmt::join(scores.sizes().vec(), ", "));
   const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
   const Tensor own = logs.gather(1, where(counted, labels, 0).unsqueeze(1)).squeeze(1).neg();
-  const Tensor losses = own * (1 - smoothing) - logs.mean(1) * smoothing;
+  // Without smoothing no other label's score counts, which may be -inf.
+  const Tensor losses = smoothing == 0 ? own : own * (1 - smoothing) - logs.mean(1) * smoothing;
   return reduced(where(counted, losses, 0), reduction, counted.sum().to(kDouble).item<double>());
 }
 

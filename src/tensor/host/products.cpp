@@ -52,8 +52,9 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
+  if (a.dim() == 0 || b.dim() == 0) fail("a product of matrices needs dimensions");
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
+  if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
   const IntArrayRef left = a.sizes(), right = b.sizes();
   Dimensions shape = broadcast(left.slice(0, left.size() - 2), right.slice(0, right.size() - 2));
   Dimensions whole_a = shape, whole_b = shape, batch = shape;

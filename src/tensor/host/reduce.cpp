@@ -221,8 +221,11 @@ Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
   const Tensor given = x.to(type.value_or(x.scalar_type()));
   return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
-    const double shift = log_of_sum(row, n);
-    for (std::int64_t j = 0; j < n; ++j) row[j] -= shift;
+    const double most = largest(row, n);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
+    const double shift = std::log(sum);
+    for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
   });
 }
 

@@ -152,6 +152,7 @@ Tensor full_like(const Tensor& like, Scalar value) {
 }
 
 Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options) {
+  if (step.to<double>() == 0) fail("expected a step, found 0");
   const double count = std::ceil((end.to<double>() - first.to<double>()) / step.to<double>());
   const Tensor made = empty({std::max<std::int64_t>(0, static_cast<std::int64_t>(count))}, options);
   with_type(options.type(), [&](auto zero) {

@@ -25,6 +25,8 @@ Dimensions whole_shape(const Tensor& x, IntArrayRef shape) {
   for (std::int64_t& size : whole) {
     if (size == -1 && open == nullptr)
       open = &size;
+    else if (size < 0)
+      fail("[{}] is no shape of a tensor", fmt::join(shape.vec(), ", "));
     else
       known *= size;
   }
@@ -99,6 +101,7 @@ Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) co
 
 Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::optional<std::int64_t> end,
                      std::int64_t step) const {
+  if (step < 1) fail("expected a step forward, found {}", step);
   const std::size_t w = wrapped(d);
   const std::int64_t length = size(d);
   const auto within = [&](std::int64_t place) {
@@ -131,7 +134,9 @@ Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
 Tensor Tensor::permute(IntArrayRef order) const {
   if (order.size() != sizes().size()) fail("{} places for {} dimensions", order.size(), dim());
   Dimensions shape, steps;
+  std::array<bool, Dimensions::kMost> taken{};
   for (const std::int64_t d : order) {
+    if (std::exchange(taken[wrapped(d)], true)) fail("dimension {} was given two places", d);
     shape.push_back(size(d));
     steps.push_back(stride(d));
   }
@@ -140,6 +145,7 @@ Tensor Tensor::permute(IntArrayRef order) const {
 
 Tensor Tensor::unsqueeze(std::int64_t d) const {
   const auto place = static_cast<std::size_t>(d < 0 ? d + dim() + 1 : d);
+  if (place > sizes().size()) fail("a tensor of {} dimensions gets none of number {}", dim(), d);
   Dimensions shape = body().sizes, steps = body().strides;
   const std::int64_t step = place < shape.size() ? shape[place] * steps[place] : 1;
   shape.insert(place, 1);
@@ -164,7 +170,7 @@ Tensor Tensor::expand(IntArrayRef shape) const {
   for (std::size_t d = 0; d < whole.size(); ++d) {
     const std::int64_t own = d < more ? 1 : sizes()[d - more];
     if (whole[d] == -1 && d >= more) whole[d] = own;
-    if (own != 1 && own != whole[d])
+    if (whole[d] < 0 || (own != 1 && own != whole[d]))
       fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
     steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
   }
@@ -172,6 +178,7 @@ Tensor Tensor::expand(IntArrayRef shape) const {
 }
 
 Tensor Tensor::diagonal() const {
+  if (dim() != 2) fail("expected a matrix, found {} dimensions", dim());
   return view_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)});
 }
 
@@ -180,9 +187,12 @@ Tensor Tensor::detach() const {
 }
 
 std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
-  const std::int64_t each = std::max<std::int64_t>(1, (size(d) + count - 1) / count);
+  if (count < 1) fail("expected one part or more, found {}", count);
+  // As torch has it, of nothing there are as many parts as were asked for.
+  if (size(d) == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
+  const std::int64_t each = (size(d) + count - 1) / count;
   std::vector<Tensor> parts;
-  for (std::int64_t first = 0; first < size(d) || parts.empty(); first += each)
+  for (std::int64_t first = 0; first < size(d); first += each)
     parts.push_back(narrow(d, first, std::min(each, size(d) - first)));
   return parts;
 }
@@ -206,6 +216,7 @@ std::vector<Tensor> Tensor::unbind(std::int64_t d) const {
 
 Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
   if (dim() == 0) return reshape({1});
+  if (wrapped(first) > wrapped(last)) fail("dimension {} does not come before {}", first, last);
   Dimensions shape;
   for (std::size_t d = 0; d < sizes().size(); ++d) {
     if (d > wrapped(first) && d <= wrapped(last))

@@ -1,0 +1,180 @@
+// One expression computed twice, with torch's tensors and with our own (tensor/host), for tests that compare
+// the two. Include this only where ATTEND_TORCH is set.
+#pragma once
+
+#include "tensor/host/operations.h"
+#include "tensor/tensor.h"
+
+#include <cstring>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+
+using Sizes = std::vector<std::int64_t>;
+
+inline at::ScalarType torch_type(host::ScalarType type) {
+  if (type == host::kBool) return at::kBool;
+  if (type == host::kBFloat16) return at::kBFloat16;
+  return static_cast<at::ScalarType>(type);  // the others have the same numbers
+}
+inline host::ScalarType host_type(at::ScalarType type) {
+  if (type == at::kBool) return host::kBool;
+  if (type == at::kBFloat16) return host::kBFloat16;
+  return static_cast<host::ScalarType>(type);
+}
+
+// What an expression calls `as`: as(x) is the tensor of the kind in question, as(x, y) a list of two,
+// as(type) a type. Ours has the strides of torch's, in memory of its own.
+struct AsTorch {
+  at::Tensor operator()(const at::Tensor& x) const { return x; }
+  at::ScalarType operator()(host::ScalarType type) const { return torch_type(type); }
+  template <class... More>
+  std::vector<at::Tensor> operator()(const at::Tensor& first, const at::Tensor& second,
+                                     const More&... more) const {
+    return {first, second, more...};
+  }
+};
+struct AsHost {
+  host::Tensor operator()(const at::Tensor& x) const {
+    const auto bytes = static_cast<std::int64_t>(x.storage().nbytes());
+    const host::Tensor memory = host::empty({bytes}, host::kByte);
+    if (bytes > 0) std::memcpy(memory.data_ptr(), x.storage().data(), static_cast<std::size_t>(bytes));
+    const auto& data = memory.body().data;
+    auto body = std::make_shared<host::Tensor::Body>();
+    body->data = {data, data.get() + x.storage_offset() * static_cast<std::int64_t>(x.element_size())};
+    body->type = host_type(x.scalar_type());
+    body->sizes = host::IntArrayRef(x.sizes().data(), x.sizes().size());
+    body->strides = host::IntArrayRef(x.strides().data(), x.strides().size());
+    return host::Tensor(body);
+  }
+  host::ScalarType operator()(host::ScalarType type) const { return type; }
+  template <class... More>
+  std::vector<host::Tensor> operator()(const at::Tensor& first, const at::Tensor& second,
+                                       const More&... more) const {
+    return {(*this)(first), (*this)(second), (*this)(more)...};
+  }
+};
+
+inline at::Tensor to_torch(const host::Tensor& x) {
+  return at::from_blob(x.data_ptr(), Sizes(x.sizes().vec()), Sizes(x.strides().vec()),
+                       at::TensorOptions(torch_type(x.scalar_type())))
+      .clone();
+}
+
+// Numbers that are not there are equal to each other; others may differ by `tolerance` of themselves, and as
+// much of the largest or of 1, since sums lose what cancels.
+inline testing::AssertionResult same(const host::Tensor& ours, const at::Tensor& theirs, double tolerance) {
+  const at::Tensor found = to_torch(ours);
+  const auto failure = [&](const char* what) {
+    std::ostringstream text;
+    if (found.sizes() == theirs.sizes() && found.numel() > 0)
+      text << "at most " << (found.to(at::kDouble) - theirs.to(at::kDouble)).abs().nan_to_num(0).max()
+           << ": ";
+    text << what << " differ, ours is " << found.scalar_type() << found.sizes() << ", torch's "
+         << theirs.scalar_type() << theirs.sizes();
+    if (found.numel() <= 60 && theirs.numel() <= 60) text << "\n" << found << "\nand\n" << theirs;
+    return testing::AssertionFailure() << text.str();
+  };
+  if (found.scalar_type() != theirs.scalar_type()) return failure("types");
+  if (found.sizes() != theirs.sizes()) return failure("shapes");
+  if (theirs.numel() == 0) return testing::AssertionSuccess();
+  at::Tensor agree = found.eq(theirs);
+  if (theirs.is_floating_point()) {
+    agree = agree.logical_or(found.isnan().logical_and(theirs.isnan()));
+    if (tolerance > 0) {
+      const double given = theirs.scalar_type() == at::kDouble ? tolerance * 1e-6 : tolerance;
+      const at::Tensor size = theirs.abs().nan_to_num(0, 0, 0);
+      const at::Tensor most = size + size.max().clamp_max(1);
+      const at::Tensor difference = (found - theirs).abs();
+      agree = agree.logical_or(difference.isfinite().logical_and(difference.le(most * given)));
+    }
+  }
+  return agree.all().item<bool>() ? testing::AssertionSuccess() : failure("numbers");
+}
+
+inline testing::AssertionResult same(const std::vector<host::Tensor>& ours,
+                                     const std::vector<at::Tensor>& theirs, double tolerance) {
+  if (ours.size() != theirs.size())
+    return testing::AssertionFailure() << ours.size() << " parts, torch's are " << theirs.size();
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (auto part = same(ours[i], theirs[i], tolerance); !part) return part << " in part " << i;
+  return testing::AssertionSuccess();
+}
+inline testing::AssertionResult same(const std::tuple<host::Tensor, host::Tensor>& ours,
+                                     const std::tuple<at::Tensor, at::Tensor>& theirs, double tolerance) {
+  return same(std::vector{std::get<0>(ours), std::get<1>(ours)},
+              std::vector{std::get<0>(theirs), std::get<1>(theirs)}, tolerance);
+}
+
+template <class F>
+testing::AssertionResult computes_same(F f, double tolerance) {
+  return same(f(AsHost()), f(AsTorch()), tolerance);
+}
+
+// The expression has the same shape, type and bits; or, of functions of floats, nearly the same numbers; or,
+// of sums of many products, what cancelling leaves the same.
+#define EXPECT_SAME(...) \
+  EXPECT_TRUE(::attend::computes_same([&](auto as) { return __VA_ARGS__; }, 0)) << #__VA_ARGS__
+#define EXPECT_CLOSE(...) \
+  EXPECT_TRUE(::attend::computes_same([&](auto as) { return __VA_ARGS__; }, 2e-6)) << #__VA_ARGS__
+
+template <class F>
+testing::AssertionResult is_refused(F f) {
+  try {
+    f(AsHost());
+    return testing::AssertionFailure() << "not refused";
+  } catch (const Error&) {
+  }
+  try {
+    f(AsTorch());
+    return testing::AssertionFailure() << "not refused by torch";
+  } catch (const c10::Error&) {
+  }
+  return testing::AssertionSuccess();
+}
+#define EXPECT_CLOSE_SUMS(...) \
+  EXPECT_TRUE(::attend::computes_same([&](auto as) { return __VA_ARGS__; }, 4e-5)) << #__VA_ARGS__
+// By both.
+#define EXPECT_REFUSED(...) \
+  EXPECT_TRUE(::attend::is_refused([&](auto as) { static_cast<void>(__VA_ARGS__); })) << #__VA_ARGS__
+
+// Places, labels or counts; and what is true (not 0) or not.
+inline at::Tensor places_of(std::initializer_list<std::int64_t> values) {
+  return at::tensor(at::ArrayRef<std::int64_t>(values), at::kLong);
+}
+inline at::Tensor truths(std::initializer_list<std::int64_t> values) {
+  return places_of(values).to(at::kBool);
+}
+
+inline at::Tensor random_numbers(Sizes shape, host::ScalarType type) {
+  if (host::isFloatingType(type)) return at::randn(shape, torch_type(type)) * 2;
+  const std::int64_t least = type == host::kBool || type == host::kByte ? 0 : -50;
+  return at::randint(least, type == host::kBool ? 2 : 50, shape, torch_type(type));
+}
+
+// Matrices of 4 rows and 6 columns that lie in memory in every way that tensors can, and one of no rows.
+inline std::vector<at::Tensor> random_matrices(host::ScalarType type) {
+  return {random_numbers({4, 6}, type),
+          random_numbers({6, 4}, type).t(),
+          random_numbers({9, 13}, type).slice(0, 1, 9, 2).slice(1, 1, 13, 2),
+          random_numbers({6, 2, 4}, type).select(1, 1).t(),
+          random_numbers({4, 1}, type).expand({4, 6}),
+          random_numbers({6}, type).expand({4, 6}),
+          random_numbers({0, 6}, type)};
+}
+
+inline const std::vector<host::ScalarType> kSomeTypes = {host::kBool, host::kByte,  host::kInt,
+                                                         host::kLong, host::kFloat, host::kDouble};
+
+// Tests of one type each.
+class OfEachType : public testing::TestWithParam<host::ScalarType> {
+ protected:
+  void SetUp() override { at::manual_seed(7); }
+};
+inline std::string name_of_type(const testing::TestParamInfo<host::ScalarType>& type) {
+  return host::toString(type.param);
+}
+
+}  // namespace attend

@@ -1,0 +1,352 @@
+// Our tensors against torch's: what computes numbers.
+#include "both_tensors.h"
+
+namespace attend {
+namespace {
+
+using HostNumbers = OfEachType;
+INSTANTIATE_TEST_SUITE_P(, HostNumbers, testing::ValuesIn(kSomeTypes), name_of_type);
+
+// One of each kind, for each pair of types: a type is the result's by whether its tensor has dimensions.
+TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
+  for (const host::ScalarType type : kSomeTypes) {
+    const at::Tensor row = random_numbers({6}, type), column = random_numbers({4, 1}, type),
+                     one = random_numbers({}, type), none = random_numbers({1, 0, 6}, type).narrow(1, 0, 0);
+    std::vector<at::Tensor> all = random_matrices(GetParam());
+    all.resize(3);
+    all.push_back(random_numbers({4, 1}, GetParam()));
+    all.push_back(random_numbers({}, GetParam()));
+    for (const at::Tensor& x : all) {
+      for (const at::Tensor& y : {random_numbers({6, 4}, type).t(), row, column, one, none}) {
+        if (y.dim() == 3 && x.dim() == 2 && x.size(0) != 1) continue;
+        SCOPED_TRACE(fmt::format("{} and {}", host::toString(GetParam()), host::toString(type)));
+        EXPECT_SAME(as(x) + as(y));
+        EXPECT_SAME(as(x) * as(y));
+        EXPECT_SAME(as(x).mul(as(y)));
+        EXPECT_CLOSE(as(x) / as(y));
+        EXPECT_SAME(as(x).eq(as(y)));
+        EXPECT_SAME(as(x).ne(as(y)));
+        EXPECT_SAME(as(x).lt(as(y)));
+        EXPECT_SAME(as(x).le(as(y)));
+        EXPECT_SAME(as(x).gt(as(y)));
+        EXPECT_SAME(as(x).ge(as(y)));
+        EXPECT_SAME(as(x).logical_and(as(y)));
+        EXPECT_SAME(as(x).logical_or(as(y)));
+        EXPECT_SAME(maximum(as(x), as(y)));
+        EXPECT_SAME(where(as(y.to(at::kBool)), as(x), as(y)));
+        EXPECT_SAME(where(as(x.to(at::kBool)), as(x), as(y)));
+        if (type == host::kBool || GetParam() == host::kBool) continue;
+        EXPECT_SAME(as(x) - as(y));
+        EXPECT_CLOSE(as(x).add(as(y), 3));
+      }
+    }
+  }
+}
+
+TEST_P(HostNumbers, GoTogetherWithSingleOnes) {
+  for (const at::Tensor& x : random_matrices(GetParam())) {
+    const at::Tensor one = random_numbers({}, GetParam());
+    const auto check = [&](auto b) {
+      for (const at::Tensor& y : {x, one}) {
+        EXPECT_CLOSE(as(y) + b);
+        EXPECT_CLOSE(b + as(y));
+        EXPECT_CLOSE(as(y) * b);
+        EXPECT_CLOSE(b * as(y));
+        EXPECT_CLOSE(as(y) / b);
+        EXPECT_SAME(as(y) == b);
+        EXPECT_SAME(as(y) != b);
+        EXPECT_SAME(as(y) < b);
+        EXPECT_SAME(as(y) <= b);
+        EXPECT_SAME(as(y) > b);
+        EXPECT_SAME(as(y) >= b);
+        EXPECT_SAME(where(as(x.to(at::kBool)), as(y), b));
+        if (GetParam() == host::kBool) continue;
+        EXPECT_SAME(as(y).clamp(b, 4));
+        EXPECT_SAME(as(y).clamp_min(b));
+        EXPECT_SAME(as(y).clamp_max(b));
+        EXPECT_SAME(clamp(as(y), 0, b));
+        if constexpr (!std::is_same_v<decltype(b), bool>) {
+          EXPECT_CLOSE(as(y) - b);
+          if (!host::isFloatingType(GetParam())) continue;  // torch makes b an integer
+          EXPECT_CLOSE(b - as(y));
+          EXPECT_CLOSE(b / as(y));
+        }
+      }
+    };
+    check(true);
+    check(3);
+    check(2.75);
+  }
+}
+
+TEST_P(HostNumbers, ChangeInPlace) {
+  if (GetParam() == host::kBool) return;
+  for (const at::Tensor& x : random_matrices(GetParam())) {
+    const at::Tensor y = random_numbers({4, 6}, GetParam()).slice(0, 0, x.size(0)), row = y.new_ones({6}) + 1;
+    EXPECT_SAME(as(x).clone().add_(as(y)));
+    EXPECT_SAME(as(x).clone().add_(3));
+    EXPECT_CLOSE(as(x).clone().add_(as(row), 2));
+    EXPECT_SAME(as(x).clone().sub_(as(y)));
+    EXPECT_SAME(as(x).clone().mul_(as(row)));
+    EXPECT_SAME(as(x).clone().mul_(2));
+    EXPECT_SAME(as(x).clone().clamp_min_(1));
+    EXPECT_SAME(as(x).clone().fill_(7).zero_());
+    EXPECT_SAME([](auto z) { return z.slice(1, 0, 6, 2).mul_(3), z; }(as(x).clone()));
+    EXPECT_SAME([](auto z) { return z += z, z *= z, z -= z, z += 1, z *= 2, z; }(as(x).clone()));
+    if (!x.is_floating_point()) continue;
+    EXPECT_CLOSE(as(x).clone().div_(as(row)));
+    EXPECT_CLOSE(as(x).clone().div_(3));
+    EXPECT_SAME(as(x).clone().add_(as(at::ones({6}, at::kLong))));
+  }
+}
+
+// Numbers where functions have their limits, and what stands for no number.
+at::Tensor special_numbers(at::ScalarType type) {
+  return at::tensor({0.0,
+                     -0.0,
+                     0.5,
+                     -0.5,
+                     1.5,
+                     2.5,
+                     -2.5,
+                     1e-30,
+                     -1e-30,
+                     1e-7,
+                     20.0,
+                     -20.0,
+                     88.0,
+                     -87.0,
+                     100.0,
+                     -100.0,
+                     1000.0,
+                     -1000.0,
+                     1e30,
+                     -1e30,
+                     double{INFINITY},
+                     -double{INFINITY},
+                     double{NAN}},
+                    type);
+}
+
+TEST_P(HostNumbers, HaveFunctions) {
+  std::vector<at::Tensor> all = random_matrices(GetParam());
+  all.push_back(random_numbers({}, GetParam()));
+  const bool floats = host::isFloatingType(GetParam());
+  if (floats) all.push_back(special_numbers(torch_type(GetParam())));
+  for (const at::Tensor& x : all) {
+    const bool huge = floats && x.numel() > 0 && x.abs().nan_to_num(0, 0, 0).max().item<double>() > 1e6;
+    EXPECT_CLOSE(as(x).exp());
+    EXPECT_CLOSE(as(x).log());
+    EXPECT_CLOSE(log(as(x)));
+    EXPECT_CLOSE(as(x).log2());
+    EXPECT_CLOSE(as(x).sqrt());
+    EXPECT_CLOSE(tanh(as(x)));
+    EXPECT_CLOSE(sigmoid(as(x)));
+    EXPECT_CLOSE(erf(as(x)));
+    EXPECT_CLOSE(rsqrt(as(x)));
+    EXPECT_CLOSE(exp2(as(x)));
+    if (!huge) {
+      EXPECT_CLOSE(sin(as(x)));
+      EXPECT_CLOSE(cos(as(x)));
+    }
+    EXPECT_SAME(as(x).isfinite());
+    EXPECT_SAME(as(x).logical_not());
+    if (GetParam() == host::kBool) continue;
+    EXPECT_SAME(as(x).abs());
+    EXPECT_SAME(as(x).sign());
+    EXPECT_SAME(as(x).neg());
+    EXPECT_SAME(-as(x));
+    EXPECT_SAME(as(x).square());
+    EXPECT_SAME(square(as(x)));
+    EXPECT_SAME(as(x).floor());
+    EXPECT_SAME(as(x).round());
+    EXPECT_SAME(ceil(as(x)));
+    EXPECT_SAME(relu(as(x)));
+    if (!floats) continue;
+    EXPECT_SAME(as(x).clamp(-1, 1.5));
+    EXPECT_CLOSE(gelu(as(x.clamp(-1e6, 1e6))));  // of infinity torch makes no number
+    EXPECT_CLOSE(gelu(as(x), "tanh"));
+    EXPECT_CLOSE(silu(as(x)));
+    EXPECT_CLOSE(mish(as(x)));
+    EXPECT_CLOSE(leaky_relu(as(x)));
+    EXPECT_CLOSE(pow(10000.0, as(x)));
+    EXPECT_CLOSE(pow(2, as(x)));
+    EXPECT_CLOSE(logaddexp(as(x), as(x)));
+    EXPECT_CLOSE(logaddexp(as(x), as(x.flip({0}))));
+    EXPECT_SAME(maximum(as(x), as(x.flip({0}))));
+  }
+}
+
+TEST_P(HostNumbers, AreReduced) {
+  const at::Tensor batch = random_numbers({3, 4, 5}, GetParam());
+  std::vector<at::Tensor> all = random_matrices(GetParam());
+  all.push_back(batch.transpose(0, 2));
+  for (const at::Tensor& x : all) {
+    EXPECT_CLOSE(as(x).sum());
+    EXPECT_CLOSE(as(x).sum(as(host::kDouble)));
+    EXPECT_CLOSE(as(x).sum(as(host::kInt)));
+    if (GetParam() != host::kByte) {  // of which torch gives bytes
+      EXPECT_SAME(as(x).any());
+      EXPECT_SAME(as(x).all());
+    }
+    for (const std::int64_t d : {0, 1, -1}) {
+      const bool none = x.size(d) == 0;
+      if (GetParam() != host::kByte) {
+        EXPECT_SAME(as(x).any(d)) << d;
+      }
+      EXPECT_CLOSE(as(x).cumsum(d)) << d;
+      EXPECT_SAME(as(x).argsort(true, d, false)) << d;
+      EXPECT_SAME(as(x).argsort(true, d, true)) << d;
+      EXPECT_SAME(as(x).sort(true, d, false)) << d;
+      EXPECT_SAME(as(x).sort(true, d, true)) << d;
+      for (const bool keep : {false, true}) {
+        EXPECT_CLOSE(as(x).sum(d, keep)) << d;
+        EXPECT_CLOSE(as(x).sum(d, keep, as(host::kFloat))) << d;
+        EXPECT_CLOSE(as(x).sum(Sizes{d, d == 0 ? 1 : 0}, keep)) << d;
+        if (none) continue;
+        EXPECT_SAME(as(x).max(d, keep)) << d;
+        EXPECT_SAME(as(x).amax(d, keep)) << d;
+        if (GetParam() != host::kBool) {
+          EXPECT_SAME(as(x).argmax(d, keep)) << d;
+        }
+      }
+    }
+    if (x.numel() == 0) continue;
+    EXPECT_SAME(as(x).min());
+    EXPECT_SAME(as(x).max());
+    EXPECT_SAME(aminmax(as(x)));
+  }
+  const at::Tensor one = random_numbers({}, GetParam());
+  EXPECT_CLOSE(as(one).sum());
+  EXPECT_SAME(as(one).max());
+  EXPECT_REFUSED(as(batch).sum(3));
+  EXPECT_REFUSED(as(batch.narrow(1, 0, 0)).max());
+  EXPECT_REFUSED(as(batch.narrow(1, 0, 0)).max(1));
+  EXPECT_REFUSED(as(batch.narrow(1, 0, 0)).amax(1));
+  EXPECT_REFUSED(as(batch.narrow(1, 0, 0)).argmax(1));
+}
+
+class HostFloats : public OfEachType {};
+INSTANTIATE_TEST_SUITE_P(, HostFloats, testing::Values(host::kFloat, host::kDouble), name_of_type);
+
+TEST_P(HostFloats, AreReduced) {
+  std::vector<at::Tensor> all = random_matrices(GetParam());
+  const at::Tensor marked = random_numbers({4, 6}, GetParam());
+  marked[0].fill_(-INFINITY);
+  marked[1][2] = marked[1][4] = NAN;
+  marked[2][0] = INFINITY;
+  marked[3][1] = -INFINITY;
+  all.push_back(marked);
+  for (const at::Tensor& x : all) {
+    EXPECT_CLOSE(as(x).mean());
+    EXPECT_CLOSE(logsumexp(as(x), Sizes{0, 1}));
+    for (const std::int64_t d : {0, 1, -2}) {
+      const bool none = x.size(d) == 0;
+      EXPECT_CLOSE(softmax(as(x), d));
+      EXPECT_CLOSE(log_softmax(as(x), d));
+      EXPECT_CLOSE(log_softmax(as(x), d, as(host::kDouble)));
+      EXPECT_CLOSE(as(x).nansum(d));
+      EXPECT_CLOSE(as(x).sum(d));
+      EXPECT_CLOSE(as(x).cumsum(d));
+      EXPECT_SAME(as(x).sort(true, d, true));
+      EXPECT_SAME(as(x).sort(true, d, false));
+      for (const bool keep : {false, true}) {
+        EXPECT_CLOSE(as(x).mean(d, keep));
+        EXPECT_CLOSE(as(x).logsumexp(d, keep));
+        EXPECT_CLOSE(as(x).norm(2, d, keep));
+        EXPECT_CLOSE(linalg_vector_norm(as(x), 2, Sizes{d}, keep));
+        if (none) continue;
+        EXPECT_SAME(as(x).max(d, keep));
+        EXPECT_SAME(as(x).argmax(d, keep));
+        EXPECT_SAME(as(x).amax(d, keep));
+        EXPECT_SAME(as(x).topk(2, d));
+      }
+    }
+    if (x.numel() > 0) {
+      EXPECT_SAME(as(x).max());
+    }
+    if (x.numel() > 0) {
+      EXPECT_SAME(as(x).min());
+    }
+  }
+  const at::Tensor x = random_numbers({4, 6}, GetParam()), y = random_numbers({4, 6}, GetParam());
+  EXPECT_CLOSE(cosine_similarity(as(x), as(y), 1));
+  EXPECT_CLOSE(cosine_similarity(as(x), as(at::zeros_like(y)), 0));
+  EXPECT_CLOSE(layer_norm(as(x), Sizes{6}, as(y[0]), as(y[1]), 1e-5));
+}
+
+// Of equal numbers, those are taken that torch takes, in its order.
+TEST_P(HostNumbers, AreOrderedAlsoWhereTheyAreEqual) {
+  if (GetParam() == host::kBool) return;
+  for (const std::int64_t length : {1, 7, 100, 5000}) {
+    const at::Tensor x = at::randint(0, 5, {length, 3}).to(torch_type(GetParam()));
+    for (const std::int64_t count : {0, 1, 2, 5, 78, 4999, 5000}) {
+      if (count <= length) {
+        EXPECT_SAME(as(x).topk(count, 0)) << count << " of " << length;
+      }
+    }
+    EXPECT_SAME(topk(as(x), std::min<std::int64_t>(2, length), 0));
+    EXPECT_SAME(as(x).argsort(true, 0, true));
+    EXPECT_SAME(argsort(as(x), true, 0, false));
+    EXPECT_SAME(as(x).argmax(0));
+    EXPECT_SAME(as(x).max(0));
+    EXPECT_REFUSED(as(x).topk(4));
+  }
+}
+
+TEST(HostRandom, IsTorchs) {
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{15485863}, std::uint64_t{1} << 40}) {
+    auto theirs = at::make_generator<at::CPUGeneratorImpl>(seed);
+    auto ours = host::make_generator<host::CPUGeneratorImpl>(seed);
+    for (const std::int64_t count : {0, 1, 2, 1000, 50000})
+      EXPECT_TRUE(same(host::randperm(count, ours, host::kLong), at::randperm(count, theirs, at::kLong), 0));
+    for (const std::int64_t end : {2, 3, 1000, 1 << 27})
+      EXPECT_TRUE(same(host::randint(0, end, {30, 7}, ours, host::kLong),
+                       at::randint(0, end, {30, 7}, theirs, at::kLong), 0));
+    EXPECT_TRUE(
+        same(host::randint(-5, 6, {9}, ours, host::kInt), at::randint(-5, 6, {9}, theirs, at::kInt), 0));
+  }
+}
+
+TEST(HostRandom, WeightsAreTorchsButForTheLastBits) {
+  for (const std::int64_t count : {1, 6, 16, 37, 1000}) {
+    auto theirs = at::make_generator<at::CPUGeneratorImpl>(11);
+    auto ours = host::make_generator<host::CPUGeneratorImpl>(11);
+    EXPECT_TRUE(same(host::empty({count}).uniform_(-0.5, 2, ours),
+                     at::empty({count}).uniform_(-0.5, 2, theirs), 2e-6));
+    EXPECT_TRUE(
+        same(host::empty({count}).normal_(0.5, 2, ours), at::empty({count}).normal_(0.5, 2, theirs), 1e-5));
+  }
+}
+
+TEST(HostTensors, AreMade) {
+  EXPECT_TRUE(same(host::zeros({2, 3}), at::zeros({2, 3}), 0));
+  EXPECT_TRUE(same(host::ones({2, 0}, host::kBool), at::ones({2, 0}, at::kBool), 0));
+  EXPECT_TRUE(same(host::full({2}, -1.5, host::kFloat), at::full({2}, -1.5, at::kFloat), 0));
+  EXPECT_TRUE(same(host::eye(3, host::kInt), at::eye(3, at::kInt), 0));
+  EXPECT_TRUE(same(host::scalar_tensor(3), at::scalar_tensor(3), 0));
+  EXPECT_TRUE(same(host::tensor(std::vector<float>{1, 2.5f}), at::tensor(std::vector<float>{1, 2.5f}), 0));
+  EXPECT_TRUE(same(host::tensor({1, 2}, host::kDouble), at::tensor({1, 2}, at::kDouble), 0));
+  EXPECT_TRUE(same(host::arange(5), at::arange(5), 0));
+  EXPECT_TRUE(same(host::arange(2.5), at::arange(2.5), 0));
+  EXPECT_TRUE(same(host::arange(3, 8), at::arange(3, 8), 0));
+  EXPECT_TRUE(same(host::arange(0, 7, 2, host::kFloat), at::arange(0, 7, 2, at::kFloat), 0));
+  EXPECT_TRUE(same(host::arange(5, -2, -3, host::kLong), at::arange(5, -2, -3, at::kLong), 0));
+  EXPECT_TRUE(same(host::arange(0, 1, 0.1, host::kDouble), at::arange(0, 1, 0.1, at::kDouble), 1e-6));
+  const at::Tensor x = random_numbers({2, 3}, host::kInt);
+  EXPECT_SAME(zeros_like(as(x)));
+  EXPECT_SAME(ones_like(as(x.t())));
+  EXPECT_SAME(ones_like(as(x), as(host::kFloat)));
+  EXPECT_SAME(full_like(as(x), 5));
+  EXPECT_THROW(host::empty({-1}), Error);
+  EXPECT_THROW(host::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}), Error);
+  EXPECT_THROW(host::arange(0, 3, 0, host::kLong), Error);
+  EXPECT_THROW(host::Tensor().sizes(), Error);
+  EXPECT_REFUSED(as(x) + as(at::ones({2})));
+  EXPECT_REFUSED(as(x).eq(as(at::ones({3, 2}))));
+  EXPECT_REFUSED(where(as(x.gt(0)), as(x), as(at::ones({2, 2}))));
+  EXPECT_REFUSED(as(x).clone().add_(as(at::ones({2, 2, 3}, at::kInt))));
+}
+
+}  // namespace
+}  // namespace attend
