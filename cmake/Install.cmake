@@ -35,16 +35,17 @@ install(FILES ${xgrammar_source}/LICENSE ${xgrammar_source}/NOTICE
 
 if(ATTEND_TRAINING)
   set_target_properties(attend-training PROPERTIES EXPORT_NAME training)
+  # libtorch's folder first: under /usr, $ORIGIN is where the system's OpenMP library lies.
   if(ATTEND_BUNDLE_TORCH)
-    set_target_properties(attend-training PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/attend/torch")
-    set_target_properties(attend-training-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..;$ORIGIN/torch")
+    set_target_properties(attend-training PROPERTIES INSTALL_RPATH "$ORIGIN/attend/torch;$ORIGIN")
+    set_target_properties(attend-training-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/torch;$ORIGIN/..")
     set(torch RUNTIME_DEPENDENCY_SET torch)
     install(RUNTIME_DEPENDENCY_SET torch DIRECTORIES ${Libtorch_LIBRARY_DIR}
       POST_EXCLUDE_REGEXES "^/lib" "^/usr/lib" "^${PROJECT_BINARY_DIR}"
       LIBRARY DESTINATION ${module_folder}/torch COMPONENT training)
   else()
-    set_target_properties(attend-training PROPERTIES INSTALL_RPATH "$ORIGIN;${Libtorch_LIBRARY_DIR}")
-    set_target_properties(attend-training-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..;${Libtorch_LIBRARY_DIR}")
+    set_target_properties(attend-training PROPERTIES INSTALL_RPATH "${Libtorch_LIBRARY_DIR};$ORIGIN")
+    set_target_properties(attend-training-verbs PROPERTIES INSTALL_RPATH "${Libtorch_LIBRARY_DIR};$ORIGIN/..")
   endif()
   install(TARGETS attend-training-verbs LIBRARY DESTINATION ${module_folder} COMPONENT training)
   install(TARGETS attend-training EXPORT attend-training ${torch} LIBRARY COMPONENT training)

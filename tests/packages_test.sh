@@ -95,7 +95,8 @@ if compgen -G "$packages/attend-training_*.deb" >/dev/null; then
   inside cmake -S /examples -B /build
   inside cmake --build /build
   inside ctest --test-dir /build --output-on-failure --no-tests=error
-  inside ldd /build/fine_tune | grep -E 'torch|gomp'
+  inside ldd /build/fine_tune | grep -E 'torch|libc10|gomp' | tee "$work/ldd"
+  if grep --invert-match attend "$work/ldd"; then fail "that is not what attend-training has brought"; fi
   no_torch "${installed[@]}" /build/{tokens,search,classify,chat,translate}
 fi
 heading "passed"
