@@ -158,7 +158,7 @@ FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, nonsense
     ("bert", "hidden_dropout_prob", [1.5, -0.1, "none"]),
     ("bert", "attention_probs_dropout_prob", [2, {}]),
     ("bert", "hidden_act", ["wobble", 7, ""]),
-    ("bert", "position_embedding_type", ["relative_key", "spiral", 3]),  # the first is real, but not ours yet
+    ("bert", "position_embedding_type", ["spiral", 3]),
     ("bert", "is_decoder", ["yes", 2]),
     ("bert", "add_cross_attention", [True]),  # not ours yet
     ("bert", "tie_word_embeddings", ["no", 3]),
@@ -171,7 +171,6 @@ FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, nonsense
     ("gpt2", "layer_norm_epsilon", ["small", -1e-5]),
     ("gpt2", "scale_attn_weights", ["yes", 2]),
     ("gpt2", "resid_pdrop", [1.01, "a"]),
-    ("gpt2", "add_cross_attention", [True]),  # not ours yet
     ("marian", "activation_function", ["wobble", 1]),
     ("marian", "scale_embedding", ["yes", 2]),
     ("marian", "dropout", [-1, "a", 7]),
