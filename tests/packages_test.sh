@@ -6,13 +6,13 @@
 #   make package PRESET=inference && sudo tests/packages_test.sh build/inference/packages
 # Not part of `make test`: it must be root, and loads 100 MB from Debian's servers (debootstrap, where it is not
 # installed, too).
-# ATTEND_MIRROR=URL      Debian's archive; http://deb.debian.org/debian
+# ATTEND_MIRROR=URL      Debian's archive; where this machine's apt has its packages from
 # ATTEND_ROOT=FOLDER     the root is made there and stays; else in a folder that is removed
 set -euo pipefail
 packages=$(realpath "${1:?usage: tests/packages_test.sh FOLDER-OF-PACKAGES}")
 cd "$(dirname "$0")/.."
-mirror=${ATTEND_MIRROR:-http://deb.debian.org/debian}
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=${ATTEND_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" | head -n 1)}
 work=$(mktemp -d)
 root=${ATTEND_ROOT:-$work/root}
 trap 'umount -q "$root/proc" || true; rm -rf "$work"' EXIT
@@ -46,6 +46,7 @@ no_torch() {
   done
 }
 
+[ -n "$mirror" ] || fail "apt knows no archive of $release: set ATTEND_MIRROR"
 [ "$(id -u)" = 0 ] || fail "this must be root, for the root of its own"
 heading "Debian $release, the smallest there is"
 mkdir -p "$root"
