@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -17,6 +18,121 @@ constexpr std::size_t most_threads = 1024;
 std::atomic<std::size_t> asked_threads = 0;
 std::atomic<void (*)(std::size_t)> follower_of_count = nullptr;
 thread_local bool inside_parallel_for = false;  // a nested call runs on its caller alone
+
+// For so long a thread looks whether there is work before it sleeps: pieces of one step follow each other
+// within some ten microseconds.
+constexpr std::chrono::microseconds patience{200};
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Waits until `value` is no longer `old`.
+void wait_for_change(const std::atomic<std::uint64_t>& value, std::uint64_t old) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  value.wait(old, std::memory_order_acquire);
+}
+
+// What one call of parallel_for asks for.
+struct Work {
+  std::size_t count, grain;
+  const std::function<void(std::size_t, std::size_t)>& body;
+  std::atomic<std::size_t> next = 0;  // piece
+  std::mutex failing = {};
+  std::exception_ptr failure = {};
+
+  std::size_t pieces() const { return (count - 1) / grain + 1; }
+  // Takes pieces until there are no more; any number of threads at a time.
+  void help() {
+    const bool nested = std::exchange(inside_parallel_for, true);
+    try {
+      for (std::size_t piece; (piece = next.fetch_add(1)) < pieces();) {
+        const std::size_t begin = piece * grain;
+        body(begin, begin + std::min(grain, count - begin));
+      }
+    } catch (...) {
+      next = pieces();  // nobody begins another piece
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+    }
+    inside_parallel_for = nested;
+  }
+};
+
+class Pool {
+ public:
+  // Lives as long as the process, whose end does not wait for its threads.
+  static Pool& get() {
+    static Pool& pool = *new Pool;
+    return pool;
+  }
+
+  // False: the threads work for another.
+  bool run(Work& work) {
+    const std::unique_lock use(using_, std::try_to_lock);
+    if (!use) return false;
+    resize(thread_count());
+    work_ = &work;
+    left_.store(workers_.size(), std::memory_order_relaxed);
+    started_.fetch_add(1, std::memory_order_release);
+    started_.notify_all();
+    work.help();
+    for (std::uint64_t left; (left = left_.load(std::memory_order_acquire)) != 0;)
+      wait_for_change(left_, left);
+    return true;
+  }
+
+ private:
+  // The caller's thread is one of the `threads`.
+  void resize(std::size_t threads) {
+    if (workers_.size() + 1 == threads || threads == refused_) return;
+    stop();
+    try {
+      while (workers_.size() + 1 < threads)
+        workers_.emplace_back([this, seen = started_.load()] { serve(seen); });
+    } catch (const std::system_error&) {
+      refused_ = threads;  // the system gives no more: those there are do the work
+    }
+  }
+
+  void stop() {
+    stopping_ = true;
+    started_.fetch_add(1, std::memory_order_release);
+    started_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    stopping_ = false;
+  }
+
+  void serve(std::uint64_t seen) {
+    while (true) {
+      wait_for_change(started_, seen);
+      ++seen;
+      if (stopping_) return;
+      work_->help();
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+    }
+  }
+
+  std::mutex using_;
+  std::vector<std::thread> workers_;
+  std::size_t refused_ = 0;
+  std::atomic<bool> stopping_ = false;
+  Work* work_ =
+      nullptr;  // a worker reads it once `started_` has grown, and is done with it when `left_` falls
+  alignas(64) std::atomic<std::uint64_t> started_ = 0;
+  alignas(64) std::atomic<std::uint64_t> left_ = 0;
+};
 
 }  // namespace
 
@@ -40,39 +156,10 @@ std::size_t thread_count() {
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body) {
   if (count == 0) return;
-  grain = std::clamp<std::size_t>(grain, 1, count);
-  const std::size_t pieces = (count - 1) / grain + 1;
-  const std::size_t workers = inside_parallel_for ? 1 : std::min(thread_count(), pieces);
-
-  std::atomic<std::size_t> next = 0;
-  std::mutex failing;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    const bool nested = std::exchange(inside_parallel_for, true);
-    try {
-      for (std::size_t piece; (piece = next.fetch_add(1)) < pieces;) {
-        const std::size_t begin = piece * grain;
-        body(begin, begin + std::min(grain, count - begin));
-      }
-    } catch (...) {
-      next = pieces;  // nobody begins another piece
-      const std::lock_guard lock(failing);
-      if (!failure) failure = std::current_exception();
-    }
-    inside_parallel_for = nested;
-  };
-
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(workers - 1);
-    try {
-      while (threads.size() + 1 < workers) threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system gives no more threads: those there are do the work.
-    }
-    work();
-  }  // all threads have ended
-  if (failure) std::rethrow_exception(failure);
+  Work work{count, std::clamp<std::size_t>(grain, 1, count), body};
+  const bool alone = inside_parallel_for || work.pieces() == 1 || thread_count() == 1;
+  if (alone || !Pool::get().run(work)) work.help();
+  if (work.failure) std::rethrow_exception(work.failure);
 }
 
 }  // namespace attend

@@ -1,5 +1,6 @@
 #include "generation/selection.h"
 
+#include "base/best.h"
 #include "base/error.h"
 #include "kernels/kernels.h"
 
@@ -34,20 +35,6 @@ float largest_of(const float* x, std::size_t n, bool& nan) {
 
 bool better(const Scored& a, const Scored& b) {
   return a.first > b.first;
-}
-
-// torch.topk on the CPU (ATen/native/TopKImpl.h) uses these algorithms of the standard library, which alone
-// decide which of several equal scores are taken, and in which order.
-std::vector<Scored> torch_top_k(std::vector<Scored> queue, std::int64_t k, std::int64_t count) {
-  const auto middle = queue.begin() + k;
-  if (k * 64 <= count) {
-    std::partial_sort(queue.begin(), middle, queue.end(), better);
-  } else {
-    std::nth_element(queue.begin(), middle - 1, queue.end(), better);
-    std::sort(queue.begin(), middle - 1, better);
-  }
-  queue.resize(static_cast<std::size_t>(k));
-  return queue;
 }
 
 std::uint64_t mix(std::uint64_t x) {  // the finalizer of SplitMix64 (Steele et al. 2014)
@@ -140,7 +127,8 @@ std::vector<Scored> draw_different(std::span<const float* const> rows, std::span
 std::vector<Scored> top_k(std::span<const float> scores, std::int64_t k) {
   std::vector<Scored> queue;
   for (std::size_t i = 0; i < scores.size(); ++i) queue.emplace_back(scores[i], i);
-  return torch_top_k(std::move(queue), k, static_cast<std::int64_t>(scores.size()));
+  keep_best(queue, static_cast<std::size_t>(k), scores.size(), better);
+  return queue;
 }
 
 std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const float> offsets,
@@ -170,7 +158,8 @@ std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const fl
         token = kernels::kernels().find_above(rows[row], token, vocabulary, offsets[row], best.front());
       if (token < vocabulary) take(row, token);
     }
-  return torch_top_k(std::move(queue), k, count);
+  keep_best(queue, static_cast<std::size_t>(k), static_cast<std::size_t>(count), better);
+  return queue;
 }
 
 }  // namespace attend

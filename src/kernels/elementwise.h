@@ -18,8 +18,8 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
                          const float* inverse_deviation, std::int64_t begin, std::int64_t end,
                          std::int64_t d);
 void cross_entropy(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
-void softmax(float* row, std::int64_t length);
-void log_softmax(float* row, std::int64_t length);
+void softmax(float* out, const float* row, std::int64_t length);
+void log_softmax(float* out, const float* row, std::int64_t length);
 float disagreement(const Disagreement&);
 std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold);
 void adam(const Adam&, float* weight, const float* gradient, float* mean, float* variance, std::int64_t begin,

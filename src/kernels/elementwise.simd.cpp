@@ -193,23 +193,23 @@ float disagreement(const Disagreement& d) {
   return first_kl + second_kl;
 }
 
-void softmax(float* row, std::int64_t length) {
+void softmax(float* out, const float* row, std::int64_t length) {
   const std::int64_t whole = length / W * W;
   const float highest = highest_of(row, length);
   Vector totals{};
   for (std::int64_t i = 0; i < whole; i += W) {
     const Vector x = exp(load(row + i) - highest);
-    store(row + i, x);
+    store(out + i, x);
     totals += x;
   }
   float total = sum(totals);
-  for (std::int64_t i = whole; i < length; ++i) total += row[i] = std::exp(row[i] - highest);
+  for (std::int64_t i = whole; i < length; ++i) total += out[i] = std::exp(row[i] - highest);
   const float factor = 1 / total;
-  for (std::int64_t i = 0; i < whole; i += W) store(row + i, load(row + i) * factor);
-  for (std::int64_t i = whole; i < length; ++i) row[i] *= factor;
+  for (std::int64_t i = 0; i < whole; i += W) store(out + i, load(out + i) * factor);
+  for (std::int64_t i = whole; i < length; ++i) out[i] *= factor;
 }
 
-void log_softmax(float* row, std::int64_t length) {
+void log_softmax(float* out, const float* row, std::int64_t length) {
   const std::int64_t whole = length / W * W;
   const float highest = highest_of(row, length);
   Vector totals{};
@@ -217,8 +217,8 @@ void log_softmax(float* row, std::int64_t length) {
   float total = sum(totals);
   for (std::int64_t i = whole; i < length; ++i) total += std::exp(row[i] - highest);
   const float log_total = std::log(total);
-  for (std::int64_t i = 0; i < whole; i += W) store(row + i, load(row + i) - highest - log_total);
-  for (std::int64_t i = whole; i < length; ++i) row[i] = row[i] - highest - log_total;
+  for (std::int64_t i = 0; i < whole; i += W) store(out + i, load(row + i) - highest - log_total);
+  for (std::int64_t i = whole; i < length; ++i) out[i] = row[i] - highest - log_total;
 }
 
 std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold) {

@@ -193,9 +193,9 @@ struct Kernels {
   // KL(p || q) + KL(q || p) of p = softmax(first) and q = softmax(second), and its gradients.
   float (*disagreement)(const Disagreement&);
 
-  // A row becomes its softmax, or the logarithm of that. -infinity becomes 0, or stays.
-  void (*softmax)(float* row, std::int64_t length);
-  void (*log_softmax)(float* row, std::int64_t length);
+  // The softmax of a row, or the logarithm of that; `out` may be the row. -infinity becomes 0, or stays.
+  void (*softmax)(float* out, const float* row, std::int64_t length);
+  void (*log_softmax)(float* out, const float* row, std::int64_t length);
 
   // The first i of [begin, end) where x[i] + offset is above `threshold` or not a number; end if there is
   // none.

@@ -80,6 +80,62 @@ TEST(ParallelFor, NestedRunsOnItsCaller) {
   EXPECT_EQ(sum, 32);
 }
 
+TEST(ParallelFor, LastsThroughManyShortPieces) {
+  for (const std::size_t count : {1, 2, 5}) {
+    const Threads threads(count);
+    std::atomic<std::size_t> sum = 0;
+    for (int round = 0; round < 5000; ++round)
+      parallel_for(4, 1, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 20000u);
+  }
+}
+
+TEST(ParallelFor, GoesOnAfterAFailure) {
+  for (const std::size_t count : {1, 3}) {
+    const Threads threads(count);
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_THROW(parallel_for(100, 10,
+                                [](std::size_t begin, std::size_t) {
+                                  if (begin == 50) throw Error("");
+                                }),
+                   Error);
+      std::atomic<std::size_t> sum = 0;
+      parallel_for(100, 10, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
+      EXPECT_EQ(sum, 100u);
+    }
+  }
+}
+
+TEST(ParallelFor, ServesManyCallersAtATime) {
+  const Threads threads(3);
+  std::atomic<std::size_t> sum = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 6; ++caller)
+      callers.emplace_back([&] {
+        for (int round = 0; round < 200; ++round)
+          parallel_for(30, 10, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
+      });
+  }
+  EXPECT_EQ(sum, 6u * 200 * 30);
+}
+
+TEST(ParallelFor, FollowsTheNumberOfThreads) {
+  for (const std::size_t count : {3, 1, 2, 4}) {
+    const Threads threads(count);
+    std::mutex lock;
+    std::set<std::thread::id> seen;
+    std::atomic<std::size_t> arrived = 0;
+    parallel_for(count, 1, [&](std::size_t, std::size_t) {
+      ++arrived;
+      while (arrived < count) std::this_thread::yield();
+      const std::lock_guard guard(lock);
+      seen.insert(std::this_thread::get_id());
+    });
+    EXPECT_EQ(seen.size(), count);
+  }
+}
+
 TEST(ThreadCount, IsWhatWasAskedFor) {
   EXPECT_GE(thread_count(), 1u);
   {

@@ -1,6 +1,6 @@
 // Along dimensions.
+#include "base/best.h"
 #include "base/parallel.h"
-#include "base/thread_pool.h"
 #include "kernels/kernels.h"
 #include "tensor/host/walk.h"
 
@@ -70,24 +70,27 @@ ScalarType sum_type(const Tensor& x, std::optional<ScalarType> type) {
   return type.value_or(x.is_floating_point() ? x.scalar_type() : kLong);
 }
 
-// x as rows along dimension d, each made what f or, of floats, the kernel makes of it, and put back into
-// their place.
+// x as rows along dimension d, of each of which f or, of floats, the kernel makes one, put back into their
+// place.
 template <class F>
-Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, std::int64_t), F f) {
+Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float*, std::int64_t), F f) {
   if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
-  const Tensor rows = x.transpose(d, -1).clone();
+  const Tensor rows = x.transpose(d, -1).contiguous(), made = empty_like(rows);
   const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
   if (rows.scalar_type() == kDouble) {
-    for (std::int64_t i = 0; i < count; ++i) f(rows.data_ptr<double>() + i * length, length);
+    made.copy_(rows);
+    for (std::int64_t i = 0; i < count; ++i) f(made.data_ptr<double>() + i * length, length);
   } else {
-    float* const data = rows.data_ptr<float>();
-    const std::int64_t most =
-        std::min<std::int64_t>(rows.numel() / 4096, static_cast<std::int64_t>(thread_count()));
-    run_on_pool(count, most, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) kernel(data + i * length, length);
-    });
+    const float* const from = rows.const_data_ptr<float>();
+    float* const to = made.data_ptr<float>();
+    const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows worth a thread
+    parallel_for(static_cast<std::size_t>(count), static_cast<std::size_t>(grain),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                     kernel(to + i * length, from + i * length, length);
+                 });
   }
-  return rows.transpose(d, -1).contiguous();
+  return made.transpose(d, -1).contiguous();
 }
 
 template <class T>
@@ -312,19 +315,11 @@ std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) cons
     const auto better = [](const Scored& a, const Scored& b) {
       return (a.first != a.first && b.first == b.first) || a.first > b.first;
     };
-    std::vector<Scored> queue(static_cast<std::size_t>(length));
     for (std::int64_t row = 0; row < rows && count > 0; ++row) {
+      std::vector<Scored> queue;
       for (std::int64_t i = 0; i < length; ++i)
-        queue[static_cast<std::size_t>(i)] = {from.const_data_ptr<T>()[row * length + i], i};
-      // These algorithms, as torch has them, decide which of several equal numbers are taken, and in which
-      // order.
-      const auto middle = queue.begin() + count;
-      if (count * 64 <= length) {
-        std::partial_sort(queue.begin(), middle, queue.end(), better);
-      } else {
-        std::nth_element(queue.begin(), middle - 1, queue.end(), better);
-        std::sort(queue.begin(), middle - 1, better);
-      }
+        queue.emplace_back(from.const_data_ptr<T>()[row * length + i], i);
+      keep_best(queue, static_cast<std::size_t>(count), static_cast<std::size_t>(length), better);
       for (std::int64_t i = 0; i < count; ++i)
         places.data_ptr<std::int64_t>()[row * count + i] = queue[static_cast<std::size_t>(i)].second;
     }
