@@ -1,6 +1,7 @@
 #include "nn/linear.h"
 
 #include "tensor/parallel.h"
+#include "tensor/product.h"
 
 namespace attend {
 namespace {
@@ -51,29 +52,9 @@ void run(const MatrixProduct& m) {
   }
 }
 
-// C = A B, all but B.
-MatrixProduct product(const Tensor& a, const Tensor& c) {
-  MatrixProduct m;
-  m.rows = a.size(0);
-  m.depth = a.size(1);
-  m.columns = c.size(1);
-  m.a = a.const_data_ptr<float>();
-  m.a_row = a.stride(0);
-  m.a_column = a.stride(1);
-  m.c = c.data_ptr<float>();
-  m.c_row = c.stride(0);
-  return m;
-}
-
 // A matrix that meets few rows is not worth writing down in another order first.
 bool few(std::int64_t rows, std::int64_t columns) {
   return rows <= 1024 && kernels::kernels().panel_count(columns) >= 2 * parallel_threads();
-}
-
-void point_at(MatrixProduct& m, const Tensor& b) {  // b [depth, columns], where it lies
-  m.b = b.const_data_ptr<float>();
-  m.b_row = b.stride(0);
-  m.b_column = b.stride(1);
 }
 
 void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
@@ -117,7 +98,7 @@ Tensor torch_activation(const Tensor& x, Activation activation) {
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                      Activation activation, const Tensor& residual) {
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
-  MatrixProduct m = product(x, y);
+  MatrixProduct m = product_of(x, y);
   Tensor once;  // the weight packed for this product alone
   if (rounds_factors) {
     point_at_pairs(m, once = pairs_of(weight.t()));
@@ -249,7 +230,7 @@ void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias,
     if (!add) bias.defined() ? c.copy_(bias.expand_as(c)) : c.zero_();
     return;
   }
-  MatrixProduct m = product(a, c);
+  MatrixProduct m = product_of(a, c);
   m.accumulate = add;
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
   if (b_.defined())

@@ -242,7 +242,8 @@ std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool) {
   return {tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())).to(x.scalar_type()), Tensor()};
 }
 
-Tensor bincount(const Tensor& x, const Tensor&, std::int64_t least) {
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
+  if (weights.defined()) fail("counts with weights are not there");
   const Tensor numbers = x.to(kLong).contiguous();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(least));
   for (std::int64_t i = 0; i < numbers.numel(); ++i) {

@@ -12,8 +12,9 @@ Tensor reduced(const Tensor& losses, std::int64_t reduction, double count) {
 
 }  // namespace
 
-Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor&, std::int64_t reduction,
-                          std::int64_t ignored, double smoothing) {
+Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor& weight,
+                          std::int64_t reduction, std::int64_t ignored, double smoothing) {
+  if (weight.defined()) fail("losses with weights are not there");
   Dimensions shape = scores.sizes();
   shape.erase(scores.wrapped(1));
   if (!(labels.sizes() == IntArrayRef(shape)))
@@ -26,15 +27,16 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
   return reduced(where(counted, losses, 0), reduction, counted.sum().to(kDouble).item<double>());
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor&,
-                                        const Tensor&, std::int64_t reduction) {
+Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor& weight,
+                                        const Tensor& positive, std::int64_t reduction) {
+  if (weight.defined() || positive.defined()) fail("losses with weights are not there");
   const Tensor losses = scores.clamp_min(0) - scores * wanted + (scores.abs().neg().exp() + 1).log();
   return reduced(losses, reduction, static_cast<double>(scores.numel()));
 }
 
 Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction) {
-  return reduced((a - b).square(), reduction,
-                 static_cast<double>(broadcast(a.sizes(), b.sizes()).size() > 0 ? (a - b).numel() : 1));
+  const Tensor losses = (a - b).square();
+  return reduced(losses, reduction, static_cast<double>(losses.numel()));
 }
 
 }  // namespace attend::host

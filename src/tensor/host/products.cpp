@@ -1,6 +1,6 @@
 // Products of matrices, and what is made of them.
-#include "kernels/kernels.h"
 #include "tensor/host/walk.h"
+#include "tensor/product.h"
 
 #include <cmath>
 
@@ -32,20 +32,9 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b) {
     return;
   }
   if (c.scalar_type() == kDouble) return multiply_plain<double>(c, a, b);
-  kernels::MatrixProduct m;
-  m.rows = a.size(0);
-  m.depth = a.size(1);
-  m.columns = b.size(1);
-  m.a = a.const_data_ptr<float>();
-  m.a_row = a.stride(0);
-  m.a_column = a.stride(1);
-  m.b = b.const_data_ptr<float>();
-  m.b_row = b.stride(0);
-  m.b_column = b.stride(1);
-  m.c = c.data_ptr<float>();
-  m.c_row = c.stride(0);
-  // A row that is repeated has no step, which for the kernel would mean that b is packed.
-  if (m.b_row == 0) return multiply(c, a, b.clone());
+  if (b.stride(0) == 0) return multiply(c, a, b.clone());
+  kernels::MatrixProduct m = product_of(a, c);
+  point_at(m, b);
   kernels::kernels().multiply(m, 0, m.rows, 0, kernels::kernels().panel_count(m.columns));
 }
 
@@ -93,8 +82,10 @@ std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor&, bool) {
   fail("singular values are computed by the part of attend that trains");
 }
 
-Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t, std::int64_t padding,
-              std::int64_t, std::int64_t groups) {
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
+              std::int64_t padding, std::int64_t dilation, std::int64_t groups) {
+  if (stride != 1 || dilation != 1)
+    fail("convolutions of stride {}, dilation {} are not there", stride, dilation);
   const std::int64_t width = weight.size(1), kernel = weight.size(2), out = weight.size(0) / groups;
   const Tensor padded = constant_pad_nd(x, {padding, padding});  // [N, C, L + 2 p]
   const std::int64_t length = padded.size(2) - kernel + 1;
@@ -158,7 +149,8 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
 
 }  // namespace
 
-Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool) {
+Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners) {
+  if (align_corners) fail("resampling with aligned corners is not there");
   return resampled(resampled(x, size[1]).transpose(2, 3), size[0]).transpose(2, 3).contiguous();
 }
 

@@ -163,10 +163,7 @@ class Scalar {
   ScalarType type() const { return type_; }
   template <class T>
   T to() const {
-    if constexpr (std::is_floating_point_v<T>)
-      return type_ == kDouble ? static_cast<T>(double_) : static_cast<T>(integer_);
-    else
-      return type_ == kDouble ? static_cast<T>(double_) : static_cast<T>(integer_);
+    return type_ == kDouble ? static_cast<T>(double_) : static_cast<T>(integer_);
   }
 
  private:

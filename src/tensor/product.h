@@ -1,0 +1,31 @@
+// A product of matrices, as the kernels want it described, of tensors of either kind.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace attend {
+
+// C = A B of float32, all but B: a [m, k] of any strides, c [m, n] with its columns behind each other.
+template <class Tensor>
+kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
+  kernels::MatrixProduct m;
+  m.rows = a.size(0);
+  m.depth = a.size(1);
+  m.columns = c.size(1);
+  m.a = a.template const_data_ptr<float>();
+  m.a_row = a.stride(0);
+  m.a_column = a.stride(1);
+  m.c = c.template data_ptr<float>();
+  m.c_row = c.stride(0);
+  return m;
+}
+
+// B [k, n] where it lies, of any strides but 0 for its rows, which would mean that it is packed.
+template <class Tensor>
+void point_at(kernels::MatrixProduct& m, const Tensor& b) {
+  m.b = b.template const_data_ptr<float>();
+  m.b_row = b.stride(0);
+  m.b_column = b.stride(1);
+}
+
+}  // namespace attend
