@@ -3,6 +3,21 @@
 
 #include "tensor/tensor.h"
 
+namespace attend {
+
+// Of the memory that a tensor keeps, not of what it shows.
+inline std::size_t bytes_kept_by(const Tensor& x) {
+#ifdef ATTEND_TORCH
+  return x.storage().nbytes();
+#else
+  std::int64_t last = 0;  // number, of those it reaches
+  for (std::int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
+  return static_cast<std::size_t>((last + 1) * x.element_size());
+#endif
+}
+
+}  // namespace attend
+
 #ifndef ATTEND_TORCH
 #include "base/random.h"
 

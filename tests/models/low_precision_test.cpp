@@ -22,6 +22,10 @@ namespace fs = std::filesystem;
 constexpr WeightFormat kFormats[] = {WeightFormat::float16, WeightFormat::bfloat16, WeightFormat::int8,
                                      WeightFormat::int4};
 
+double length(const Tensor& x) {
+  return x.square().sum().sqrt().item<double>();
+}
+
 Model load(const std::string& name, WeightFormat format) {
   return Model::load(ModelDirectory(model_path(name)), {.weights = format});
 }
@@ -44,32 +48,6 @@ TEST(LowPrecisionMatrix, KeepsAMatrix) {
   }
 }
 
-// Beside a matrix in fewer bits an adapter may learn, so what goes in has the gradient of what it stands for.
-TEST(LowPrecisionMatrix, LetsGradientsThrough) {
-  at::manual_seed(3);
-  const Tensor weight = at::randn({77, 130}), residual = at::randn({9, 77}), dy = at::randn({9, 77});
-  for (const WeightFormat format : kFormats) {
-    PackedWeight packed;
-    packed.replace(LowPrecisionMatrix::make(weight, format));
-    const Tensor dequantized = packed.replacement()->dequantized();
-    Tensor nothing = at::empty({77, 130});
-    release(nothing);
-    const auto leaf = [](const Tensor& t) { return t.clone().requires_grad_(true); };
-    const Tensor start = at::randn({9, 130}), zero = at::zeros({77});
-    const Tensor x = leaf(start), bias = leaf(zero), expected_x = leaf(start), expected_bias = leaf(zero);
-    linear(x, nothing, bias, &packed, Activation::none, residual).backward(dy);
-    (at::linear(expected_x, dequantized, expected_bias) + residual).backward(dy);
-    EXPECT_LT((x.grad() - expected_x.grad()).abs().max().item<double>(), 1e-4) << name(format);
-    EXPECT_LT((bias.grad() - expected_bias.grad()).abs().max().item<double>(), 1e-5) << name(format);
-    // Through an activation too, where nothing else is rounded.
-    if (format == WeightFormat::int8 || format == WeightFormat::int4) continue;
-    const Tensor again = leaf(start), expected_again = leaf(start);
-    linear(again, nothing, {}, &packed, Activation::gelu).backward(dy);
-    at::gelu(at::linear(expected_again, dequantized)).backward(dy);
-    EXPECT_LT((again.grad() - expected_again.grad()).abs().max().item<double>(), 1e-4) << name(format);
-  }
-}
-
 TEST(LowPrecisionMatrix, ComputesARowByItself) {
   at::manual_seed(3);
   const Tensor weight = at::randn({77, 130}), bias = at::randn({77}), residual = at::randn({200, 77});
@@ -78,8 +56,7 @@ TEST(LowPrecisionMatrix, ComputesARowByItself) {
     const auto matrix = LowPrecisionMatrix::make(weight, format);
     const Tensor all = matrix->multiply(x, bias, Activation::gelu, residual);
     const Tensor exact = at::gelu(at::linear(x, weight, bias)) + residual;
-    EXPECT_LT((all - exact).norm().item<double>(),
-              (format == WeightFormat::int4 ? 0.1 : 0.02) * exact.norm().item<double>());
+    EXPECT_LT(length(all - exact), (format == WeightFormat::int4 ? 0.1 : 0.02) * length(exact));
     const std::size_t threads = thread_count();
     for (const int count : {1, 2, 3}) {
       set_thread_count(count);
@@ -98,9 +75,9 @@ TEST(LowPrecisionMatrix, ComputesARowByItself) {
 }
 
 TEST(LowPrecisionMatrix, RefusesWhatItCannotHold) {
-  EXPECT_THROW(LowPrecisionMatrix::make(at::randn({3, 3}, at::kDouble), WeightFormat::int8), Error);
+  EXPECT_THROW(LowPrecisionMatrix::make(at::randn({3, 3}).to(at::kDouble), WeightFormat::int8), Error);
   EXPECT_THROW(LowPrecisionMatrix::make(at::empty({1, 133145}), WeightFormat::int8), Error);
-  EXPECT_THROW(LowPrecisionMatrix::make(at::full({2, 2}, 7e4), WeightFormat::float16), Error);
+  EXPECT_THROW(LowPrecisionMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16), Error);
   const auto matrix = LowPrecisionMatrix::make(at::randn({3, 3}), WeightFormat::int8);
   EXPECT_THROW(matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}), Error);
   EXPECT_THROW(weight_format("int9"), Error);
@@ -126,7 +103,7 @@ TEST_P(LowPrecisionModel, IsNearFloat32) {
     for (const auto& [output, tensor] : exact) {
       const Tensor other = found.at(output);
       ASSERT_EQ(tensor.sizes(), other.sizes());
-      const double error = (tensor - other).norm().item<double>() / tensor.norm().item<double>();
+      const double error = length(tensor - other) / length(tensor);
       EXPECT_LT(error, most) << output << " of " << name(format);
       EXPECT_GT(error, 0) << output << ": is it in float32 after all?";
     }
@@ -197,7 +174,7 @@ TEST(LowPrecision, LetsGoOfTheFloats) {
   int released = 0;
   for (const auto& item : model.network()->named_parameters()) {
     const Tensor& weight = item.value();
-    if (weight.dim() == 2 && weight.numel() > 1 && weight.storage().nbytes() == 4) ++released;
+    if (weight.dim() == 2 && weight.numel() > 1 && bytes_kept_by(weight) == 4) ++released;
   }
   EXPECT_EQ(released, 5);  // of one layer and the tokens
   // One table of bytes serves the embeddings and the head.
