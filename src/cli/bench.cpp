@@ -42,6 +42,7 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   options.bfloat16 = precision == "bfloat16";
+  if (options.work == "train" && !training_work) throw NeedsTraining();
   const BenchResult result = attend::bench(options, training_work);
   if (json) {
     std::cout << Json{{"seconds_per_round", result.seconds_per_round},

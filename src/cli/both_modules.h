@@ -1,5 +1,5 @@
 // Verbs that lie in both modules, and what they get of the one that trains; in the other it is empty, and
-// they are not asked for it (Verb::trains_with).
+// where they would need it they throw NeedsTraining.
 #pragma once
 
 #include <attend/training.h>

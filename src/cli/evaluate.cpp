@@ -83,7 +83,7 @@ void evaluate_translation(const EvaluateArguments& a) {
 }
 
 void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evaluate_recipe) {
-  if (!evaluate_recipe) fail("{}: this part of attend has no objectives", a.task);
+  if (!evaluate_recipe) throw NeedsTraining();
   Recipe recipe;
   recipe.objective = a.task == "similarity" ? "scored-pairs" : a.task;
   recipe.model = a.model;

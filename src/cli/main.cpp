@@ -6,15 +6,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <span>
-#include <sstream>
 #include <string>
-#include <string_view>
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <unistd.h>
 
 namespace attend::cli {
 namespace {
@@ -23,15 +22,6 @@ void print_help(std::FILE* out) {
   std::fputs("attend trains, fine-tunes, runs and explains Transformers.\n\nattend VERB [options]\n\n", out);
   for (const Verb& verb : verbs()) std::fprintf(out, "  %-12s %s\n", verb.name, verb.summary);
   std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
-}
-
-// Is one of the words among the arguments, by itself or behind "--option="?
-bool is_given(const std::string& words, std::span<char* const> arguments) {
-  std::istringstream stream(words);
-  for (std::string word; stream >> word;)
-    for (const std::string_view argument : arguments)
-      if (argument == word || argument.ends_with("=" + word)) return true;
-  return false;
 }
 
 RunVerb find_module_verb(const std::string& name, const std::string& file) {
@@ -50,6 +40,20 @@ RunVerb find_module_verb(const std::string& name, const std::string& file) {
   return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
 }
 
+// The same call in a process that loads attend-training.so.
+constexpr const char* kBegunAgain = "ATTEND_BEGUN_AGAIN";
+
+bool was_begun_again() {
+  return std::getenv(kBegunAgain) != nullptr;
+}
+
+[[noreturn]] void begin_again(char** argv) {
+  if (was_begun_again()) fail("attend-training.so does not train: it is not of this version of attend");
+  setenv(kBegunAgain, "1", /*overwrite=*/1);
+  execv("/proc/self/exe", argv);
+  fail("cannot begin again with attend-training.so: {}", std::strerror(errno));
+}
+
 int run(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   if (name.empty() || name == "--help" || name == "-h" || name == "help") {
@@ -62,13 +66,17 @@ int run(int argc, char** argv) {
   }
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
-    const bool trains = verb.home == Home::training || is_given(verb.trains_with, {argv + 1, argv + argc});
+    const bool trains = verb.home == Home::training || was_begun_again();
     const RunVerb run_verb =
         verb.home == Home::program
             ? find_program_verb(name)
             : find_module_verb(name, trains ? "attend-training.so" : "attend-inference.so");
     if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
-    return run_verb(argc - 1, argv + 1);
+    try {
+      return run_verb(argc - 1, argv + 1);
+    } catch (const NeedsTraining&) {
+      begin_again(argv);
+    }
   }
   std::fprintf(stderr, "attend: there is no verb '%s'; `attend --help` lists them\n", name.c_str());
   return 2;

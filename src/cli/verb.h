@@ -20,10 +20,12 @@ struct Verb {
   const char* name;
   const char* summary;  // one line in `attend --help`
   Home home;
-  // Arguments with one of which a verb of attend-inference.so is looked for in attend-training.so, which has
-  // it whole: what needs gradients or objectives.
-  const char* trains_with = "";
 };
+
+// What a verb of attend-inference.so throws, before it has done anything, if it was asked for gradients or
+// objectives: main then begins again with attend-training.so, which has these verbs too. (Both in one process
+// would not do: they define the same names.)
+struct NeedsTraining {};
 
 // Every verb there is, in the order of `attend --help`.
 std::span<const Verb> verbs();

@@ -1,13 +1,6 @@
 #include "cli/verb.h"
 
 namespace attend::cli {
-namespace {
-
-constexpr const char* kObjectives =
-    "language-model classification regression multi-label token-classification question-answering "
-    "multiple-choice similarity image-classification causal-lm masked-lm pairs";
-
-}  // namespace
 
 std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
@@ -16,7 +9,7 @@ std::span<const Verb> verbs() {
       {"chat", "talk with a decoder in the terminal", Home::inference},
       {"translate", "translate text", Home::inference},
       {"embed", "turn sentences into vectors; search a file by meaning", Home::inference},
-      {"forward", "run a model: tensors in, tensors (and gradients) out", Home::inference, "--gradients"},
+      {"forward", "run a model: tensors in, tensors (and gradients) out", Home::inference},
       {"explain", "draw what a model does with a text or a picture, on one page", Home::training},
       {"tokenize", "turn text into tokens", Home::program},
       {"detokenize", "turn tokens into text", Home::program},
@@ -26,9 +19,9 @@ std::span<const Verb> verbs() {
       {"adapter", "merge an adapter into a model, take it out, say what it is", Home::inference},
       {"convert", "write a model anew as transformers does", Home::inference},
       {"quantize", "store a model in 8 or 4 bits", Home::inference},
-      {"evaluate", "measure a model on data", Home::inference, kObjectives},
+      {"evaluate", "measure a model on data", Home::inference},
       {"inspect", "describe a model directory", Home::program},
-      {"bench", "time a model", Home::inference, "train"},
+      {"bench", "time a model", Home::inference},
   };
   return all;
 }

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Which module a verb is found in: what runs models loads no torch, and what is asked for gradients or objectives gets
+# them, however that is said.
+set -euo pipefail
+attend=$(realpath "${ATTEND:-build/release/attend}")
+models=$(realpath "$(dirname "$0")/../data/models")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fail() {
+  echo "FAILED: $*"
+  cat log
+  exit 1
+}
+
+ldd "$attend" "$(dirname "$attend")/lib/attend-inference.so" >log
+if grep -iE 'torch|c10|not found' log; then fail "what runs models loads torch, or something that is not there"; fi
+grep --quiet libattend.so log || fail "attend-inference.so stands on libattend.so"
+
+# gradients_with EXPECTED ARGUMENTS...: whether the outputs have them.
+gradients_with() {
+  local expected=$1 found=no
+  shift
+  "$attend" forward "$models/bert-masked-lm" --inputs "$models/bert-masked-lm/inputs.safetensors" --outputs made "$@" >log 2>&1 ||
+    fail "attend forward $*"
+  if grep --quiet --text 'grad\.bert' made; then found=yes; fi
+  [ "$found" = "$expected" ] || fail "gradients with '$*': expected $expected, found $found"
+  rm made
+}
+gradients_with no
+gradients_with yes --gradients
+gradients_with yes --gradients=true
+echo 'gradients = true' >gradients.toml
+gradients_with yes --config gradients.toml
+
+printf 'work = "train"\nlength = 8\nrounds = 1\n' >train.toml
+"$attend" bench "$models/bert-masked-lm" --config train.toml >log 2>&1 || fail "attend bench of training, from a file"
+grep --quiet 'tokens/s' log || fail "a rate of training"
+
+# What goes wrong there is said as anywhere.
+status=0
+"$attend" evaluate classification nowhere data.tsv >log 2>&1 || status=$?
+[ "$status" = 1 ] && grep --quiet '^attend: nowhere: no such directory' log || fail "one line and status 1, found $status"
+echo ok
