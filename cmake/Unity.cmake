@@ -1,6 +1,6 @@
-# With ATTEND_UNITY, files of one folder are compiled together, up to 8 at a time: what torch's headers cost is then paid
-# once for them. Names in the unnamed namespaces of a folder must therefore be different. Without it each file is compiled
-# by itself, which is what clang-tidy checks and what a change of one file wants.
+# With ATTEND_UNITY, files of one folder of src/ are compiled together, with those of the folders in it, up to 8 at a time:
+# what torch's headers cost is then paid once for them. Names in the unnamed namespaces of a folder must therefore be
+# different. Without it each file is compiled by itself, which is what clang-tidy checks and what a change of one file wants.
 
 # For sources of this folder's target.
 function(compile_folders_together target)
@@ -10,8 +10,8 @@ function(compile_folders_together target)
   set(previous "")
   set(count 0)
   foreach(source IN LISTS ARGN)
-    get_filename_component(folder "${source}" DIRECTORY)
-    get_filename_component(folder "${folder}" NAME)
+    string(REGEX REPLACE "^.*/(src|tests)/" "" folder "${source}")
+    string(REGEX REPLACE "/.*$" "" folder "${folder}")
     if(NOT folder STREQUAL previous)
       set(count 0)
       set(previous "${folder}")

@@ -1,4 +1,4 @@
-# XGrammar, which keeps generated text to a grammar (src/generation/grammar.h), compiled from its source as
+# XGrammar, which keeps generated text to a grammar (src/generation/forms/grammar.h), compiled from its source as
 # the target `xgrammar`. No distribution has it as a library, and its own CMake sets flags for everything.
 #
 # Looks in ATTEND_XGRAMMAR (CMake variable or environment), then where scripts/setup unpacks the pinned one.
@@ -18,7 +18,7 @@ file(GLOB xgrammar_sources ${xgrammar_source}/cpp/*.cc ${xgrammar_source}/cpp/su
 add_library(xgrammar STATIC ${xgrammar_sources})
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_source}/include
   ${xgrammar_source}/3rdparty/picojson ${xgrammar_source}/3rdparty/dlpack/include)
-# Errors and remarks go through us (src/generation/grammar.cpp).
+# Errors and remarks go through us (src/generation/forms/grammar.cpp).
 target_compile_definitions(xgrammar PRIVATE XGRAMMAR_LOG_CUSTOMIZE=1 XGRAMMAR_ENABLE_CPPTRACE=0)
 target_compile_features(xgrammar PRIVATE cxx_std_17)
 target_compile_options(xgrammar PRIVATE -w -fvisibility=hidden)

@@ -9,7 +9,7 @@
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
-#include "generation/config.h"
+#include "generation/config/config.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"

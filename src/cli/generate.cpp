@@ -7,7 +7,7 @@
 #include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
-#include "generation/forced_words.h"
+#include "generation/search/forced_words.h"
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
 #include "models/model.h"

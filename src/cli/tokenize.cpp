@@ -7,8 +7,8 @@
 #include "cli/verb.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
-#include "tokenizers/directory_facts.h"
-#include "tokenizers/encoding.h"
+#include "tokenizers/files/directory_facts.h"
+#include "tokenizers/steps/encoding.h"
 
 #include <atomic>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/verb.h"
-#include "tokenizers/trainer_presets.h"
+#include "tokenizers/trainers/trainer_presets.h"
 
 namespace attend::cli {
 

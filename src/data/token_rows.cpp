@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "data/documents.h"
 #include "data/token_file.h"
-#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/files/tokenizer_files.h"
 
 #include <algorithm>
 #include <utility>

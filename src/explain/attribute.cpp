@@ -6,7 +6,7 @@
 #include "explain/rollout.h"
 #include "explain/value_zeroing.h"
 #include "models/labels.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>
 #include <array>

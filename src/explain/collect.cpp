@@ -10,7 +10,7 @@
 #include "models/forward.h"
 #include "models/padded.h"
 #include "tasks/text_model.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 #include "vision/image_processor.h"
 
 #include <set>

@@ -16,9 +16,9 @@
 // Transformer-XL's and XLM's texts, which keep no keys and values.
 #pragma once
 
-#include "generation/assistant.h"
-#include "generation/guided_decoder.h"
-#include "generation/search.h"
+#include "generation/decoding/assistant.h"
+#include "generation/decoding/guided_decoder.h"
+#include "generation/search/search.h"
 #include "models/model.h"
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // Generating text with a model: many prompts at a time, each result as if it had been alone.
 #pragma once
 
-#include "generation/assistant.h"
-#include "generation/search.h"
+#include "generation/decoding/assistant.h"
+#include "generation/search/search.h"
 
 namespace attend {
 

@@ -1,6 +1,6 @@
 #include "generation/tensors.h"
 
-#include "generation/rereading_decoder.h"
+#include "generation/decoding/rereading_decoder.h"
 #include "models/forward_parts.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "models/adapter_config.h"
 
 #include "models/adapter_targets.h"
-#include "tokenizers/pattern.h"
+#include "tokenizers/text/pattern.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "formats/gguf.h"
 #include "formats/gguf_model.h"
 #include "formats/model_directory.h"
-#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/files/tokenizer_files.h"
 
 #include <string>
 #include <vector>

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "models/model.h"
-#include "tokenizers/tokenizer_config.h"
-#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/files/tokenizer_config.h"
+#include "tokenizers/files/tokenizer_files.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "objectives/kinds.h"
 #include "objectives/languages.h"
 #include "objectives/token_ids.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "objectives/masking.h"
 
 #include "nn/loss.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>
 

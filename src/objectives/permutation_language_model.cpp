@@ -3,7 +3,7 @@
 #include "models/forward.h"
 #include "objectives/kinds.h"
 #include "objectives/masked_language_model.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>
 #include <cmath>

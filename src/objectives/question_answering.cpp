@@ -7,7 +7,7 @@
 #include "objectives/answer_meter.h"
 #include "objectives/kinds.h"
 #include "objectives/text_scores.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 namespace attend {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "tokenizers/tokenizer_config.h"
+#include "tokenizers/files/tokenizer_config.h"
 
 namespace attend {
 namespace {

@@ -7,7 +7,7 @@
 #include "models/sentence_modules.h"
 #include "models/sentence_texts.h"
 #include "tasks/text_batches.h"
-#include "tokenizers/directory_facts.h"
+#include "tokenizers/files/directory_facts.h"
 
 namespace attend {
 namespace {

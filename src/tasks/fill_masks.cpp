@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "tasks/text_model.h"
-#include "tokenizers/clean_up.h"
+#include "tokenizers/text/clean_up.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include "generation/generate.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
-#include "tokenizers/clean_up.h"
-#include "tokenizers/tokenizer_config.h"
+#include "tokenizers/files/tokenizer_config.h"
+#include "tokenizers/text/clean_up.h"
 
 namespace attend {
 namespace {

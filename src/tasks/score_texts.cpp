@@ -1,7 +1,7 @@
 // How likely a model finds texts that are given.
 #include <attend/tasks.h>
 
-#include "generation/paged_decoder.h"
+#include "generation/decoding/paged_decoder.h"
 #include "models/forward.h"
 #include "tasks/text_batches.h"
 #include "tasks/text_model.h"

@@ -4,8 +4,8 @@
 #include "models/padded.h"
 #include "tasks/label_scores.h"
 #include "tasks/text_batches.h"
-#include "tokenizers/directory_facts.h"
-#include "tokenizers/tokenizer_config.h"
+#include "tokenizers/files/directory_facts.h"
+#include "tokenizers/files/tokenizer_config.h"
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 #include <attend/tokenizer.h>
 
 #include "formats/json.h"
-#include "tokenizers/model.h"
-#include "tokenizers/normalizer.h"
-#include "tokenizers/text.h"
-#include "tokenizers/trie.h"
+#include "tokenizers/models/model.h"
+#include "tokenizers/steps/normalizer.h"
+#include "tokenizers/text/text.h"
+#include "tokenizers/text/trie.h"
 
 #include <array>
 #include <map>

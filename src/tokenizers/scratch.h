@@ -1,8 +1,8 @@
 // Working memory that encoding uses again and again, one set per thread that is at work.
 #pragma once
 
-#include "tokenizers/model.h"
-#include "tokenizers/text.h"
+#include "tokenizers/models/model.h"
+#include "tokenizers/text/text.h"
 
 #include <array>
 #include <atomic>

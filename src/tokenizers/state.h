@@ -4,13 +4,13 @@
 #include <attend/tokenizer.h>
 
 #include "tokenizers/added_tokens.h"
-#include "tokenizers/decoder.h"
-#include "tokenizers/json_tables.h"
-#include "tokenizers/model.h"
-#include "tokenizers/normalizer.h"
-#include "tokenizers/post_processor.h"
-#include "tokenizers/pre_tokenizer.h"
+#include "tokenizers/files/json_tables.h"
+#include "tokenizers/models/model.h"
 #include "tokenizers/scratch.h"
+#include "tokenizers/steps/decoder.h"
+#include "tokenizers/steps/normalizer.h"
+#include "tokenizers/steps/post_processor.h"
+#include "tokenizers/steps/pre_tokenizer.h"
 
 #include <memory>
 #include <set>

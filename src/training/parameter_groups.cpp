@@ -1,6 +1,6 @@
 #include "training/parameter_groups.h"
 
-#include "tokenizers/pattern.h"
+#include "tokenizers/text/pattern.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Texts that begin differently.
 #include "generation/generate.h"
 #include "generation/models.h"
-#include "generation/selection.h"
+#include "generation/scores/selection.h"
 #include "temporary_directory.h"
 
 #include <gtest/gtest.h>

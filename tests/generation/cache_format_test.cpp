@@ -1,10 +1,10 @@
 // Keys and values in int8: near those in float32 for every family, and a result depends on nothing but its
 // own text, as with float32.
 #include "base/parallel.h"
+#include "generation/decoding/paged_decoder.h"
+#include "generation/decoding/rereading_decoder.h"
 #include "generation/generate.h"
 #include "generation/models.h"
-#include "generation/paged_decoder.h"
-#include "generation/rereading_decoder.h"
 #include "golden_spec.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"

@@ -1,4 +1,4 @@
-#include "generation/config.h"
+#include "generation/config/config.h"
 
 #include "generation/models.h"
 #include "temporary_directory.h"

@@ -1,6 +1,6 @@
 // The decoder by itself: what lies in the cache, and when it is given back.
+#include "generation/decoding/paged_decoder.h"
 #include "generation/models.h"
-#include "generation/paged_decoder.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

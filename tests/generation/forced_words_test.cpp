@@ -1,5 +1,5 @@
 // Words that must come, as they are counted and as a search brings them about.
-#include "generation/forced_words.h"
+#include "generation/search/forced_words.h"
 
 #include "generation/generate.h"
 #include "generation/models.h"

@@ -1,5 +1,5 @@
 // Guesses of a model with other tokens, that go through text.
-#include "generation/foreign_draft.h"
+#include "generation/decoding/foreign_draft.h"
 
 #include "generation/generate.h"
 #include "generation/models.h"

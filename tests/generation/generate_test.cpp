@@ -1,8 +1,8 @@
 // A result does not depend on what else is generated, and nothing stays in the cache.
 #include "generation/generate.h"
 
+#include "generation/decoding/paged_decoder.h"
 #include "generation/models.h"
-#include "generation/paged_decoder.h"
 #include "temporary_directory.h"
 
 #include <cmath>

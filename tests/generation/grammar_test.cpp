@@ -1,11 +1,11 @@
-#include "generation/grammar.h"
+#include "generation/forms/grammar.h"
 
 #include "generation/generate.h"
 #include "generation/models.h"
-#include "generation/selection.h"
+#include "generation/scores/selection.h"
 #include "generation/tokenizers.h"
 #include "test_data.h"
-#include "tokenizers/byte_level.h"
+#include "tokenizers/text/byte_level.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
-#include "generation/guided_decoder.h"
+#include "generation/decoding/guided_decoder.h"
 
 #include "base/error.h"
 #include "generation/continuous_batch.h"
+#include "generation/decoding/paged_decoder.h"
 #include "generation/generate.h"
 #include "generation/models.h"
-#include "generation/paged_decoder.h"
 #include "models/forward.h"
 #include "temporary_directory.h"
 

@@ -1,7 +1,7 @@
 // What may be drawn and how the target is learnt; tests/oracle/check_mirostat.py replays whole texts.
-#include "generation/mirostat.h"
+#include "generation/scores/mirostat.h"
 
-#include "generation/selection.h"
+#include "generation/scores/selection.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // The two small random models of tests/data/models that generate, and what tests ask of them.
 #pragma once
 
-#include "generation/config.h"
-#include "generation/decoder.h"
+#include "generation/config/config.h"
+#include "generation/decoding/decoder.h"
 #include "models/model.h"
 #include "test_data.h"
 

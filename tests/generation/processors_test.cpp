@@ -1,4 +1,4 @@
-#include "generation/processors.h"
+#include "generation/scores/processors.h"
 
 #include "test_data.h"
 

@@ -1,6 +1,6 @@
-#include "generation/selection.h"
+#include "generation/scores/selection.h"
 
-#include "generation/processors.h"
+#include "generation/scores/processors.h"
 #include "temporary_directory.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "generation/stop_strings.h"
+#include "generation/forms/stop_strings.h"
 
 #include "generation/generate.h"
 #include "generation/models.h"

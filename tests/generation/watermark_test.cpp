@@ -1,4 +1,4 @@
-#include "generation/watermark.h"
+#include "generation/config/watermark.h"
 
 #include "base/error.h"
 #include "generation/generate.h"

@@ -1,4 +1,4 @@
-"""Writes src/tokenizers/moses_characters.h: what sacremoses takes for letters, numbers and small letters.
+"""Writes src/tokenizers/text/moses_characters.h: what sacremoses takes for letters, numbers and small letters.
 
     python tests/oracle/make_moses_characters.py        (sacremoses 0.2.0)
 
@@ -9,7 +9,7 @@ import pathlib
 
 from sacremoses.tokenize import MosesTokenizer
 
-HEADER = pathlib.Path(__file__).parents[2] / "src/tokenizers/moses_characters.h"
+HEADER = pathlib.Path(__file__).parents[2] / "src/tokenizers/text/moses_characters.h"
 
 
 def ranges(characters):

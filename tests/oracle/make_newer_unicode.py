@@ -1,4 +1,4 @@
-"""Writes src/tokenizers/newer_unicode_tables.h: what regular expressions of `tokenizers` know of Unicode and Oniguruma 6.9.8 does not.
+"""Writes src/tokenizers/text/newer_unicode_tables.h: what regular expressions of `tokenizers` know of Unicode and Oniguruma 6.9.8 does not.
 
     python tests/oracle/make_newer_unicode.py
 """
@@ -57,7 +57,7 @@ def main():
 // Written by tests/oracle/make_newer_unicode.py.
 #pragma once
 
-#include "tokenizers/unicode_corrections.h"
+#include "tokenizers/text/unicode_corrections.h"
 
 namespace attend::unicode {{
 
@@ -71,7 +71,7 @@ struct NewerProperty {{
         *names,
         "};\n\n}  // namespace attend::unicode\n",
     ])  # fmt: skip
-    target = pathlib.Path(__file__).parents[2] / "src/tokenizers/newer_unicode_tables.h"
+    target = pathlib.Path(__file__).parents[2] / "src/tokenizers/text/newer_unicode_tables.h"
     target.write_text(output)
 
 

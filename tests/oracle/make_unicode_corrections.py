@@ -1,4 +1,4 @@
-"""Writes src/tokenizers/unicode_corrections.h: where utf8proc and `tokenizers` disagree about code points.
+"""Writes src/tokenizers/text/unicode_corrections.h: where utf8proc and `tokenizers` disagree about code points.
 
 `tokenizers` is asked about every code point through its own parts (normalizers, pre-tokenizers, regular
 expressions); utf8proc is asked through ctypes. Run with the versions named in the output:
@@ -101,5 +101,5 @@ struct Pair {{
     "inline constexpr Pair other_lowercase[] = {\n" +
     "\n".join(f"    {{0x{c:X}, 0x{ord(lowercase[c]):X}}}," for c in other_lowercase) + "\n};\n",
     "}  // namespace attend::unicode\n"])
-target = pathlib.Path(__file__).parents[2] / "src/tokenizers/unicode_corrections.h"
+target = pathlib.Path(__file__).parents[2] / "src/tokenizers/text/unicode_corrections.h"
 target.write_text(OUTPUT)

@@ -1,4 +1,4 @@
-"""Writes src/tokenizers/unicode_scripts.h: the scripts that the UnicodeScripts pre-tokenizer tells apart.
+"""Writes src/tokenizers/text/unicode_scripts.h: the scripts that the UnicodeScripts pre-tokenizer tells apart.
 
     python tests/oracle/make_unicode_scripts.py        (tokenizers 0.22.2, two minutes)
 
@@ -9,7 +9,7 @@ import pathlib
 
 from tokenizers import pre_tokenizers as P
 
-HEADER = pathlib.Path(__file__).parents[2] / "src/tokenizers/unicode_scripts.h"
+HEADER = pathlib.Path(__file__).parents[2] / "src/tokenizers/text/unicode_scripts.h"
 SPLITTER = P.UnicodeScripts()
 
 

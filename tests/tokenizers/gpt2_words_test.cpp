@@ -1,8 +1,8 @@
 // The hand-written scanner against the regular expression it stands for, run by Oniguruma.
-#include "tokenizers/gpt2_words.h"
+#include "tokenizers/text/gpt2_words.h"
 
 #include "base/utf8.h"
-#include "tokenizers/pattern.h"
+#include "tokenizers/text/pattern.h"
 
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // Regular expressions know the characters that `tokenizers` knows, whatever Unicode Oniguruma was released
 // with.
-#include "tokenizers/pattern.h"
+#include "tokenizers/text/pattern.h"
 
 #include <attend/error.h>
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "test_data.h"
-#include "tokenizers/tokenizer_files.h"
+#include "tokenizers/files/tokenizer_files.h"
 
 #include <filesystem>
 #include <sstream>

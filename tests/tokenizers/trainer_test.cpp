@@ -1,4 +1,4 @@
-#include "tokenizers/trainer.h"
+#include "tokenizers/trainers/trainer.h"
 
 #include <attend/tokenizer.h>
 

@@ -1,6 +1,6 @@
-#include "tokenizers/trie.h"
+#include "tokenizers/text/trie.h"
 
-#include "tokenizers/vocabulary.h"
+#include "tokenizers/models/vocabulary.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The Unicode tables against checksums of what `tokenizers` thinks of every code point. A failure here after
 // an update of utf8proc means that tests/oracle/make_unicode_corrections.py has to be run again.
-#include "tokenizers/unicode.h"
+#include "tokenizers/text/unicode.h"
 
 #include "base/utf8.h"
 #include "formats/json.h"

@@ -1,6 +1,6 @@
-#include "tokenizers/word_borders.h"
+#include "tokenizers/sentencepiece/word_borders.h"
 
-#include "tokenizers/ascii.h"
+#include "tokenizers/text/ascii.h"
 
 #include <string>
 

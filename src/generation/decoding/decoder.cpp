@@ -1,0 +1,50 @@
+#include "generation/decoding/decoder.h"
+
+#include "generation/decoding/paged_decoder.h"
+#include "generation/decoding/rereading_decoder.h"
+#include "models/model.h"
+#include "tensor/parallel.h"
+
+#include <unistd.h>
+
+namespace attend {
+namespace {
+
+std::int64_t pages_within(const Model& model, const CacheLimit& limit) {
+  const std::int64_t page_bytes = PagedDecoder::page_bytes(model);
+  const std::int64_t given = std::max(limit.bytes, limit.tokens);
+  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
+  if (limit.bytes > 0) pages = std::min(pages, limit.bytes / page_bytes);
+  if (limit.tokens > 0) pages = std::min(pages, limit.tokens / PagedCache::kPageRows);
+  if (given > 0 && pages < 1)
+    fail("the memory for keys and values is too small: one page, of {} tokens, takes {} bytes",
+         PagedCache::kPageRows, page_bytes);
+  if (given > 0) return pages;
+  if (!model.device().is_cpu()) return 0;
+  const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
+  return std::clamp<std::int64_t>(memory / 2 / page_bytes, 1, pages);
+}
+
+}  // namespace
+
+void check_generates(const Model& model) {
+  Transformer network = model.network();
+  const bool grows = network->decoder || rereads(network->spec());
+  if (!grows || !network->language_model_head)
+    fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
+         model.config().source(), model.architecture());
+  if (model.cache_format() == CacheFormat::float32) return;
+  if (rereads(network->spec()))
+    fail("{}: {} reads its text again instead of keeping keys and values: there is no cache to be {}",
+         model.config().source(), model.architecture(), name(model.cache_format()));
+  if (!on_kernels(network->decoder->embeddings->tokens))
+    fail("{}: a cache of {} is for models in float32 on the CPU", model.config().source(),
+         name(model.cache_format()));
+}
+
+std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit) {
+  if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model.network());
+  return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
+}
+
+}  // namespace attend

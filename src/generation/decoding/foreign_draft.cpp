@@ -1,0 +1,91 @@
+#include "generation/decoding/foreign_draft.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+// What has been read cannot be forgotten, and the last tokens of a text may become others when it goes on: so
+// many are read anew each time.
+constexpr std::size_t kUnsure = 8;
+
+std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, const std::string& text, bool special_tokens) {
+  const auto ids = tokenizer.encode(text, {.special_tokens = special_tokens, .with_details = false}).ids;
+  return {ids.begin(), ids.end()};
+}
+
+std::string text_of(const Tokenizer& tokenizer, std::span<const std::int64_t> ids) {
+  return tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
+}
+
+// Half a character at the end stands for nothing yet.
+void drop_broken_end(std::string& text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  while (text.ends_with(kReplacement)) text.resize(text.size() - kReplacement.size());
+}
+
+}  // namespace
+
+ForeignDraft::ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+                           const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt)
+    : Guesser(most), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
+  if (decoder.has_encoder()) {
+    prompt_.ids = ids_of(*foreign.source, text_of(*own.source, prompt.ids), true);
+    decoder.check(prompt_);
+  }
+  begin();
+}
+
+ForeignDraft::~ForeignDraft() {
+  decoder_->release(sequence_);
+}
+
+void ForeignDraft::begin() {
+  const Prompt* prompts[] = {&prompt_};
+  sequence_ = decoder_->add(prompts)[0];
+  read_.clear();
+}
+
+std::vector<std::int64_t> ForeignDraft::guess(std::span<const std::int64_t> text, std::size_t count) {
+  const std::string said = text_of(*own_->target, decoder_->has_encoder() ? text.subspan(1) : text);
+  Ids ids = ids_of(*foreign_->target, said, false);
+  if (decoder_->has_encoder()) ids.insert(ids.begin(), config_->start());
+  const auto room = decoder_->room(static_cast<std::int64_t>(ids.size())) - 1;
+  count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+  if (ids.empty() || count == 0) return {};
+
+  const std::string before = text_of(*foreign_->target, ids);
+  const Ids more = continuation(ids, count);
+  ids.insert(ids.end(), more.begin(), more.end());
+  std::string after = text_of(*foreign_->target, ids);
+  drop_broken_end(after);
+  if (!after.starts_with(before)) return {};
+
+  const Ids now = ids_of(*own_->target, said, false),
+            then = ids_of(*own_->target, said + after.substr(before.size()), false);
+  if (std::ranges::mismatch(now, then).in1 != now.end()) return {};  // the text's own tokens would be others
+  return {then.begin() + std::ssize(now),
+          then.begin() + std::ssize(now) +
+              static_cast<std::ptrdiff_t>(std::min(count, then.size() - now.size()))};
+}
+
+std::vector<std::int64_t> ForeignDraft::continuation(const Ids& ids, std::size_t count) {
+  if (read_.size() >= ids.size() || std::ranges::mismatch(read_, ids).in1 != read_.end()) {
+    decoder_->release(sequence_);
+    begin();
+  }
+  const std::span<const std::int64_t> unread = std::span(ids).subspan(read_.size());
+  const std::size_t sure = unread.size() - std::min(kUnsure, unread.size());
+  if (sure > 0) {
+    likeliest(*decoder_, sequence_, unread.first(sure));
+    read_.insert(read_.end(), unread.begin(), unread.begin() + static_cast<std::ptrdiff_t>(sure));
+  }
+  const Decoder::Sequence branch = decoder_->fork(sequence_);
+  Ids more = {likeliest(*decoder_, branch, unread.subspan(sure))};
+  while (more.size() < count && !config_->is_eos(more.back()))
+    more.push_back(likeliest(*decoder_, branch, {&more.back(), 1}));
+  decoder_->release(branch);
+  return more;
+}
+
+}  // namespace attend

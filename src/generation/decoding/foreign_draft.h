@@ -1,0 +1,34 @@
+// A smaller model whose tokens are others (universal assisted decoding: Timor et al. 2025, arXiv:2502.05202,
+// matching of strings): the text goes to it, and its guess comes back, as characters.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "generation/config/config.h"
+#include "generation/decoding/guesser.h"
+
+namespace attend {
+
+class ForeignDraft : public Guesser {
+ public:
+  // The decoder and the config, of the small model, and both tokenizers stay the caller's.
+  ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+               const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt);
+  ~ForeignDraft() override;
+  std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
+
+ private:
+  using Ids = std::vector<std::int64_t>;
+  void begin();
+  // At most `count` of the small model's tokens behind these.
+  Ids continuation(const Ids& ids, std::size_t count);
+
+  PagedDecoder* decoder_;
+  const GenerationConfig* config_;
+  const TokenizerPair *own_, *foreign_;
+  Prompt prompt_;               // in the small model's tokens
+  Decoder::Sequence sequence_;  // has read the beginning of the text
+  Ids read_;                    // by sequence_
+};
+
+}  // namespace attend

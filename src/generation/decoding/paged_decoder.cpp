@@ -1,0 +1,279 @@
+#include "generation/decoding/paged_decoder.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace attend {
+namespace {
+
+// With an encoder, the keys and values of sources have the same shape.
+CacheShape shape_of(const Model& model) {
+  const Stack decoder = model.network()->decoder;
+  const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
+  return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
+          .heads = attention.heads,
+          .head_size = attention.head_size,
+          .options = decoder->embeddings->tokens.options(),
+          .format = model.cache_format()};
+}
+
+// Prompts that are images of one size, one behind the other: [B, channels, height, width].
+Tensor stack_images(std::span<const Prompt* const> prompts) {
+  std::vector<Tensor> images;
+  for (const Prompt* prompt : prompts) images.push_back(prompt->image);
+  return at::stack(images);
+}
+
+// Keys and values follow from the adapter as well (PagedCache::add).
+std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
+  return adapter ? static_cast<std::uint64_t>(*adapter + 2) : 0;
+}
+
+}  // namespace
+
+PagedDecoder::PagedDecoder(const Model& model, std::int64_t max_pages)
+    : network_(model.network()), cache_(shape_of(model), max_pages) {}
+
+std::int64_t PagedDecoder::page_bytes(const Model& model) {
+  return shape_of(model).page_bytes();
+}
+
+std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
+  if (reads_images()) {
+    const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
+    return 1 + rows * columns;
+  }
+  const Embeddings& reader = (has_encoder() ? network_->encoder : network_->decoder)->embeddings;
+  return static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
+}
+
+void PagedDecoder::check(const Prompt& prompt) const {
+  if (prompt.image.defined() && !reads_images()) fail("the model reads texts, and this is an image");
+  if (reads_images() && !prompt.image.defined())
+    fail("the model reads images (the input pixel_values), and this is a text");
+  if (reads_images()) return;
+  const std::int64_t limit =
+      (has_encoder() ? network_->encoder : network_->decoder)->max_positions(prompt.adapter);
+  const auto length = static_cast<std::int64_t>(prompt.ids.size());
+  if (length == 0) fail("it has no tokens");
+  if (length > limit) fail("its {} tokens are more than the {} the model can read", length, limit);
+}
+
+std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
+  std::vector<Sequence> sequences, sources;
+  if (!has_encoder()) {
+    for (const Prompt* prompt : prompts) {
+      sequences.push_back(cache_.add(kind_of(prompt->adapter)));
+      set_adapter(sequences.back(), prompt->adapter);
+      set_positions(sequences.back(), prompt->positions);
+      network_->decoder->begin(cache_, sequences.back(), prompt->adapter);
+    }
+    return sequences;
+  }
+  Pass pass = Pass::inference();
+  const HiddenText read = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
+  const AdapterScope scope(pass, read.adapters);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    sources.push_back(cache_.add());
+    cache_.extend(sources.back(), read.batch.offsets.length(static_cast<std::int64_t>(i)));
+    sequences.push_back(cache_.add());
+    set_source(sequences.back(), sources.back());
+    set_adapter(sequences.back(), prompts[i]->adapter);
+    set_positions(sequences.back(), {});
+    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
+  }
+  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
+                              pass);
+  return sequences;
+}
+
+HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
+  std::vector<std::int64_t> lengths, ids, positions;
+  std::vector<std::optional<std::int64_t>> adapters;  // of each row
+  for (const Prompt* prompt : prompts) {
+    lengths.push_back(static_cast<std::int64_t>(prompt->ids.size()));
+    ids.insert(ids.end(), prompt->ids.begin(), prompt->ids.end());
+    adapters.resize(ids.size(), prompt->adapter);
+    positions.insert(positions.end(), prompt->positions.begin(), prompt->positions.end());
+    if (prompt->positions.empty()) {
+      positions.resize(ids.size());
+      std::iota(positions.end() - lengths.back(), positions.end(), 0);
+    }
+  }
+  const at::Device device = network_->encoder->embeddings->tokens.device();
+  const TokenBatch batch =
+      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
+          device);
+  pass.adapters = choose_adapters(adapters);
+  return network_->read(batch, pass);
+}
+
+HiddenText PagedDecoder::encode_images(std::span<const Prompt* const> prompts, Pass& pass) {
+  std::vector<std::int64_t> lengths;
+  std::vector<std::optional<std::int64_t>> all, adapters;  // of each row
+  std::vector<Tensor> encoded;
+  for (const Prompt* prompt : prompts) {
+    lengths.push_back(source_length(*prompt));
+    all.resize(all.size() + static_cast<std::size_t>(lengths.back()), prompt->adapter);
+  }
+  for (std::size_t begin = 0, end = 0; begin < prompts.size(); begin = end) {  // those of one size together
+    adapters.clear();
+    for (; end < prompts.size() && prompts[end]->image.sizes() == prompts[begin]->image.sizes(); ++end)
+      adapters.resize(adapters.size() + static_cast<std::size_t>(lengths[end]), prompts[end]->adapter);
+    pass.adapters = choose_adapters(adapters);
+    encoded.push_back(
+        network_->encode(ImageBatch{stack_images(prompts.subspan(begin, end - begin)), {}}, pass));
+  }
+  TokenBatch rows;
+  rows.offsets = Offsets(lengths);
+  return {at::cat(encoded), rows, choose_adapters(all)};
+}
+
+void PagedDecoder::set_adapter(Sequence sequence, std::optional<std::int64_t> adapter) {
+  if (sequence >= std::ssize(adapter_of_)) adapter_of_.resize(static_cast<std::size_t>(sequence) + 1);
+  adapter_of_[static_cast<std::size_t>(sequence)] = adapter;
+}
+
+void PagedDecoder::set_source(Sequence sequence, Sequence source) {
+  if (sequence >= static_cast<Sequence>(source_of_.size())) source_of_.resize(sequence + 1, -1);
+  source_of_[sequence] = source;
+}
+
+void PagedDecoder::set_positions(Sequence sequence, std::vector<std::int64_t> positions) {
+  if (sequence >= std::ssize(positions_of_)) positions_of_.resize(static_cast<std::size_t>(sequence) + 1);
+  positions_of_[static_cast<std::size_t>(sequence)] = std::move(positions);
+}
+
+std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
+  const std::vector<std::int64_t>& known = positions_of_[static_cast<std::size_t>(sequence)];
+  const std::int64_t place =
+      row - network_->decoder->virtual_rows(adapter_of_[static_cast<std::size_t>(sequence)]);
+  if (known.empty() || place < 0) return row;
+  const std::int64_t behind = place - std::ssize(known);
+  return row - place + (behind < 0 ? known[static_cast<std::size_t>(place)] : known.back() + 1 + behind);
+}
+
+Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
+  const Sequence copy = cache_.fork(sequence);
+  set_adapter(copy, adapter_of_.at(static_cast<std::size_t>(sequence)));
+  set_positions(copy, positions_of_.at(static_cast<std::size_t>(sequence)));
+  if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
+  return copy;
+}
+
+void PagedDecoder::release(Sequence sequence) {
+  cache_.release(sequence);
+  if (has_encoder()) cache_.release(std::exchange(source_of_[sequence], -1));
+}
+
+std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,
+                                         std::int64_t texts) const {
+  const std::int64_t length = source_length(prompt);
+  const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
+                     common = has_encoder() ? 0 : length / PagedCache::kPageRows;
+  // One more while a page that texts share is copied for one of them.
+  return source + texts * PagedCache::pages_of(network_->decoder->virtual_rows(prompt.adapter) + tokens) -
+         (texts - 1) * common + (texts > 1 ? 1 : 0);
+}
+
+std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
+  if (has_encoder() || network_->decoder->prefix_length(prompt.adapter) > 0 ||
+      network_->decoder->spec().prompts_are_whole())
+    return 0;
+  std::vector<std::int64_t> tokens = network_->decoder->embeddings->prompt(prompt.adapter);
+  tokens.insert(tokens.end(), prompt.ids.begin(), prompt.ids.end());
+  return cache_.pages_shared(tokens, kind_of(prompt.adapter));
+}
+
+std::vector<std::int64_t> PagedDecoder::tokens_of(const Feed& feed) const {
+  std::vector<std::int64_t> tokens;
+  const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
+  if (cache_.length(feed.sequence) == network_->decoder->prefix_length(adapter))
+    tokens = network_->decoder->embeddings->prompt(adapter);
+  tokens.insert(tokens.end(), feed.tokens.begin(), feed.tokens.end());
+  return tokens;
+}
+
+std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
+  const std::vector<std::int64_t> tokens = tokens_of(feed);
+  const std::int64_t pages = cache_.pages_to_extend(feed.sequence, std::ssize(tokens));
+  const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
+  return begins(feed) ? pages - cache_.pages_shared(tokens, kind_of(adapter)) : pages;
+}
+
+Tensor PagedDecoder::step(std::span<const Feed> feeds) {
+  try {
+    return read(feeds);
+  } catch (...) {
+    cache_.forget_prompts();
+    throw;
+  }
+}
+
+std::vector<std::size_t> PagedDecoder::by_adapter(std::span<const Feed> feeds) const {
+  std::vector<std::size_t> order(feeds.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t i) { return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)]; });
+  return order;
+}
+
+Tensor PagedDecoder::read(std::span<const Feed> feeds) {
+  std::vector<std::int64_t> lengths, ids, positions, scored;
+  std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
+  CacheUse use{&cache_, {}};
+  const std::vector<std::size_t> order = by_adapter(feeds);
+  std::vector<std::int64_t> places(feeds.size());  // where the scores of each begin
+  for (const std::size_t number : order) {
+    const Feed& feed = feeds[number];
+    places[number] = static_cast<std::int64_t>(scored.size());
+    const bool is_prompt = begins(feed);
+    const std::vector<std::int64_t> whole = tokens_of(feed);
+    if (is_prompt) cache_.share(feed.sequence, whole);
+    const std::int64_t first = cache_.length(feed.sequence);
+    const auto tokens = std::span(whole).subspan(is_prompt ? static_cast<std::size_t>(first) : 0);
+    lengths.push_back(static_cast<std::int64_t>(tokens.size()));
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      ids.push_back(tokens[i]);
+      positions.push_back(first_position(feed) +
+                          position(feed.sequence, first + static_cast<std::int64_t>(i)));
+    }
+    for (auto i = feed.scored; i > 0; --i) scored.push_back(static_cast<std::int64_t>(ids.size() - i));
+    row_adapters.resize(ids.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
+    scored_adapters.resize(scored.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
+    cache_.extend(feed.sequence, lengths.back());
+    // A prompt further on in this pass can share it already: each layer writes all keys before it reads any.
+    if (is_prompt) cache_.publish(feed.sequence, whole);
+    use.sequences.push_back(feed.sequence);
+    if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
+  }
+  const at::Device device = network_->decoder->embeddings->tokens.device();
+  TokenBatch batch =
+      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
+          device);
+  // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
+  batch.positions_given = !has_encoder();
+  batch.prompted = !network_->decoder->embeddings->prompts.empty();
+  Pass pass = Pass::inference();
+  pass.adapters = choose_adapters(row_adapters);
+  Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
+  for (std::int64_t i = 0; i < std::ssize(order); ++i)
+    if (const Feed& feed = feeds[order[static_cast<std::size_t>(i)]]; feed.hidden) {
+      const auto count = std::ssize(feed.tokens);  // without those of virtual tokens
+      const Tensor rows = batch.offsets.part(hidden, i);
+      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(at::kCPU, at::kFloat).clone();
+    }
+  if (scored.size() < ids.size())
+    hidden = hidden.index_select(0, torch::tensor(scored, at::kLong).to(device));  // [rows, d]
+  pass.adapters = choose_adapters(scored_adapters);
+  const Tensor scores = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
+  if (std::ranges::is_sorted(order)) return scores;
+  std::vector<std::int64_t> rows;  // feed by feed
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    for (std::size_t row = 0; row < feeds[i].scored; ++row)
+      rows.push_back(places[i] + static_cast<std::int64_t>(row));
+  return scores.index_select(0, torch::tensor(rows, at::kLong));
+}
+
+}  // namespace attend

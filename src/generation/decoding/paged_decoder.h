@@ -1,0 +1,74 @@
+// A decoder over the paged cache, with or without an encoder behind it. Prompts of a decoder that stands
+// alone share what they begin with (PagedCache::share); the keys and values of a source lie in the same
+// cache, as a sequence of their own that all its texts read.
+#pragma once
+
+#include "generation/decoding/decoder.h"
+#include "models/model.h"
+
+namespace attend {
+
+class PagedDecoder : public Decoder {
+ public:
+  // For a model that can generate (check_generates). `max_pages`: of the cache; 0: no limit.
+  explicit PagedDecoder(const Model& model, std::int64_t max_pages = 0);
+  static std::int64_t page_bytes(const Model& model);
+
+  void check(const Prompt& prompt) const override;
+  // Sources are encoded at once, a decoder's prompt is the first step's tokens.
+  std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;
+  Sequence fork(Sequence sequence) override;
+  void release(Sequence sequence) override;
+  Tensor step(std::span<const Feed> feeds) override;
+
+  std::int64_t room(std::int64_t first) const override {
+    return network_->decoder->max_positions() - first + 1;
+  }
+  // Of several tokens read at once the first may not see the last.
+  bool scores_several() const override {
+    return network_->decoder->spec().layers.front().self_attention.causal;
+  }
+  bool has_encoder() const override { return network_->is_encoder_decoder(); }
+  std::int64_t max_pages() const override { return cache_.max_pages(); }
+  std::int64_t pages_in_use() const override { return cache_.pages_in_use(); }
+  std::int64_t pages_at_most(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override;
+  std::int64_t pages_shared(const Prompt& prompt) const override;
+  std::int64_t pages_for(const Feed& feed) const override;
+  const PagedCache& cache() const { return cache_; }
+
+ private:
+  // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
+  // other ones, or that stands behind the keys and values of a prefix, or whose beginning depends on its end.
+  bool begins(const Feed& feed) const {
+    return !has_encoder() && !network_->decoder->spec().prompts_are_whole() && !feed.hidden &&
+           first_position(feed) == 0 && positions_of_[static_cast<std::size_t>(feed.sequence)].empty() &&
+           cache_.length(feed.sequence) == 0;
+  }
+  std::int64_t first_position(const Feed& feed) const {
+    return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
+  }
+  bool reads_images() const { return network_->reads_images(); }
+  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones
+  // included.
+  std::int64_t source_length(const Prompt& prompt) const;
+  HiddenText encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
+  HiddenText encode_images(std::span<const Prompt* const> prompts, Pass& pass);
+  // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
+  std::vector<std::int64_t> tokens_of(const Feed& feed) const;
+  Tensor read(std::span<const Feed> feeds);
+  // Their numbers, those of one adapter next to each other, so that its rows are one product.
+  std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
+  void set_source(Sequence sequence, Sequence source);
+  void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
+  void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
+  // Of a row of its keys and values, as the prompt's positions have it and those behind them go on.
+  std::int64_t position(Sequence sequence, std::int64_t row) const;
+
+  Transformer network_;
+  PagedCache cache_;
+  std::vector<Sequence> source_of_;                      // by sequence; with an encoder
+  std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
+  std::vector<std::vector<std::int64_t>> positions_of_;  // by sequence: Prompt::positions without an encoder
+};
+
+}  // namespace attend

@@ -1,0 +1,155 @@
+#include "generation/decoding/rereading_decoder.h"
+
+#include "nn/memories.h"
+#include "nn/two_streams.h"
+
+#include <map>
+
+namespace attend {
+
+bool rereads(const ModelSpec& model) {
+  if (model.appended_mask) return true;
+  const auto& stack = model.decoder ? model.decoder : model.encoder;
+  return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
+                   stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
+}
+
+RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}
+
+void RereadingDecoder::check(const Prompt& prompt) const {
+  const auto length = static_cast<std::int64_t>(prompt.ids.size());
+  if (length == 0) fail("it has no tokens");
+  if (room(length) < 1)
+    fail("its {} tokens leave no room among the {} that the model can read", length, top()->max_positions());
+}
+
+// The mask stands in the place of the next token.
+std::int64_t RereadingDecoder::room(std::int64_t first) const {
+  return top()->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
+}
+
+std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* const> prompts) {
+  std::vector<Sequence> sequences;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto free = std::ranges::find_if(texts_, [](const Text& text) { return !text.used; });
+    sequences.push_back(static_cast<Sequence>(free - texts_.begin()));
+    if (free == texts_.end()) texts_.emplace_back();
+    texts_[sequences.back()] = {{}, {}, true, prompts[i] != nullptr ? prompts[i]->adapter : std::nullopt};
+  }
+  return sequences;
+}
+
+Decoder::Sequence RereadingDecoder::fork(Sequence sequence) {
+  const Text text = texts_[sequence];  // the tensors are shared, for they never change
+  const Sequence copy = add(std::vector<const Prompt*>{nullptr}).front();
+  texts_[copy] = text;
+  return copy;
+}
+
+void RereadingDecoder::release(Sequence sequence) {
+  texts_[sequence] = {};
+}
+
+// Of a text whose past is kept, XLNet reads the last two tokens again, Transformer-XL only the new one; of
+// others everything.
+std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
+  if (text.past.empty()) return text.tokens;
+  return {text.tokens.end() - (stack().two_streams ? 2 : 1), text.tokens.end()};
+}
+
+Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
+  std::map<std::tuple<std::size_t, std::int64_t, std::optional<std::int64_t>>, Group> groups;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    Text& text = texts_[feeds[i].sequence];
+    text.tokens.insert(text.tokens.end(), feeds[i].tokens.begin(), feeds[i].tokens.end());
+    const std::int64_t past = text.past.empty() ? -1 : text.past.front().size(0);
+    groups[{unread(text).size(), past, text.adapter}].push_back(i);
+  }
+  Tensor scores;  // [feeds, V]
+  for (const auto& [key, group] : groups) {
+    std::vector<Text*> texts;
+    for (const std::size_t i : group) texts.push_back(&texts_[feeds[i].sequence]);
+    Pass pass = Pass::inference();
+    pass.adapters = choose_adapters({texts[0]->adapter});
+    const Tensor hidden = network_->spec().appended_mask ? read_with_mask(texts, pass)
+                                                         : read_behind_past(texts, pass);  // [group, d]
+    const Tensor rows = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat);
+    if (!scores.defined()) scores = at::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
+    for (std::size_t i = 0; i < group.size(); ++i)
+      scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
+  }
+  return scores;
+}
+
+Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts, Pass& pass) {
+  const AppendedMask& mask = *network_->spec().appended_mask;
+  std::vector<std::vector<std::int64_t>> sequences;
+  Tensor complete = at::ones({static_cast<std::int64_t>(texts.size()), 1});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    sequences.push_back(texts[i]->tokens);
+    sequences.back().push_back(mask.id);
+    // A text is taken to be as long as it has tokens that are no padding; what lies behind is zero.
+    const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
+    if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
+  }
+  TokenBatch batch = TokenBatch::from(sequences).to(network_->device());
+  if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);
+  const Tensor hidden = network_->encode(batch, pass);
+  return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
+         complete.to(hidden.options());
+}
+
+Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pass) {
+  const bool streams = stack().two_streams;
+  const auto B = static_cast<std::int64_t>(texts.size());
+  const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
+  const std::size_t layers = stack().layers.size();
+  std::vector<std::int64_t> ids;
+  for (const Text* text : texts) {
+    for (const std::int64_t id : unread(*text)) ids.push_back(id);
+    if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
+  }
+  const std::int64_t rows = n + (streams ? 1 : 0);
+  TokenBatch batch{torch::tensor(ids, at::kLong),
+                   at::arange(rows).repeat({B}),
+                   {},
+                   Offsets(std::vector<std::int64_t>(B, rows))};
+  if (!texts[0]->past.empty())
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      std::vector<Tensor> past;
+      for (const Text* text : texts) past.push_back(text->past[layer]);
+      batch.past.push_back(at::stack(past));  // [B, M, d]
+    }
+  if (streams) {
+    batch.predicted = at::arange(rows).eq(n).repeat({B});
+    const std::int64_t M = batch.past.empty() ? 0 : batch.past.front().size(1);
+    auto visible = std::make_shared<VisibleRows>();
+    visible->first.assign(B, 0);
+    visible->count.assign(B, n);
+    // The place of the next token is a row that looks as one of the text would, and no key.
+    const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
+    visible->own.assign(B, {hidden.to(at::kFloat) * -1e30, at::arange(M, M + rows), {}});
+    batch.visible = std::move(visible);
+  }
+  Capture capture{true, false, {}, {}};
+  pass.capture = &capture;
+  const Tensor hidden =
+      network_->decoder ? network_->decode(batch, pass) : network_->encode(batch, pass);  // [B * rows, d]
+  pass.capture = nullptr;
+  if (stack().memory) {
+    const std::vector<Tensor>& states = (network_->decoder ? capture.decoder : capture.encoder).hidden;
+    const std::int64_t empty = stack().layers.front().self_attention.empty_keys;
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::size_t layer = 0; layer < layers; ++layer) {
+        const Tensor read = states[layer].view({B, rows, -1}).narrow(0, b, 1);  // [1, rows, d]
+        std::vector<Tensor>& past = texts[b]->past;
+        if (past.size() < layers) past.push_back(at::zeros({empty, read.size(2)}));
+        const Tensor kept = next_memory(past[layer].unsqueeze(0), read, stack())[0];
+        // XLNet will read its last token again, and in its memory the asking row counts too.
+        past[layer] = kept.narrow(0, 0, std::max<std::int64_t>(0, kept.size(0) - (streams ? 2 : 0)));
+      }
+  }
+  return hidden.view({B, rows, -1}).select(1, rows - 1);
+}
+
+}  // namespace attend

@@ -1,0 +1,46 @@
+// Texts that grow without keys and values of the past: XLM reads the whole text at every step; XLNet and
+// Transformer-XL go on from hidden states of what they have read. Each as transformers 4.57.6 prepares its
+// steps (prepare_inputs_for_generation).
+#pragma once
+
+#include "generation/decoding/decoder.h"
+
+namespace attend {
+
+class RereadingDecoder : public Decoder {
+ public:
+  explicit RereadingDecoder(Transformer network);
+
+  void check(const Prompt& prompt) const override;
+  std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;
+  Sequence fork(Sequence sequence) override;
+  void release(Sequence sequence) override;
+  Tensor step(std::span<const Feed> feeds) override;
+  std::int64_t room(std::int64_t first) const override;
+  bool scores_several() const override { return false; }
+  bool reads_padding() const override { return true; }
+
+ private:
+  struct Text {
+    std::vector<std::int64_t> tokens;
+    std::vector<Tensor> past;  // per layer [M, d]; empty: nothing is kept, or nothing has been read
+    bool used = false;
+    std::optional<std::int64_t> adapter = {};
+  };
+  // Texts whose next tokens can be read together: as many of them, behind as much, with one adapter.
+  using Group = std::vector<std::size_t>;
+
+  const StackSpec& stack() const { return top()->spec(); }
+  const Stack& top() const { return network_->decoder ? network_->decoder : network_->encoder; }
+  std::vector<std::int64_t> unread(const Text& text) const;
+  Tensor read_with_mask(std::span<Text* const> texts, Pass& pass);
+  Tensor read_behind_past(std::span<Text* const> texts, Pass& pass);
+
+  Transformer network_;
+  std::vector<Text> texts_;
+};
+
+// Is this a model whose texts grow so?
+bool rereads(const ModelSpec& model);
+
+}  // namespace attend

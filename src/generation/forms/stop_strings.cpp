@@ -1,0 +1,37 @@
+#include "generation/forms/stop_strings.h"
+
+#include "base/error.h"
+
+#include <algorithm>
+
+namespace attend {
+
+StopStrings::StopStrings(std::vector<std::string> strings, const Tokenizer* tokenizer)
+    : strings_(std::move(strings)), tokenizer_(tokenizer) {
+  if (strings_.empty()) return;
+  if (!tokenizer_)
+    fail("stop_strings: they need the model's tokenizer, and none was given; end texts with eos_token_id");
+  for (const std::string& string : strings_) {
+    if (string.empty()) fail("stop_strings: expected texts, found an empty one, which ends everything");
+    longest_ = std::max(longest_, string.size());
+  }
+}
+
+bool StopStrings::completed_by(std::span<const std::int64_t> tokens) const {
+  if (strings_.empty() || tokens.empty()) return false;
+  // A token is one byte at least, so a string reaches over longest_ tokens at most. One more stands in front,
+  // since some decoders write the first token of a text without its space.
+  const auto tail = tokens.last(std::min(tokens.size(), longest_ + 1));
+  std::vector<TokenId> ids(tail.begin(), tail.end());
+  const std::string text = tokenizer_->decode(ids);
+  ids.pop_back();
+  const std::string before = tokenizer_->decode(ids);
+  // What both have in common was there without the last token.
+  const auto known = static_cast<std::size_t>(std::ranges::mismatch(text, before).in1 - text.begin());
+  return std::ranges::any_of(strings_, [&](const std::string& string) {
+    const std::size_t from = known < string.size() ? 0 : known - string.size() + 1;
+    return text.find(string, from) != text.npos;
+  });
+}
+
+}  // namespace attend

@@ -1,0 +1,78 @@
+// Logits processors: what changes the scores of the next token before one is chosen. The arithmetic (float32,
+// the order of operations, what happens at equal scores) is that of transformers 4.57.6,
+// generation/logits_process.py. By theme: repetition_processors.h, token_processors.h,
+// temperature_processors.h, truncation_processors.h.
+#pragma once
+
+#include "generation/config/config.h"
+#include "generation/scores/selection.h"
+#include "tensor/tensor.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace attend {
+
+// The numbers of a float32 tensor that lies in one piece; they live as long as it does.
+inline std::span<const float> row_scores(const Tensor& t) {
+  return {t.const_data_ptr<float>(), static_cast<std::size_t>(t.numel())};
+}
+
+class Grammar;
+
+// What a processor knows of the text that it continues.
+struct ProcessorContext {
+  std::span<const std::int64_t> tokens;  // the prompt and what has come since; never empty
+  LengthLimits limits;
+  // What the encoder read or, in a decoder that stands alone, the prompt; as in `Prompt::row`.
+  std::span<const std::int64_t> source = {};
+  std::span<const std::int64_t> others = {};  // what other groups of beams have chosen in this step
+  double chance = 0;                          // in [0, 1), for processors that leave something to it
+  std::size_t number = 0;                     // of the prompt
+};
+
+// A caller's own rule, as transformers' LogitsProcessor and prefix_allowed_tokens_fn: changes the scores [V]
+// of the token after `tokens`, which are the prompt (a decoder with an encoder: the start token) and what has
+// come since. `number`: of the prompt, from 0. Called from several threads at once. What it throws ends the
+// request.
+using ScoreRule =
+    std::function<void(std::size_t number, std::span<const std::int64_t> tokens, std::span<float> scores)>;
+
+// One kind of change. Has no state: the same object serves any number of texts and threads at once.
+class LogitsProcessor {
+ public:
+  virtual ~LogitsProcessor() = default;
+  // scores [V] of the token after context.tokens.
+  virtual void apply(std::span<float> scores, const ProcessorContext& context) const = 0;
+};
+
+using Processor = std::unique_ptr<const LogitsProcessor>;
+
+// The same numbers as a tensor [V], for torch's own arithmetic.
+Tensor tensor_of(std::span<float> scores);
+
+// Token ids may come from anywhere: those outside the vocabulary have no score.
+inline void forbid(std::span<float> scores, std::int64_t token) {
+  if (token >= 0 && token < static_cast<std::int64_t>(scores.size())) scores[token] = kNever;
+}
+
+class LogitsProcessors {
+ public:
+  // Those that `config` asks for, in the order of the original.
+  LogitsProcessors() = default;
+  // `grammar` is the form of the config, compiled; null if it has none. `rule` may be empty.
+  explicit LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar = nullptr,
+                            ScoreRule rule = {});
+
+  bool empty() const { return processors_.empty(); }
+  void apply(std::span<float> scores, const ProcessorContext& context) const {
+    for (const auto& processor : processors_) processor->apply(scores, context);
+  }
+
+ private:
+  std::vector<Processor> processors_;
+};
+
+}  // namespace attend

@@ -1,0 +1,15 @@
+// What keeps a text from saying the same again, or makes it say what its source says.
+#pragma once
+
+#include "generation/scores/processors.h"
+
+namespace attend {
+
+Processor repetition_penalty(double penalty);
+Processor encoder_repetition_penalty(double penalty);  // above 1: tokens of the source are likelier
+Processor diversity_penalty(double penalty);           // for what other groups of beams say at the same place
+Processor no_repeat_ngram(std::int64_t size);
+Processor encoder_no_repeat_ngram(std::int64_t size);  // none of the source's n-grams
+Processor dry(const DryPenalty& settings);
+
+}  // namespace attend

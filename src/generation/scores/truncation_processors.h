@@ -1,0 +1,19 @@
+// Sampling from a part of the vocabulary: each rules out tokens that are too unlikely by some measure.
+#pragma once
+
+#include "generation/scores/processors.h"
+
+namespace attend {
+
+// `keep`: so many of the likeliest (by typical_p: of the most typical) always stay.
+Processor top_k(std::size_t k, std::size_t keep);
+Processor top_p(double p, std::size_t keep);
+Processor min_p(double p, std::size_t keep);
+Processor typical_p(double mass, std::size_t keep);
+Processor epsilon_cutoff(double epsilon, std::size_t keep);
+Processor eta_cutoff(double epsilon, std::size_t keep);
+// As llama.cpp has it, the other way round: with this probability, of the tokens at or above the threshold
+// only the least likely stays.
+Processor xtc(double probability, double threshold);
+
+}  // namespace attend

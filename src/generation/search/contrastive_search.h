@@ -1,0 +1,40 @@
+// Contrastive search (Su et al. 2022, arXiv:2202.06417): of the top_k likeliest tokens the one that is likely
+// and whose hidden state is unlike those of all tokens before it, which keeps a text from repeating itself:
+// the largest (1 - alpha) * probability - alpha * largest cosine. As transformers 4.55 has it, but that what
+// is ruled out is never a candidate.
+//
+// A candidate's hidden state is known when the model has read it, so a step reads all k candidates, each in a
+// branch of the cache, and the scores behind the one that is taken are those of the next token. It compares k
+// with n hidden states of width d: O(k n d).
+#pragma once
+
+#include "generation/search/search.h"
+
+namespace attend {
+
+class ContrastiveSearch : public Search {
+ public:
+  explicit ContrastiveSearch(Request request);
+  void feed(std::vector<Decoder::Feed>& feeds) const override;
+  void choose(float* scores, std::int64_t vocabulary) override;
+  void advance(Decoder& decoder) override;
+  std::vector<GeneratedSequence> results() const override;
+
+ private:
+  struct Candidate {
+    std::int64_t token;
+    float probability, log_probability;
+  };
+  void take_best();
+  void find_candidates(std::span<float> scores);
+
+  std::vector<std::int64_t> text_;  // with the prompt
+  std::vector<float> log_probabilities_;
+  std::vector<Candidate> candidates_;   // for the next token; each is read by a row
+  std::size_t chosen_ = 0;              // of the candidates; in the first step the prompt's row
+  Tensor context_;                      // [n, d], the directions of the hidden states so far
+  mutable std::vector<Tensor> hidden_;  // by row [tokens, d], of what was read; the decoder's step fills them
+  bool over_ = false;
+};
+
+}  // namespace attend

@@ -1,0 +1,62 @@
+// Diverse beam search (Vijayakumar et al. 2016, arXiv:1610.02424): the beams are searched in groups, one
+// group after the other in each step, and what the groups before have chosen loses diversity_penalty for each
+// time. As transformers 4.57.6 has it (generation/beam_search.py, BeamSearchScorer), whose ranking differs
+// from that of BeamSearch: a finished text is kept without its end, and ends with the first of the end
+// tokens.
+#pragma once
+
+#include "generation/search/search.h"
+#include "generation/search/token_tree.h"
+
+namespace attend {
+
+class GroupBeamSearch : public Search {
+ public:
+  explicit GroupBeamSearch(Request request);
+  void choose(float* scores, std::int64_t vocabulary) override;  // log-probabilities
+  void advance(Decoder& decoder) override;
+  std::vector<GeneratedSequence> results() const override;
+
+ protected:
+  struct Beam {
+    float score;
+    TokenTree::Node node;
+    std::size_t row;  // of the scores that continue it; of one that is chosen, those that chose it
+  };
+  struct Finished {
+    double score;
+    TokenTree::Node node;
+  };
+  struct Group {
+    std::vector<Beam> running;
+    std::vector<Finished> finished;  // at most as many as there are beams, in the order in which they came
+    double worst = 1e9;
+    bool done = false;
+  };
+
+  // `length`: new tokens, the end included.
+  void finish(Group& group, float score, TokenTree::Node node, std::int64_t length) const;
+
+  // What a constrained beam search does otherwise. May this text end?
+  virtual bool may_end(TokenTree::Node) const { return true; }
+  // Puts others in the place of beams that have been chosen to go on from `running`, whose continuations
+  // score `rows`, V each.
+  virtual void improve(std::vector<Beam>& /*next*/, std::span<const Beam> /*running*/,
+                       std::span<const float* const> /*rows*/) {}
+  // The search is over, and the running texts become finished ones.
+  virtual void finish_running(Group& group) const;
+
+  TokenTree tree_;
+
+ private:
+  void choose(Group& group, float* scores, std::int64_t vocabulary);
+  bool is_done(const Group& group, float best) const;
+  double penalty(std::int64_t length) const;
+
+  std::vector<Group> groups_;
+  std::size_t size_;                  // of a group
+  std::vector<std::int64_t> chosen_;  // tokens of the groups that have chosen in this step
+  bool over_ = false;
+};
+
+}  // namespace attend

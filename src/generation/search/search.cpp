@@ -1,0 +1,78 @@
+#include "generation/search/search.h"
+
+#include "generation/scores/selection.h"
+#include "generation/search/alternatives_search.h"
+#include "generation/search/beam_search.h"
+#include "generation/search/constrained_beam_search.h"
+#include "generation/search/contrastive_search.h"
+#include "generation/search/group_beam_search.h"
+#include "generation/search/speculative_search.h"
+#include "generation/search/token_search.h"
+
+namespace attend {
+
+void Search::feed(std::vector<Decoder::Feed>& feeds) const {
+  if (is_first()) {
+    feeds.push_back({request_.sequence, request_.first});
+    return;
+  }
+  for (const Row& row : rows_) feeds.push_back({row.sequence, {&row.token, 1}});
+}
+
+void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
+                     std::span<const std::int64_t> others) const {
+  const SearchSettings& settings = *request_.settings;
+  // Another seed than that of the draws, or a processor's luck and the token's would be the same.
+  const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
+  settings.processors.apply(scores,
+                            {tokens, request_.limits, request_.source, others, chance, request_.number});
+}
+
+std::vector<std::int64_t> Search::text(const TokenTree& tree, TokenTree::Node node) const {
+  std::vector<std::int64_t> tokens = request_.tokens;
+  const std::vector<std::int64_t> more = tree.tokens(node);
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return tokens;
+}
+
+std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) const {
+  if (!config().do_sample) return arg_max(scores);
+  return draw(scores, random_fraction(request_.settings->seed, stream, static_cast<std::uint64_t>(steps_)));
+}
+
+void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
+                    std::span<const std::int64_t> tokens) {
+  std::vector<bool> taken(rows_.size(), false);
+  for (const std::size_t parent : parents) taken[parent] = true;
+  // First what nobody needs, so that a page is copied only where two texts still share it.
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (!taken[i]) decoder.release(rows_[i].sequence);
+  std::vector<Row> next;
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const Decoder::Sequence parent = rows_[parents[i]].sequence;
+    next.push_back({taken[parents[i]] ? parent : decoder.fork(parent), tokens[i]});
+    taken[parents[i]] = false;  // the first child inherits, the others branch
+  }
+  rows_ = std::move(next);
+}
+
+void Search::release(Decoder& decoder) {
+  for (const Row& row : rows_) decoder.release(row.sequence);
+  rows_.clear();
+}
+
+std::unique_ptr<Search> make_search(Request request) {
+  const GenerationConfig& config = request.settings->config;
+  if (config.return_alternatives) return std::make_unique<AlternativesSearch>(std::move(request));
+  if (!config.force_words_ids.empty()) return std::make_unique<ConstrainedBeamSearch>(std::move(request));
+  if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
+  if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
+  if (config.is_contrastive()) return std::make_unique<ContrastiveSearch>(std::move(request));
+  if (config.prompt_lookup_num_tokens)
+    request.guesser =
+        std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);
+  if (request.guesser) return std::make_unique<SpeculativeSearch>(std::move(request));
+  return std::make_unique<TokenSearch>(std::move(request));
+}
+
+}  // namespace attend

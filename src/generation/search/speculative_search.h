@@ -1,0 +1,36 @@
+// One token at a time, but several in one step of the decoder where they can be guessed: guesses are read
+// along, and stay as far as they are what would have been chosen anyway (Leviathan et al. 2022,
+// arXiv:2211.17192). The texts are exactly those of TokenSearch.
+#pragma once
+
+#include "generation/scores/mirostat.h"
+#include "generation/search/search.h"
+
+#include <optional>
+
+namespace attend {
+
+class SpeculativeSearch : public Search {
+ public:
+  explicit SpeculativeSearch(Request request);
+  void feed(std::vector<Decoder::Feed>& feeds) const override;
+  void choose(float* scores, std::int64_t vocabulary) override;
+  void advance(Decoder& decoder) override;
+  std::vector<GeneratedSequence> results() const override;
+  void release(Decoder& decoder) override;
+
+ private:
+  std::vector<std::int64_t> guess() const;
+
+  std::vector<std::int64_t> text_;  // with the prompt
+  std::vector<float> log_probabilities_;
+  Mirostat mirostat_;
+  // What the next step reads: the tokens of the text that the cache does not hold yet, and guesses at those
+  // behind them. Wrong guesses cannot be taken out of a cache, so a branch of it reads them.
+  std::vector<std::int64_t> unread_, guesses_, feed_;
+  std::optional<Decoder::Sequence> branch_;  // if there are guesses
+  std::size_t chosen_ = 0;                   // tokens of the last step
+  bool over_ = false;
+};
+
+}  // namespace attend

@@ -1,0 +1,23 @@
+// One token at a time: the likeliest, or one drawn by its probability.
+#pragma once
+
+#include "generation/scores/mirostat.h"
+#include "generation/search/search.h"
+
+namespace attend {
+
+class TokenSearch : public Search {
+ public:
+  explicit TokenSearch(Request request);
+  void choose(float* scores, std::int64_t vocabulary) override;
+  void advance(Decoder& decoder) override;
+  std::vector<GeneratedSequence> results() const override;
+
+ private:
+  std::vector<std::vector<std::int64_t>> texts_;       // with the prompt
+  std::vector<std::vector<float>> log_probabilities_;  // by text, if they are asked for
+  std::vector<Mirostat> mirostats_;                    // by text
+  std::vector<std::size_t> live_;  // the texts that go on: after the first step, those of the rows
+};
+
+}  // namespace attend

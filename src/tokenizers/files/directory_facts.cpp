@@ -1,0 +1,85 @@
+#include "tokenizers/files/directory_facts.h"
+
+#include "base/error.h"
+#include "tokenizers/files/tokenizer_config.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace attend::tokenizers {
+namespace {
+
+bool in(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_left(const TokenizerConfig& config, const char* field, const char* usual) {
+  const std::string side = config.fields().text({field}, usual);
+  if (side != "left" && side != "right")
+    fail("{}: {} is '{}', expected left or right", config.fields().source(), field, side);
+  return side == "left";
+}
+
+// Special tokens, and what they usually are where the directory does not say.
+struct Special {
+  std::string_view role;
+  std::array<const char*, 2> usual;
+};
+constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
+                                 {"pad_token", {"[PAD]", "<pad>"}},
+                                 {"unk_token", {"[UNK]", "<unk>"}},
+                                 {"cls_token", {"[CLS]", "<s>"}},
+                                 {"sep_token", {"[SEP]", "</s>"}}};
+
+}  // namespace
+
+std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::filesystem::path& directory,
+                                     std::string_view role) {
+  const std::string said = TokenizerConfig(directory).token(role, "");
+  if (!said.empty()) return tokenizer.token_to_id(said);
+  for (const Special& special : kSpecials)
+    if (special.role == role)
+      for (const char* usual : special.usual)
+        if (const auto id = tokenizer.token_to_id(usual)) return id;
+  return {};
+}
+
+bool gives_token_types(const std::filesystem::path& directory) {
+  static constexpr std::string_view families[] = {"Bert",   "bert",    "Electra", "electra",   "Albert",
+                                                  "albert", "Deberta", "deberta", "DebertaV2", "deberta-v2",
+                                                  "XLNet",  "xlnet",   "XLM",     "xlm"};
+  const TokenizerConfig config(directory);
+  const std::vector<std::string> names = config.fields().texts({"model_input_names"});
+  if (!names.empty()) return std::find(names.begin(), names.end(), "token_type_ids") != names.end();
+  // A tokenizer of no family gives whatever there may be.
+  return config.fields().text({"tokenizer_class"}, "").starts_with("PreTrainedTokenizer") ||
+         in(families, config.family());
+}
+
+bool cleans_up(const std::filesystem::path& directory, bool is_json) {
+  static constexpr std::string_view families[] = {"Bert",    "bert",       "Electra",
+                                                  "electra", "DistilBert", "distilbert"};
+  const TokenizerConfig config(directory);
+  return config.fields().flag({"clean_up_tokenization_spaces"}, !is_json && in(families, config.family()));
+}
+
+Truncation::Direction truncation_side(const std::filesystem::path& directory) {
+  return is_left(TokenizerConfig(directory), "truncation_side", "right") ? Truncation::Direction::left
+                                                                         : Truncation::Direction::right;
+}
+
+Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path& directory) {
+  static constexpr std::string_view left[] = {"XLNet", "xlnet", "Llama", "llama"};
+  const TokenizerConfig config(directory);
+  Padding padding;
+  padding.left = is_left(config, "padding_side", in(left, config.family()) ? "left" : "right");
+  if (config.family() == "XLNet" || config.family() == "xlnet") padding.type_id = 3;
+  const std::optional<TokenId> id = special_token(tokenizer, directory, "pad_token");
+  if (!id) fail("--padding: the tokenizer has no padding token");
+  padding.id = *id;
+  padding.token = *tokenizer.id_to_token(*id);
+  return padding;
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,169 @@
+#include "tokenizers/files/gguf_tokenizer.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/gguf.h"
+#include "formats/sentencepiece.h"
+#include "tokenizers/files/bpe_files.h"
+#include "tokenizers/files/sentencepiece_conversion.h"
+#include "tokenizers/files/vocabulary_files.h"
+#include "tokenizers/text/metaspace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace attend::tokenizers {
+namespace {
+
+using Type = SentencePieceFile::Type;  // whose numbers GGUF has
+constexpr const char* key_tokens = "tokenizer.ggml.tokens";
+
+struct Token {
+  std::string_view text;
+  Type type = Type::normal;
+};
+
+std::vector<Token> read_tokens(const Gguf& gguf) {
+  constexpr const char* key = "tokenizer.ggml.token_type";
+  std::vector<Token> tokens;
+  for (const std::string_view text : gguf.texts(key_tokens)) tokens.push_back({text});
+  if (!gguf.has_array(key)) return tokens;
+  const std::vector<std::int64_t> types = gguf.integers(key);
+  if (types.size() != tokens.size())
+    fail("{}: {}: expected one for each of {} tokens, found {}", gguf.source(), key, tokens.size(),
+         types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] < 1 || types[i] > static_cast<std::int64_t>(Type::byte))
+      fail("{}: {}: expected 1 to 6, found {} for token {}", gguf.source(), key, types[i], i);
+    tokens[i].type = static_cast<Type>(types[i]);
+  }
+  return tokens;
+}
+
+// Those that are looked for in the text itself, as the converter marks them.
+std::vector<TokenizerConfig::Token> added(const std::vector<Token>& tokens) {
+  std::vector<TokenizerConfig::Token> result;
+  for (const Token& token : tokens)
+    if (token.type == Type::control || token.type == Type::user_defined)
+      result.push_back({.text = std::string(token.text), .special = token.type == Type::control});
+  return result;
+}
+
+// Whatever llama.cpp cuts as GPT-2 does.
+void check_pattern(const Gguf& gguf) {
+  constexpr std::string_view same[] = {"gpt-2", "phi-2", "mpt", "olmo", "jais"};
+  const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
+  if (std::ranges::find(same, name) == std::end(same))
+    fail("{}: tokenizer.ggml.pre: expected gpt-2, found {}: it cuts words in a way that is not known here",
+         gguf.source(), shown(Json(name)));
+}
+
+TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
+  check_pattern(gguf);
+  ModelTables tables;
+  tables.has_vocabulary = tables.has_merges = true;
+  const std::vector<Token> tokens = read_tokens(gguf);
+  const std::string source = gguf.source() + ": " + key_tokens;
+  for (std::size_t id = 0; id < tokens.size(); ++id)
+    if (tokens[id].type != Type::unused)  // "[PAD50300]" stands where the original has no token
+      tables.vocabulary.add(tokens[id].text, static_cast<std::int64_t>(id), source);
+  constexpr const char* key = "tokenizer.ggml.merges";
+  std::vector<std::string_view> pairs;
+  for (const std::string_view merge : gguf.texts(key)) {
+    const std::size_t space = merge.find(' ');
+    if (space == 0 || space == merge.npos || space + 1 == merge.size() ||
+        merge.find(' ', space + 1) != merge.npos)
+      fail("{}: {}: expected two tokens and a space between them, found {}", gguf.source(), key,
+           shown(Json(std::string(merge))));
+    pairs.insert(pairs.end(), {merge.substr(0, space), merge.substr(space + 1)});
+  }
+  tables.add_merges(pairs, gguf.source() + ": " + key);
+
+  static constexpr Role roles[] = {{"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
+  const auto by_role = config.tokens(roles);
+  const Json list = config.added_tokens(TokenizerConfig::Kind::fast, added(tokens), {}, tables.vocabulary);
+  const auto wanted = [&](const char* flag, const char* role) {
+    return config.fields().flag({flag}, false) ? " " + by_role.at(role) + " " : std::string();
+  };
+  const std::string begin = wanted("add_bos_token", "bos_token"), end = wanted("add_eos_token", "eos_token");
+  Json post_processor =
+      begin.empty() && end.empty()
+          ? Json{{"type", "ByteLevel"}, {"trim_offsets", false}}
+          : template_processor(begin + "$A" + end, begin + "$A" + end + " $B:1", list, &tables.vocabulary);
+  return byte_level_bpe(std::move(tables), list, std::move(post_processor),
+                        gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
+}
+
+// GGUF marks the tokens that begin a word instead of those that go on with one.
+TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
+  const std::vector<Token> tokens = read_tokens(gguf);
+  const auto begins = [](const Token& token) { return token.text.starts_with(space_letter); };
+  const bool marked = std::ranges::any_of(tokens, begins);
+  Vocabulary vocabulary;
+  for (const Token& token : tokens) {
+    std::string text(token.text);
+    const bool whole = token.type == Type::control || token.type == Type::unknown ||
+                       (text.starts_with('[') && text.ends_with(']'));
+    if (marked && begins(token))
+      text.erase(0, std::string_view(space_letter).size());
+    else if (marked && !whole)
+      text.insert(0, "##");
+    vocabulary.add(text, static_cast<std::int64_t>(vocabulary.size()), gguf.source() + ": " + key_tokens);
+  }
+  return bert_tokenizer(std::move(vocabulary), config);
+}
+
+TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
+  constexpr const char *key_scores = "tokenizer.ggml.scores",
+                       *key_rules = "tokenizer.ggml.precompiled_charsmap";
+  std::vector<Token> tokens = read_tokens(gguf);
+  std::vector<float> scores = gguf.numbers(key_scores);
+  if (scores.size() != tokens.size())
+    fail("{}: {}: expected one for each of {} tokens, found {}", gguf.source(), key_scores, tokens.size(),
+         scores.size());
+  // Behind the pieces stand "[PAD32000]" and so on, where the original has sentinels or nothing.
+  while (!tokens.empty() && tokens.back().type == Type::unused && tokens.back().text.starts_with("[PAD"))
+    tokens.pop_back();
+  SentencePieceFile file;
+  std::size_t unknowns = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    SentencePieceFile::Piece piece = {std::string(tokens[i].text), scores[i], tokens[i].type};
+    if (piece.text.empty()) fail("{}: {}: token {} is empty", gguf.source(), key_tokens, i);
+    if (!std::isfinite(piece.score))
+      fail("{}: {}: expected numbers, found {} for token {}", gguf.source(), key_scores, piece.score, i);
+    if (piece.text.starts_with("<extra_id_")) piece.type = Type::control;
+    if (piece.type == Type::unknown) {
+      file.unknown = i;
+      ++unknowns;
+    }
+    file.pieces.push_back(std::move(piece));
+  }
+  if (unknowns != 1)
+    fail("{}: tokenizer.ggml.token_type: expected one token of type 2 (unknown), found {}", gguf.source(),
+         unknowns);
+  if (gguf.has_array(key_rules)) file.charsmap = gguf.bytes(key_rules);
+  file.add_dummy_prefix = gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, true);
+  file.remove_extra_whitespaces = gguf.metadata().flag({"tokenizer.ggml.remove_extra_whitespaces"}, true);
+  return convert_sentencepiece(*find_sentencepiece_family("t5"), file, config, TextSide::source,
+                               gguf.source() + ": " + key_tokens);
+}
+
+}  // namespace
+
+TokenizerJson read_gguf_tokenizer(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const Gguf gguf(file.bytes(), path.string());
+  const std::string kind = gguf.metadata().text({"tokenizer.ggml.model"});
+  const std::string architecture = gguf.metadata().text({"general.architecture"}, "");
+  const bool known = kind == "gpt2" || kind == "bert" || (kind == "t5" && architecture.starts_with("t5"));
+  if (!known)
+    fail("{}: tokenizer.ggml.model: expected gpt2, bert or, of T5, t5, found {}", path.string(),
+         shown(Json(kind)));
+  const TokenizerConfig config(path);
+  return kind == "gpt2"   ? read_gpt2(gguf, config)
+         : kind == "bert" ? read_bert(gguf, config)
+                          : read_t5(gguf, config);
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,188 @@
+#include "tokenizers/files/sentencepiece_families.h"
+
+#include <algorithm>
+
+namespace attend::tokenizers {
+namespace {
+
+using Family = SentencePieceFamily;
+using Ids = Family::Ids;
+using Steps = Family::Steps;
+
+// Those of mBART (Liu et al. 2020, arXiv:2001.08210) come first, then what Tang et al. 2020
+// (arXiv:2008.00401) added.
+constexpr std::string_view mbart50[] = {
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
+    "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",
+    "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE",
+    "km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN",
+    "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
+constexpr std::span<const std::string_view> mbart = std::span(mbart50).first(25);
+
+const std::vector<Family> families = {
+    {.names = {"T5", "t5", "MT5", "mt5", "umt5"},
+     .roles = {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}},
+     .single = "$A </s>",
+     .pair = "$A </s> $B </s>",
+     .sentinels = 100,
+     .closes_once = true},
+    {.names = {"XLMRoberta", "xlm-roberta", "xlm-roberta-xl"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true}},
+     .single = "<s> $A </s>",
+     .pair = "<s> $A </s> </s> $B </s>",
+     .ids = Ids::fairseq,
+     .joining = {.by_model = false}},
+    {.names = {"Camembert", "camembert"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true}},
+     .single = "<s> $A </s>",
+     .pair = "<s> $A </s> </s> $B </s>",
+     .ids = Ids::camembert,
+     .additional = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}},
+    {.names = {"MBart", "mbart"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true}},
+     .single = "$A eos_token language",
+     .pair = "$A $B eos_token language",
+     .ids = Ids::fairseq,
+     .languages = mbart,
+     .joining = {.by_model = false}},
+    {.names = {"MBart50"},
+     .roles = {{"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true, true}},
+     .single = "language $A eos_token",
+     .pair = "language $A $B eos_token",
+     .ids = Ids::fairseq,
+     .languages = mbart50},
+    {.names = {"Albert", "albert"},
+     .roles = {{"bos_token", "[CLS]"},
+               {"eos_token", "[SEP]"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "[SEP]"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "[CLS]"},
+               {"mask_token", "[MASK]", true}},
+     .single = "[CLS] $A [SEP]",
+     .pair = "[CLS] $A [SEP] $B:1 [SEP]:1",
+     .steps = Steps::cleaned,
+     .lowercases = true},
+    {.names = {"XLNet", "xlnet"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "<sep>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<cls>"},
+               {"mask_token", "<mask>", true}},
+     .single = "$A <sep> <cls>:2",
+     .pair = "$A <sep> $B:1 <sep>:1 <cls>:2",
+     .steps = Steps::cleaned,
+     .additional = {"<eop>", "<eod>"},
+     .joining = {.by_model = false},
+     .between_parts = ""},
+    {.names = {"BigBird", "big_bird"},
+     .roles = {{"bos_token", "<s>", false, true},
+               {"eos_token", "</s>", false, true},
+               {"unk_token", "<unk>", false, true},
+               {"sep_token", "[SEP]", false, true},
+               {"pad_token", "<pad>", false, true},
+               {"cls_token", "[CLS]", false, true},
+               {"mask_token", "[MASK]", true, true}},
+     .single = "[CLS] $A [SEP]",
+     .pair = "[CLS] $A [SEP] $B:1 [SEP]:1",
+     .between_parts = " ",
+     .closing = {"[MASK]", "[SEP]"}},
+    {.names = {"DebertaV2", "deberta-v2"},
+     .roles = {{"bos_token", "[CLS]"},
+               {"eos_token", "[SEP]"},
+               {"unk_token", "[UNK]", false, true},
+               {"sep_token", "[SEP]"},
+               {"pad_token", "[PAD]"},
+               {"cls_token", "[CLS]"},
+               {"mask_token", "[MASK]"}},
+     .single = "[CLS] $A [SEP]",
+     .pair = "[CLS] $A [SEP] $B:1 [SEP]:1",
+     .steps = Steps::punctuation},
+    {.names = {"Llama", "llama", "mistral"},
+     .roles = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
+     .single = "bos_token? $A eos_token?",
+     .pair = "bos_token? $A eos_token? bos_token?:1 $B:1 eos_token?:1",
+     .steps = Steps::plain,
+     .joining = {.bare_begin = true, .strips = false}},
+    {.names = {"M2M100", "m2m_100"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"}},
+     .single = "language $A eos_token",
+     .pair = "language $A $B eos_token",
+     .ids = Ids::vocab_json,
+     .steps = Steps::sentencepiece,
+     .has_languages = true,
+     .joining = {.before_run = false}},
+    {.names = {"Marian", "marian"},
+     .roles = {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}},
+     .single = "$A eos_token",
+     .pair = "$A $B eos_token",
+     .ids = Ids::vocab_json,
+     .steps = Steps::sentencepiece,
+     .has_language_codes = true,
+     .joining = {.before_run = false, .behind_special = true}},
+};
+
+// Fan et al. 2020, "Beyond English-centric multilingual machine translation", arXiv:2010.11125.
+constexpr std::string_view m2m100[] = {
+    "af", "am", "ar", "ast", "az", "ba",  "be", "bg", "bn", "br", "bs", "ca", "ceb", "cs", "cy", "da", "de",
+    "el", "en", "es", "et",  "fa", "ff",  "fi", "fr", "fy", "ga", "gd", "gl", "gu",  "ha", "he", "hi", "hr",
+    "ht", "hu", "hy", "id",  "ig", "ilo", "is", "it", "ja", "jv", "ka", "kk", "km",  "kn", "ko", "lb", "lg",
+    "ln", "lo", "lt", "lv",  "mg", "mk",  "ml", "mn", "mr", "ms", "my", "ne", "nl",  "no", "ns", "oc", "or",
+    "pa", "pl", "ps", "pt",  "ro", "ru",  "sd", "si", "sk", "sl", "so", "sq", "sr",  "ss", "su", "sv", "sw",
+    "ta", "th", "tl", "tn",  "tr", "uk",  "ur", "uz", "vi", "wo", "xh", "yi", "yo",  "zh", "zu"};
+constexpr std::string_view wmt21[] = {"en", "ha", "is", "ja", "cs", "ru", "zh", "de"};
+
+}  // namespace
+
+std::span<const Family> sentencepiece_families() {
+  return families;
+}
+
+const Family* find_sentencepiece_family(std::string_view name) {
+  const auto found = std::find_if(families.begin(), families.end(), [name](const Family& family) {
+    return std::find(family.names.begin(), family.names.end(), name) != family.names.end();
+  });
+  return found == families.end() ? nullptr : &*found;
+}
+
+SpaceFields read_spaces(const Family& family, const Fields& config) {
+  if (family.steps != Steps::plain && family.sentinels == 0) return {};
+  return {true, config.flag({"add_prefix_space"}, true), config.flag({"legacy"}, true)};
+}
+
+std::span<const std::string_view> m2m_languages(std::string_view set) {
+  if (set == "m2m100") return m2m100;
+  if (set == "wmt21") return wmt21;
+  return {};
+}
+
+}  // namespace attend::tokenizers

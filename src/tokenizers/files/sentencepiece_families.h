@@ -1,0 +1,69 @@
+// How families use a SentencePiece model: ids, special tokens, templates. Each is a row of data.
+#pragma once
+
+#include "tokenizers/files/tokenizer_config.h"
+#include "tokenizers/sentencepiece/sentencepiece.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::tokenizers {
+
+struct SentencePieceFamily {
+  enum class Ids {
+    file,        // the place in the file
+    fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on, languages and <mask>
+    camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on and <mask>
+    vocab_json,  // what vocab.json says
+  };
+  // What is done to the text.
+  enum class Steps {
+    // transformers has no fast tokenizer: the file's rules, as SentencePiece follows them
+    sentencepiece,
+    spaces,       // the file's rules, then spaces
+    cleaned,      // ALBERT's and XLNet's: quotes, accents, capital letters, the file's rules
+    punctuation,  // DeBERTa-v2's: capital letters, the file's rules, punctuation apart
+    plain,        // Llama's: no rules
+  };
+
+  std::vector<std::string_view> names;  // of tokenizer classes and model types
+  std::vector<Role> roles;
+  // As TokenizerConfig::fill_in wants them: "$A eos_token".
+  const char *single, *pair;
+  Ids ids = Ids::file;
+  Steps steps = Steps::spaces;
+  bool lowercases = false;                        // where do_lower_case says nothing
+  std::vector<std::string_view> additional = {};  // special tokens, unless the directory has such a list
+  std::span<const std::string_view> languages =
+      {};                           // mBART's, special tokens too; the source's is "language"
+  int sentinels = 0;                // T5's <extra_id_0> and so on
+  bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
+  bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
+  // Where transformers has no fast tokenizer of the model.
+  bool closes_once = false;  // eos_token is behind each text, unless that ends with one (T5)
+  PieceJoining joining = {};
+  // And where every added token is then a part of its own in decoded text, not only those without a role:
+  // what stands between parts, and which have nothing in front of them.
+  const char* between_parts = nullptr;  // null: it is not so
+  std::vector<std::string_view> closing = {};
+
+  bool has_language() const { return has_languages || !languages.empty(); }
+};
+
+std::span<const SentencePieceFamily> sentencepiece_families();
+const SentencePieceFamily* find_sentencepiece_family(std::string_view name);  // null: there is none
+
+// What only Llama's and T5's directories may say of the spaces that pieces begin with.
+struct SpaceFields {
+  bool can_be_told = false;
+  bool prefix = true;  // a text begins with a space
+  bool legacy = true;  // and so does what follows a special token
+};
+SpaceFields read_spaces(const SentencePieceFamily& family, const Fields& config);
+
+// The languages of M2M-100, in the order of their ids; `set` is "m2m100" or "wmt21".
+std::span<const std::string_view> m2m_languages(std::string_view set);
+
+}  // namespace attend::tokenizers

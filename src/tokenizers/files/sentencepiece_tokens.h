@@ -1,0 +1,36 @@
+// The tokens of a family that uses a SentencePiece model: which have which ids, and which are special.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "formats/sentencepiece.h"
+#include "tokenizers/files/sentencepiece_families.h"
+#include "tokenizers/files/tokenizer_config.h"
+#include "tokenizers/sentencepiece/sentencepiece.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attend::tokenizers {
+
+struct ScoredToken {
+  std::string text;
+  double score = 0;
+};
+
+// By id, unless the ids are in a vocab.json. A text may come twice; then the last one counts.
+std::vector<ScoredToken> scored_tokens(const SentencePieceFamily& family, const SentencePieceFile& file,
+                                       const TokenizerConfig& config);
+// `model`: the path of the file.
+PieceIds piece_ids(const SentencePieceFamily& family, const SentencePieceFile& file,
+                   const TokenizerConfig& config, const std::filesystem::path& model,
+                   const std::string& unknown);
+
+// In the order in which transformers adds them.
+std::vector<TokenizerConfig::Token> special_tokens(const SentencePieceFamily& family,
+                                                   const TokenizerConfig& config);
+// The token of the language that a text of this side is in.
+std::string language_token(const SentencePieceFamily& family, const TokenizerConfig& config, TextSide side);
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,86 @@
+#include "tokenizers/files/vocabulary_files.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "tokenizers/files/bpe_files.h"
+#include "tokenizers/files/sentencepiece_files.h"
+#include "tokenizers/files/tokenizer_config.h"
+#include "tokenizers/files/tokenizer_files.h"
+#include "tokenizers/files/word_files.h"
+
+namespace attend::tokenizers {
+namespace {
+
+TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
+  const std::filesystem::path path = directory / file_names::vocab_txt;
+  Vocabulary vocabulary;
+  for (const std::string& line : read_lines(path)) {
+    const std::size_t end = line.find_last_not_of(" \t\r") + 1;
+    vocabulary.add(std::string_view(line).substr(0, end), static_cast<std::int64_t>(vocabulary.size()),
+                   path.string());
+  }
+  return bert_tokenizer(std::move(vocabulary), config);
+}
+
+}  // namespace
+
+TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config) {
+  TokenizerJson result;
+  Vocabulary& vocabulary = result.tables.vocabulary = std::move(given);
+  result.tables.has_vocabulary = true;
+  static constexpr Role roles[] = {{"unk_token", "[UNK]"},
+                                   {"sep_token", "[SEP]"},
+                                   {"pad_token", "[PAD]"},
+                                   {"cls_token", "[CLS]"},
+                                   {"mask_token", "[MASK]"}};
+  const auto tokens = config.tokens(roles);
+  const std::string &unknown = tokens.at("unk_token"), &begin = tokens.at("cls_token"),
+                    &separator = tokens.at("sep_token");
+  std::vector<TokenizerConfig::Token> specials = config.specials(roles);
+  if (const auto more = config.additional_tokens())
+    specials.insert(specials.end(), more->begin(), more->end());
+  const Json added = config.added_tokens(TokenizerConfig::Kind::fast, {}, specials, vocabulary);
+  const Fields& fields = config.fields();
+  const bool strips = fields.has({"strip_accents"});
+  result.fields = {
+      {"version", "1.0"},
+      {"added_tokens", added},
+      {"normalizer",
+       {{"type", "BertNormalizer"},
+        {"clean_text", true},
+        {"handle_chinese_chars", fields.flag({"tokenize_chinese_chars"}, true)},
+        {"strip_accents", strips ? Json(fields.flag({"strip_accents"})) : Json()},
+        {"lowercase", fields.flag({"do_lower_case"}, true)}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"post_processor", template_processor(begin + " $A " + separator,
+                                            begin + " $A " + separator + " $B:1 " + separator + ":1", added)},
+      {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
+      {"model",
+       {{"type", "WordPiece"},
+        {"unk_token", unknown},
+        {"continuing_subword_prefix", "##"},
+        {"max_input_chars_per_word", 100}}}};
+  return result;
+}
+
+TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side) {
+  const auto has = [&](const char* name) { return file_exists(directory / name); };
+  if (const auto model = find_sentencepiece(directory, side)) return read_sentencepiece_files(*model, side);
+  const TokenizerConfig config(directory);
+  if (reads_words(config) && (has(file_names::vocab_txt) || has(file_names::vocab_json) ||
+                              has(file_names::vocab_pkl) || has(file_names::vocab_bin)))
+    return read_word_files(directory, config);
+  if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
+  if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
+  fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
+       directory.string());
+}
+
+bool has_target_side(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return false;
+  if (file_exists(path / file_names::tokenizer_json)) return has_target_language(path);
+  const auto source = find_sentencepiece(path, TextSide::source);
+  return source && (source != find_sentencepiece(path, TextSide::target) || has_target_language(path));
+}
+
+}  // namespace attend::tokenizers

@@ -1,0 +1,56 @@
+// A text as letters that know where they come from, and rules that rewrite it: patterns of a few characters,
+// as the regular expressions of Moses's scripts are. A rule is one pass: O(n).
+#pragma once
+
+#include "tokenizers/text/text.h"
+
+#include <span>
+#include <vector>
+
+namespace attend::tokenizers {
+
+// A character and the bytes of the given text that it stands for.
+struct Letter {
+  char32_t value;
+  TextSpan source;
+};
+using Letters = std::vector<Letter>;
+
+Letters letters_of(const NormalizedText& text);
+NormalizedText text_of(const Letters& letters, TextSpan source, bool aligned);
+
+// One character of a pattern: this one, or any of a class.
+struct Atom {
+  Atom(char32_t value) : literal(value) {}
+  Atom(bool (*of_class)(char32_t)) : matches(of_class) {}
+  bool operator()(char32_t c) const { return matches != nullptr ? matches(c) : c == literal; }
+
+  char32_t literal = 0;
+  bool (*matches)(char32_t) = nullptr;
+};
+
+struct Rule {
+  std::vector<Atom> pattern;
+  const char* result;     // a digit stands for the character that the atom of this number has found
+  std::size_t ahead = 0;  // so many atoms at the end only have to be there: they are no part of the match
+};
+
+// Replaces every match from left to right, none overlapping; one rule after the other.
+void rewrite(const Rule& rule, Letters& text);
+void rewrite(std::span<const Rule> rules, Letters& text);
+
+// Replaces single characters, each by a text of ASCII.
+struct Replacement {
+  char32_t value;
+  const char* text;
+};
+void replace(std::span<const Replacement> table, Letters& text);
+
+// Of a run of characters of a class one space stays.
+void join(bool (*is_one)(char32_t), Letters& text);
+void join_spaces(Letters& text);
+
+// Drops white space at both ends.
+void strip(Letters& text);
+
+}  // namespace attend::tokenizers

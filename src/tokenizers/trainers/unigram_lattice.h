@@ -1,0 +1,81 @@
+// All ways to cut one word into the pieces of a Unigram model (Kudo 2018, arXiv:1804.10959), as training asks
+// for them. For a word of n bytes and pieces of at most m bytes everything here takes O(n m).
+#pragma once
+
+#include "tokenizers/text/trie.h"
+#include "tokenizers/trainers/trainer_unigram.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace attend::tokenizers {
+
+constexpr std::uint32_t unknown_piece = 0;  // the index of the piece for characters that no piece has
+
+struct UnigramModel {
+  std::vector<UnigramPiece> pieces;
+  Trie trie;
+  double least_score = 0;
+
+  explicit UnigramModel(std::vector<UnigramPiece> all);
+};
+
+class UnigramLattice {
+ public:
+  explicit UnigramLattice(const UnigramModel& model) : model_(model) {}
+
+  void set(std::string_view word);
+
+  // Adds to `expected`, by piece, how often it is in the word: over all cuts, weighted by their probabilities
+  // (the forward-backward algorithm).
+  void add_expected(double count, std::vector<double>& expected);
+
+  // The score and, from the last to the first, the pieces of the most probable cut (Viterbi's algorithm);
+  // `parts`: of those into two pieces or more, of which there may be none. Valid until the next call.
+  struct Cut {
+    double score;
+    std::span<const std::uint32_t> pieces;
+  };
+  Cut best(bool parts = false);
+
+ private:
+  // The logarithm of a sum of exponentials, one term at a time.
+  class LogSum {
+   public:
+    void add(double term) {
+      if (term <= most_) {
+        sum_ += std::exp(term - most_);
+      } else {
+        sum_ = sum_ * std::exp(most_ - term) + 1;
+        most_ = term;
+      }
+    }
+    double value() const { return most_ + std::log(sum_); }
+
+   private:
+    double most_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
+  };
+  struct Node {
+    std::uint32_t begin, end, piece;
+    double score;
+  };
+  struct Best {
+    double score;
+    std::uint32_t node;
+  };
+
+  const UnigramModel& model_;
+  std::size_t size_ = 0;
+  std::vector<Node> nodes_;              // by begin
+  std::vector<std::size_t> groups_;      // where the nodes of each begin stand in nodes_, and behind the last
+  std::vector<LogSum> sums_;             // by byte of the word
+  std::vector<double> before_, behind_;  // logarithms: of all ways to reach a byte, and from there the end
+  std::vector<Best> best_;
+  std::vector<std::uint32_t> path_;
+};
+
+}  // namespace attend::tokenizers

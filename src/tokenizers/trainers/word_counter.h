@@ -1,0 +1,25 @@
+// How often each word occurs in files: the input of the trainers.
+#pragma once
+
+#include "tokenizers/steps/normalizer.h"
+#include "tokenizers/steps/pre_tokenizer.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attend::tokenizers {
+
+struct WordCount {
+  std::string word;
+  std::uint64_t count;
+};
+
+// Each line with its line end is a text of its own, normalized and cut up; no normalizer or pre-tokenizer
+// where null. Words come in the order of their bytes.
+std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& files,
+                                   const Normalizer* normalizer, const PreTokenizer* pre_tokenizer);
+
+}  // namespace attend::tokenizers
