@@ -4,7 +4,7 @@
 //
 // The lengths of results are drawn: of the vocabulary, one token in forty ends a text.
 #include "generation/continuous_batch.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ struct Work {
   GenerationConfig config;
 };
 
-Work make_work(const Model& model, std::size_t requests) {
+Work make_work(const PretrainedModel& model, std::size_t requests) {
   const std::int64_t vocabulary = model.network()->decoder->spec().embeddings.vocabulary;
   std::mt19937 random(1);
   Work work;
@@ -41,7 +41,7 @@ Work make_work(const Model& model, std::size_t requests) {
 }
 
 // One batch after the other. Each prompt has a seed of its own, for its number is another in each way.
-std::vector<Ids> in_static_batches(const Model& model, const Work& work, std::size_t texts) {
+std::vector<Ids> in_static_batches(const PretrainedModel& model, const Work& work, std::size_t texts) {
   std::vector<Ids> all;
   for (std::size_t begin = 0; begin < work.prompts.size(); begin += texts) {
     const std::size_t end = std::min(begin + texts, work.prompts.size());
@@ -58,8 +58,8 @@ std::vector<Ids> in_static_batches(const Model& model, const Work& work, std::si
   return all;
 }
 
-std::vector<Ids> in_a_continuous_batch(const Model& model, const Work& work, const BatchOptions& options,
-                                       BatchStatus& status) {
+std::vector<Ids> in_a_continuous_batch(const PretrainedModel& model, const Work& work,
+                                       const BatchOptions& options, BatchStatus& status) {
   std::vector<Ids> all(work.prompts.size());
   ContinuousBatch batch(model, options);
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -77,7 +77,7 @@ std::vector<Ids> in_a_continuous_batch(const Model& model, const Work& work, con
 
 int main(int argc, char** argv) try {
   if (argc < 2) fail("expected a model directory: compare-batching MODEL [REQUESTS [TEXTS]]");
-  const Model model = Model::load(ModelDirectory(argv[1]), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(argv[1]), Purpose::inference);
   const Work work = make_work(model, argc > 2 ? std::stoul(argv[2]) : 200);
   const std::size_t texts = argc > 3 ? std::stoul(argv[3]) : 32;
   std::int64_t prompt_tokens = 0;

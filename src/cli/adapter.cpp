@@ -33,17 +33,17 @@ at::ScalarType type_of(const AdapterArguments& a, const ModelDirectory& director
   return at::kFloat;
 }
 
-void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, const Model& model,
+void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, const PretrainedModel& model,
                    at::ScalarType type) {
   model.save(a.output, type);
   copy_companions(directory.path(), a.output);
   inform("wrote {}", a.output);
 }
 
-Model load(const AdapterArguments& a, const ModelDirectory& directory) {
+PretrainedModel load(const AdapterArguments& a, const ModelDirectory& directory) {
   if (file_exists(std::filesystem::path(a.output) / "model.safetensors"))
     fail("{}: there already is a model in it", a.output);
-  return Model::load(directory, Purpose::training);
+  return PretrainedModel::load(directory, Purpose::training);
 }
 
 ModelPath path_of(const AdapterArguments& a) {
@@ -54,7 +54,7 @@ ModelPath path_of(const AdapterArguments& a) {
 
 void merge(const AdapterArguments& a) {
   const ModelDirectory directory(path_of(a));
-  Model model = load(a, directory);
+  PretrainedModel model = load(a, directory);
   const at::ScalarType type = type_of(a, directory);
   const RoundingCost cost = merge_adapters(model, type);
   if (cost.change > 0)
@@ -65,7 +65,7 @@ void merge(const AdapterArguments& a) {
 
 void unmerge(const AdapterArguments& a) {
   const ModelDirectory directory(path_of(a));
-  Model model = load(a, directory);
+  PretrainedModel model = load(a, directory);
   for (const auto& adapter : model.adapters())
     if (adapter->replaces())
       fail("{}: the modules and biases that it has of its own took the place of the model's, which are gone",

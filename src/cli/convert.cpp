@@ -37,7 +37,7 @@ int convert(int argc, char** argv) {
   if (!labels.names.empty()) head.labels = labels;
   if (!options.architecture.empty() || head.labels) options.fresh = head;
   const ModelDirectory directory(model);
-  Model loaded = Model::load(directory, options);
+  PretrainedModel loaded = PretrainedModel::load(directory, options);
   merge_adapters(loaded);
   loaded.save(output);
   copy_companions(directory.path(), output);

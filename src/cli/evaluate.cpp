@@ -13,7 +13,7 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <iostream>
 
@@ -177,7 +177,7 @@ void evaluate_perplexity(const EvaluateArguments& a) {
 // What the watermark of the model's generation config, or of the file that is given, leaves in every line.
 void evaluate_watermark(const EvaluateArguments& a) {
   const ModelDirectory directory(a.model);
-  const Model model = Model::load(directory, Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
   GenerationConfig config = GenerationConfig::of(model);
   if (!a.generation_config.empty())
     config.apply(Fields(read_json(a.generation_config), a.generation_config), true);

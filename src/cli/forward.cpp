@@ -25,7 +25,8 @@ int forward(int argc, char** argv) {
 
   if (options.gradients && !kHasGradients) throw NeedsTraining();
   const ModelDirectory directory(model);
-  const Model loaded = Model::load(directory, options.gradients ? Purpose::training : Purpose::inference);
+  const PretrainedModel loaded =
+      PretrainedModel::load(directory, options.gradients ? Purpose::training : Purpose::inference);
   const auto modules = read_sentence_directory(directory.path());
   std::optional<SentenceModules> sentence;
   const Transformer network = loaded.network();

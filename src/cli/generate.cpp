@@ -10,7 +10,7 @@
 #include "generation/search/forced_words.h"
 #include "generation/tensors.h"
 #include "generation/text_stream.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "models/tensors.h"
 
 #include <cstdio>
@@ -90,7 +90,7 @@ void add_options(CLI::App& app, GenerateArguments& options) {
   inputs->excludes(prefix)->excludes(negative);  // tensors have decoder_input_ids, negative_prompt_ids
 }
 
-GenerationConfig make_config(const Model& model, const GenerateArguments& options) {
+GenerationConfig make_config(const PretrainedModel& model, const GenerateArguments& options) {
   GenerationConfig config = GenerationConfig::of(model);
   if (!options.config_file.empty())
     config.apply(Fields(read_json(options.config_file), options.config_file), true);
@@ -108,7 +108,7 @@ bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
 // Prompts as token ids, and back.
 class Texts {
  public:
-  Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const Model& model,
+  Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const PretrainedModel& model,
         const GenerationConfig& config)
       : tokenizers_(tokenizers),
         texts_(texts_or_stdin(options.prompts)),
@@ -161,7 +161,7 @@ class Texts {
   bool continues_;
 };
 
-void stream_text(const Model& model, const Texts& texts, const GenerationConfig& config,
+void stream_text(const PretrainedModel& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
   TextStream stream = texts.stream(0);
   std::string prompt = texts.before(0);  // written with the first token: before it, much can be wrong
@@ -186,7 +186,7 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
 }
 
 // In the order of the prompts, each as soon as all before it are there.
-void print_texts(const Model& model, const Texts& texts, const GenerationConfig& config,
+void print_texts(const PretrainedModel& model, const Texts& texts, const GenerationConfig& config,
                  const GenerateArguments& options) {
   std::map<std::size_t, std::vector<GeneratedSequence>> early;
   std::size_t next = 0;
@@ -213,7 +213,7 @@ int generate(int argc, char** argv) {
   options.generation.seed = options.seed ? *options.seed : std::random_device()();
 
   const ModelDirectory directory(options.model);
-  const Model model = Model::load(directory, Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
   check_generates(model);
   GenerationConfig config = make_config(model, options);
   std::optional<TokenizerPair> tokenizers;
@@ -224,10 +224,10 @@ int generate(int argc, char** argv) {
   }
   for (const std::string& word : options.forced_words)
     config.force_words_ids.push_back(forced_word(*tokenizers->target, word));
-  std::optional<Model> assistant;
+  std::optional<PretrainedModel> assistant;
   std::optional<TokenizerPair> assistant_tokenizers;
   if (!options.assistant.empty()) {
-    assistant.emplace(Model::load(ModelDirectory(options.assistant), Purpose::inference));
+    assistant.emplace(PretrainedModel::load(ModelDirectory(options.assistant), Purpose::inference));
     options.generation.assistant.model = &*assistant;
     if (tokenizers) {
       assistant_tokenizers = TokenizerPair::from_file(options.assistant);

@@ -99,7 +99,8 @@ int quantize(int argc, char** argv) {
       if (each.error > most) keep.insert(keep.end(), each.names.begin(), each.names.end());
   }
   if (output.empty()) return 0;
-  save_quantized(Model::load(directory, {.weights = format, .keep = keep, .factors = factors}), output);
+  save_quantized(PretrainedModel::load(directory, {.weights = format, .keep = keep, .factors = factors}),
+                 output);
   copy_companions(directory.path(), output);
   inform("wrote {}", output);
   if (!keep.empty()) inform("in float32: {}", fmt::join(keep, ", "));

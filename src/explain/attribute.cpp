@@ -29,7 +29,7 @@ struct AskedQuestion {
 
 class Attributor {
  public:
-  Attributor(const Model& model, const GivenInput& given, const SideTokenizers& tokenizers,
+  Attributor(const PretrainedModel& model, const GivenInput& given, const SideTokenizers& tokenizers,
              const AttributionOptions& options, bool bfloat16, Explanation& result)
       : options_(options),
         tokenizers_(tokenizers),
@@ -293,7 +293,7 @@ const std::vector<std::string>& attribution_methods() {
   return methods;
 }
 
-void attribute(const Model& model, const GivenInput& given, const SideTokenizers& tokenizers,
+void attribute(const PretrainedModel& model, const GivenInput& given, const SideTokenizers& tokenizers,
                const AttributionOptions& options, bool bfloat16, Explanation& result) {
   if (options.methods.empty()) return;
   Attributor(model, given, tokenizers, options, bfloat16, result).run();

@@ -35,7 +35,7 @@ struct SideTokenizers {
 
 // Into result.attributions, for each place. `result` has the input's sides already. Error for a label or
 // token that there is none of, for a head whose scores nobody can ask for, and for weights without gradients.
-void attribute(const Model& model, const GivenInput& given, const SideTokenizers& tokenizers,
+void attribute(const PretrainedModel& model, const GivenInput& given, const SideTokenizers& tokenizers,
                const AttributionOptions& options, bool bfloat16, Explanation& result);
 
 }  // namespace attend

@@ -28,7 +28,7 @@ TokenBatch batch_of(const Ids& ids, const Tensor& types) {
 // Collects what one model does with one input.
 class Collector {
  public:
-  Collector(const Model& model, const ExplainOptions& options) : model_(model), options_(options) {
+  Collector(const PretrainedModel& model, const ExplainOptions& options) : model_(model), options_(options) {
     result_.architecture = model.architecture();
     result_.family = model.family().model_type;
     capture_.hidden_states = capture_.attentions = capture_.scores = true;
@@ -247,7 +247,7 @@ class Collector {
     result_.attentions.push_back(std::move(attention));
   }
 
-  const Model& model_;
+  const PretrainedModel& model_;
   const ExplainOptions& options_;
   Transformer network_ = model_.network();
   Capture capture_;
@@ -260,7 +260,7 @@ class Collector {
 };
 
 // Error for a model with rows that are no part of its text, and for layers that it does not have.
-void check(const Model& model, const std::vector<std::int64_t>& layers) {
+void check(const PretrainedModel& model, const std::vector<std::int64_t>& layers) {
   Transformer network = model.network();
   std::size_t depth = 0;
   for (const Stack* stack : {&network->encoder, &network->decoder}) {
@@ -289,7 +289,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
   const at::NoGradGuard no_gradients;  // but those that an attribution asks for
   const ModelDirectory directory(path);
   Explanation result;
-  const auto finish = [&](Collector& collector, const Model& model, const Tokenizer* source) {
+  const auto finish = [&](Collector& collector, const PretrainedModel& model, const Tokenizer* source) {
     std::optional<Tokenizer> target;
     if (model.network()->is_encoder_decoder()) {
       target = Tokenizer::from_file(directory.path(), TextSide::target);
@@ -302,7 +302,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     result = collector.finish();
   };
   if (input.image) {
-    const Model model = Model::load(directory, Purpose::inference);
+    const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
     if (!model.network()->reads_images())
       fail("{}: expected a model of pictures, found {}, which reads text", directory.path().string(),
            model.architecture());

@@ -97,7 +97,7 @@ struct ExplainedScore::Copies {
   }
 };
 
-ExplainedScore::ExplainedScore(const Model& model, GivenInput given)
+ExplainedScore::ExplainedScore(const PretrainedModel& model, GivenInput given)
     : model_(model), network_(model.network()), given_(std::move(given)) {
   if (is_picture()) {
     inputs_.push_back(patches_of(given_.pixels, network_->encoder->patches)[0]);

@@ -3,7 +3,7 @@
 // place stays.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <functional>
 
@@ -30,11 +30,11 @@ struct AskedScore {
 class ExplainedScore {
  public:
   // Error for a model whose scores are no function of its tokens' vectors alone.
-  ExplainedScore(const Model& model, GivenInput given);
+  ExplainedScore(const PretrainedModel& model, GivenInput given);
   ExplainedScore(const ExplainedScore&) = delete;
   ExplainedScore& operator=(const ExplainedScore&) = delete;
 
-  const Model& model() const { return model_; }
+  const PretrainedModel& model() const { return model_; }
   Transformer network() const { return network_; }
   const GivenInput& input() const { return given_; }
   std::size_t sides() const { return inputs_.size(); }
@@ -62,7 +62,7 @@ class ExplainedScore {
   struct Copies;
   Tensor encoded(const Tensor& x, const Copies& copies, Pass& pass) const;
 
-  const Model& model_;
+  const PretrainedModel& model_;
   mutable Transformer network_;
   GivenInput given_;
   std::vector<Tensor> inputs_;

@@ -25,7 +25,7 @@ TokenRanking rank_tokens(const Tensor& logits, std::int64_t count) {
   return {ids, values, at::logsumexp(logits.to(at::kFloat), 1)};
 }
 
-ExplainedPredictions predict(const Model& model, std::size_t side, const Tensor& last,
+ExplainedPredictions predict(const PretrainedModel& model, std::size_t side, const Tensor& last,
                              const std::vector<Tensor>& hidden, std::int64_t count, std::int64_t lens) {
   Transformer network = model.network();
   Stack& stack = network->decoder ? network->decoder : network->encoder;

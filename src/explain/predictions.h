@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explain/explanation.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
@@ -11,7 +11,7 @@ TokenRanking rank_tokens(const Tensor& logits, std::int64_t count);
 
 // Of a model that predicts tokens. `last`: what its last stack gave, [T, d]; `hidden`: what each layer of it
 // was given, and what the last one gave (Capture), from which the lens reads `lens` tokens.
-ExplainedPredictions predict(const Model& model, std::size_t side, const Tensor& last,
+ExplainedPredictions predict(const PretrainedModel& model, std::size_t side, const Tensor& last,
                              const std::vector<Tensor>& hidden, std::int64_t count, std::int64_t lens);
 
 }  // namespace attend

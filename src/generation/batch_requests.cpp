@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace attend {
-ContinuousBatch::ContinuousBatch(const Model& model, const BatchOptions& options)
+ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOptions& options)
     : architecture_(model.architecture()),
       check_adapter_([model](std::int64_t number) { model.check_adapter(number); }),
       batch_tokens_(options.batch_tokens) {

@@ -19,7 +19,7 @@
 #include "generation/decoding/assistant.h"
 #include "generation/decoding/guided_decoder.h"
 #include "generation/search/search.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -65,7 +65,7 @@ class ContinuousBatch {
   using Ticket = std::uint64_t;
 
   // Error unless the models generate text, and the assistant suits the model.
-  explicit ContinuousBatch(const Model& model, const BatchOptions& options = {});
+  explicit ContinuousBatch(const PretrainedModel& model, const BatchOptions& options = {});
   ~ContinuousBatch();  // whoever is not done yet is cancelled
 
   // From any thread, also from callbacks.
@@ -108,7 +108,7 @@ class ContinuousBatch {
   void preempt(Job& job);
 
   std::string architecture_;
-  std::function<void(std::int64_t number)> check_adapter_;  // Model::check_adapter
+  std::function<void(std::int64_t number)> check_adapter_;  // PretrainedModel::check_adapter
   std::int64_t batch_tokens_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;

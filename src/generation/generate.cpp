@@ -4,7 +4,7 @@
 
 namespace attend {
 
-std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
+std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std::vector<Prompt>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options) {
   const auto each = static_cast<std::size_t>(config.num_return_sequences);
   std::vector<GeneratedSequence> results(prompts.size() * each);
@@ -33,7 +33,7 @@ std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Pr
   return results;
 }
 
-std::vector<GeneratedSequence> generate(const Model& model,
+std::vector<GeneratedSequence> generate(const PretrainedModel& model,
                                         const std::vector<std::vector<std::int64_t>>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options) {
   std::vector<Prompt> all;

@@ -25,9 +25,9 @@ struct GenerateOptions {
 
 // num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the
 // prompts, the best first. Error, with the number of the prompt from 1, for one that is empty or too long.
-std::vector<GeneratedSequence> generate(const Model& model, const std::vector<Prompt>& prompts,
+std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std::vector<Prompt>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options = {});
-std::vector<GeneratedSequence> generate(const Model& model,
+std::vector<GeneratedSequence> generate(const PretrainedModel& model,
                                         const std::vector<std::vector<std::int64_t>>& prompts,
                                         const GenerationConfig& config, const GenerateOptions& options = {});
 

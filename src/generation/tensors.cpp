@@ -53,7 +53,7 @@ struct Given {
   bool by_column;  // where a token stands is its column, padding included, and not how many tokens are before
                    // it
 
-  Given(const Model& model, const Tensors& inputs, const GenerationConfig& config);
+  Given(const PretrainedModel& model, const Tensors& inputs, const GenerationConfig& config);
   std::int64_t rows() const { return images.defined() ? images.size(0) : ids.size(0); }
   std::vector<Prompt> prompts() const;
 
@@ -61,7 +61,7 @@ struct Given {
   std::vector<Prompt> texts() const;
 };
 
-Given::Given(const Model& model, const Tensors& inputs, const GenerationConfig& config)
+Given::Given(const PretrainedModel& model, const Tensors& inputs, const GenerationConfig& config)
     : has_encoder(model.network()->is_encoder_decoder()),
       by_column(has_encoder || model.network()->spec().prompts_by_column) {
   using Names = std::vector<std::string>;
@@ -147,7 +147,7 @@ std::vector<Prompt> Given::texts() const {
 
 // The states of the steps: those of a pass over the whole texts but for their last tokens, which no step has
 // read. They are the same, for a token sees nothing behind it.
-void put_states(Tensors& outputs, const Model& model, const Given& given,
+void put_states(Tensors& outputs, const PretrainedModel& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
   if (rereads(model.network()->spec()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
@@ -188,7 +188,7 @@ void put_states(Tensors& outputs, const Model& model, const Given& given,
 
 }  // namespace
 
-std::map<std::string, Tensor> run_generate(const Model& model, const Tensors& inputs,
+std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const Tensors& inputs,
                                            const GenerationConfig& config, const GenerateOptions& options) {
   const Given given(model, inputs, config);
   const std::vector<GeneratedSequence> texts = generate(model, given.prompts(), config, options);

@@ -21,7 +21,8 @@ namespace attend {
 //   run_forward() gives them: attentions.0 [R, heads, L' - 1, L' - 1] and so on, zero where nothing is. The
 //   original has the same numbers in pieces, one for each step. The encoder's have B rows.
 // Error for an input that is missing, unknown or misshapen.
-std::map<std::string, Tensor> run_generate(const Model& model, const std::map<std::string, Tensor>& inputs,
+std::map<std::string, Tensor> run_generate(const PretrainedModel& model,
+                                           const std::map<std::string, Tensor>& inputs,
                                            const GenerationConfig& config,
                                            const GenerateOptions& options = {});
 

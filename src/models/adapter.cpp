@@ -119,8 +119,8 @@ Tensor Adapter::shaped(const std::string& module, Role role, std::vector<std::in
   return entry->value;
 }
 
-void Adapter::attach_matrix(const OriginalModule& module, const std::string& name, const Model& model,
-                            std::int64_t index, double share) {
+void Adapter::attach_matrix(const OriginalModule& module, const std::string& name,
+                            const PretrainedModel& model, std::int64_t index, double share) {
   MatrixAdapter m;
   m.adapter = index;
   m.first = module.first;
@@ -146,8 +146,8 @@ void Adapter::attach_matrix(const OriginalModule& module, const std::string& nam
   matrix_adapters(model, module).push_back(std::move(m));
 }
 
-void Adapter::attach_table(const OriginalModule& module, const std::string& name, const Model& model,
-                           std::int64_t index, double share) {
+void Adapter::attach_table(const OriginalModule& module, const std::string& name,
+                           const PretrainedModel& model, std::int64_t index, double share) {
   TableAdapter t;
   t.adapter = index;
   t.share = share;
@@ -160,7 +160,7 @@ void Adapter::attach_table(const OriginalModule& module, const std::string& name
   table_adapters(model, module).push_back(std::move(t));
 }
 
-void Adapter::attach(const Model& model, std::int64_t index, double share) {
+void Adapter::attach(const PretrainedModel& model, std::int64_t index, double share) {
   std::set<std::string> names;
   for (const Entry& entry : entries_)
     if (entry.role == Role::virtual_tokens)
@@ -185,7 +185,7 @@ void Adapter::attach(const Model& model, std::int64_t index, double share) {
            model.source());
 }
 
-void Adapter::detach(const Model& model) {
+void Adapter::detach(const PretrainedModel& model) {
   for (const OriginalModule& module : original_modules(model))
     module.is_table ? table_adapters(model, module).clear() : matrix_adapters(model, module).clear();
   for (Stack stack : {model.network()->encoder, model.network()->decoder}) {
@@ -195,7 +195,7 @@ void Adapter::detach(const Model& model) {
   }
 }
 
-void Adapter::train(const Model& model) {
+void Adapter::train(const PretrainedModel& model) {
   for (Entry& entry : entries_)
     if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.requires_grad_(true);
   std::set<std::string> own;
@@ -241,7 +241,7 @@ void Adapter::constrain_gradients() const {
     if (parameter.grad().defined()) parameter.grad().narrow(0, first, count).zero_();
 }
 
-std::map<std::string, Tensor> Adapter::stored(const Model& model,
+std::map<std::string, Tensor> Adapter::stored(const PretrainedModel& model,
                                               const std::function<Tensor(const Tensor&)>& pick) const {
   const auto originals =
       model.by_checkpoint_name([&](auto&, const Tensor& weight) { return pick(weight); }, true);
@@ -259,7 +259,7 @@ std::map<std::string, Tensor> Adapter::stored(const Model& model,
   return all;
 }
 
-void Adapter::save(const Model& model, const fs::path& directory) const {
+void Adapter::save(const PretrainedModel& model, const fs::path& directory) const {
   fs::create_directories(directory);
   std::map<std::string, Tensor> tensors = stored(model, [](const Tensor& t) { return t.detach(); });
   for (const Entry& entry : entries_) {
@@ -273,7 +273,7 @@ void Adapter::save(const Model& model, const fs::path& directory) const {
   write_file_atomically(directory / "adapter_config.json", fields.dump(2) + "\n");
 }
 
-void Adapter::restore(Model& model, const fs::path& directory) {
+void Adapter::restore(PretrainedModel& model, const fs::path& directory) {
   at::NoGradGuard no_grad;
   const Adapter other(directory);
   std::map<std::string, Tensor> replaced;
@@ -309,7 +309,7 @@ std::int64_t Adapter::size() const {
   return numbers;
 }
 
-bool hides_types(const Model& model, std::optional<std::int64_t> adapter) {
+bool hides_types(const PretrainedModel& model, std::optional<std::int64_t> adapter) {
   const auto& all = model.adapters();
   if (!adapter) return std::ranges::any_of(all, [](const auto& each) { return each->hides_types(); });
   return *adapter >= 0 && all.at(static_cast<std::size_t>(*adapter))->hides_types();

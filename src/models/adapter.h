@@ -13,7 +13,7 @@ class Adapter {
   explicit Adapter(const std::filesystem::path& directory);
   // A new one for the model. Its numbers follow from `seed`. With PiSSA the model's matrices lose what the
   // factors have taken.
-  static Adapter fresh(const Model& model, const AdapterOptions& options, const std::string& task,
+  static Adapter fresh(const PretrainedModel& model, const AdapterOptions& options, const std::string& task,
                        std::uint64_t seed);
 
   const AdapterConfig& config() const { return config_; }
@@ -24,12 +24,12 @@ class Adapter {
 
   // Puts it beside the model's matrices and tables, as adapter number `index` with this share. Error for
   // tensors that have no place there, or another shape than the model needs.
-  void attach(const Model& model, std::int64_t index, double share);
+  void attach(const PretrainedModel& model, std::int64_t index, double share);
   // Takes all adapters of a model away.
-  static void detach(const Model& model);
+  static void detach(const PretrainedModel& model);
 
   // From here on it learns, and nothing else of the model does but the modules and biases that are its own.
-  void train(const Model& model);
+  void train(const PretrainedModel& model);
   // What learns beside the model's own parameters, by names that begin with those of ours.
   std::vector<std::pair<std::string, Tensor>> parameters() const;
   // Zeroes the gradients of what the model's stacked parameters have beside the adapter's own biases.
@@ -38,12 +38,12 @@ class Adapter {
   // Its tensors by the names of the file, in the file's layout. `pick` gives something for each: the tensor
   // itself or its gradient; undefined ones are left out. What belongs to the model's parameters comes from
   // the model.
-  std::map<std::string, Tensor> stored(const Model& model,
+  std::map<std::string, Tensor> stored(const PretrainedModel& model,
                                        const std::function<Tensor(const Tensor&)>& pick) const;
   // Both files, each complete or not at all.
-  void save(const Model& model, const std::filesystem::path& directory) const;
+  void save(const PretrainedModel& model, const std::filesystem::path& directory) const;
   // Numbers of another state of the same adapter, as save() wrote them.
-  void restore(Model& model, const std::filesystem::path& directory);
+  void restore(PretrainedModel& model, const std::filesystem::path& directory);
 
   // Does it put rows before each text (prefix and prompt tuning)? Then the model cannot take it up into its
   // weights.
@@ -75,21 +75,21 @@ class Adapter {
   void add(const OriginalModule& module, const char* ending, Role role, Tensor value);
   Entry* find(const std::string& module, Role role);
   // Numbers for a module that is to be adapted.
-  void draw(const OriginalModule& module, const Model& model, std::uint64_t seed);
+  void draw(const OriginalModule& module, const PretrainedModel& model, std::uint64_t seed);
   // PiSSA (Meng et al. 2024, arXiv:2404.02948): the factors are the largest part of the matrix, which loses
   // it.
-  void take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b);
+  void take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a, Tensor& b);
   // Such factors as an adapter of the whole matrix: [A; A0] and [B, -B0] with what it had lost at first.
   void make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const;
-  void attach_matrix(const OriginalModule& module, const std::string& name, const Model& model,
+  void attach_matrix(const OriginalModule& module, const std::string& name, const PretrainedModel& model,
                      std::int64_t index, double share);
-  void attach_table(const OriginalModule& module, const std::string& name, const Model& model,
+  void attach_table(const OriginalModule& module, const std::string& name, const PretrainedModel& model,
                     std::int64_t index, double share);
   // Prefix and prompt tuning: numbers of no module.
-  void draw_virtual_tokens(const Model& model, std::uint64_t seed);
-  void attach_virtual_tokens(const Model& model, std::int64_t index, double share);
-  void attach_prefix(const Model& model, std::int64_t index);
-  void attach_prompt(const Model& model, std::int64_t index);
+  void draw_virtual_tokens(const PretrainedModel& model, std::uint64_t seed);
+  void attach_virtual_tokens(const PretrainedModel& model, std::int64_t index, double share);
+  void attach_prefix(const PretrainedModel& model, std::int64_t index);
+  void attach_prompt(const PretrainedModel& model, std::int64_t index);
   // The module's tensor, which has to have this shape (-1: any number); undefined if there is none.
   Tensor shaped(const std::string& module, Role role, std::vector<std::int64_t> shape,
                 const OriginalModule* rows = nullptr);
@@ -103,6 +103,6 @@ class Adapter {
 };
 
 // Does adapter number `adapter` of the model (absent: any) hide types?
-bool hides_types(const Model& model, std::optional<std::int64_t> adapter = {});
+bool hides_types(const PretrainedModel& model, std::optional<std::int64_t> adapter = {});
 
 }  // namespace attend

@@ -62,12 +62,12 @@ Json targets_json(const std::vector<std::string>& targets) {
 }
 
 // Where the base lies; null for a model that lies nowhere.
-Json place_of(const Model& model) {
+Json place_of(const PretrainedModel& model) {
   if (model.source().empty()) return {};
   return std::filesystem::absolute(model.source()).lexically_normal().string();
 }
 
-Json common_fields(const Model& model, const std::string& task) {
+Json common_fields(const PretrainedModel& model, const std::string& task) {
   return {{"base_model_name_or_path", place_of(model)},
           {"inference_mode", true},
           {"modules_to_save", nullptr},
@@ -90,7 +90,8 @@ AdapterConfig AdapterConfig::read(const std::filesystem::path& directory) {
   return {std::move(fields), kind};
 }
 
-AdapterConfig AdapterConfig::make(const AdapterOptions& o, const Model& model, const std::string& task) {
+AdapterConfig AdapterConfig::make(const AdapterOptions& o, const PretrainedModel& model,
+                                  const std::string& task) {
   Json fields = common_fields(model, task);
   std::vector<std::string> saved = o.modules_to_save;
   if (task == "SEQ_CLS" || task == "TOKEN_CLS") saved.insert(saved.end(), {"classifier", "score"});

@@ -32,7 +32,8 @@ class AdapterConfig {
   static AdapterConfig read(const std::filesystem::path& directory);
   // Of a new adapter for `model`. `task`: peft's ("SEQ_CLS"), or empty. Error for a family without default
   // targets where none are given.
-  static AdapterConfig make(const AdapterOptions& options, const Model& model, const std::string& task);
+  static AdapterConfig make(const AdapterOptions& options, const PretrainedModel& model,
+                            const std::string& task);
 
   Kind kind() const { return kind_; }
   const Fields& fields() const { return fields_; }

@@ -14,7 +14,7 @@ at::Generator generator_of(const std::string& name, std::uint64_t seed) {
   return at::make_generator<at::CPUGeneratorImpl>(mixed);
 }
 
-[[noreturn]] void fail_without_targets(const Model& model, const AdapterConfig& config) {
+[[noreturn]] void fail_without_targets(const PretrainedModel& model, const AdapterConfig& config) {
   std::vector<std::string> names;
   for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
   fail("an adapter was to be put beside {}, of which {} has none; it has {}",
@@ -24,7 +24,7 @@ at::Generator generator_of(const std::string& name, std::uint64_t seed) {
 
 }  // namespace
 
-Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const std::string& task,
+Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& options, const std::string& task,
                        std::uint64_t seed) {
   if (options.initialization == "pissa" && options.directions)
     fail("PiSSA and DoRA: expected one of them, for a matrix that loses a part has other lengths");
@@ -61,7 +61,7 @@ Adapter Adapter::fresh(const Model& model, const AdapterOptions& options, const 
   return adapter;
 }
 
-void Adapter::draw_virtual_tokens(const Model& model, std::uint64_t seed) {
+void Adapter::draw_virtual_tokens(const PretrainedModel& model, std::uint64_t seed) {
   const Fields& f = config_.fields();
   const std::int64_t count = f.integer({"num_virtual_tokens"}, {}, 1, 1 << 16),
                      width = f.integer({"token_dim"});
@@ -78,7 +78,7 @@ void Adapter::add(const OriginalModule& module, const char* ending, Role role, T
   entries_.push_back({"base_model.model." + module.name + ending, module.name, role, std::move(value)});
 }
 
-void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64_t seed) {
+void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, std::uint64_t seed) {
   at::NoGradGuard no_grad;
   at::Generator generator = generator_of(module.name, seed);
   if (config_.kind() == AdapterConfig::Kind::ia3) {
@@ -120,7 +120,8 @@ void Adapter::draw(const OriginalModule& module, const Model& model, std::uint64
   }
 }
 
-void Adapter::take_principal_part(const OriginalModule& module, const Model& model, Tensor& a, Tensor& b) {
+void Adapter::take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a,
+                                  Tensor& b) {
   if (model.network()->reduced(module.parameter))
     fail("{}: PiSSA takes a part of the matrix away, and weights as {} stay as they are", module.name,
          name(model.weights()));

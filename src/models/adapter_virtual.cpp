@@ -27,7 +27,7 @@ const char* no_prompt(const StackSpec& stack) {
 
 }  // namespace
 
-void Adapter::attach_virtual_tokens(const Model& model, std::int64_t index, double share) {
+void Adapter::attach_virtual_tokens(const PretrainedModel& model, std::int64_t index, double share) {
   if (share != 1)
     fail("{}: expected the whole adapter, for virtual tokens cannot be there in part, found a share of {}",
          source_, share);
@@ -37,7 +37,7 @@ void Adapter::attach_virtual_tokens(const Model& model, std::int64_t index, doub
     attach_prefix(model, index);
 }
 
-void Adapter::attach_prefix(const Model& model, std::int64_t index) {
+void Adapter::attach_prefix(const PretrainedModel& model, std::int64_t index) {
   const auto net = model.network().ptr();
   StackImpl& stack = net->decoder ? *net->decoder : *net->encoder;
   const AttentionSpec& attention = stack.spec().layers.front().self_attention;
@@ -53,7 +53,7 @@ void Adapter::attach_prefix(const Model& model, std::int64_t index) {
                             .stride = net->is_encoder_decoder() ? 4 : 2});
 }
 
-void Adapter::attach_prompt(const Model& model, std::int64_t index) {
+void Adapter::attach_prompt(const PretrainedModel& model, std::int64_t index) {
   const auto net = model.network().ptr();
   StackImpl& stack = net->encoder ? *net->encoder : *net->decoder;
   if (const char* reason = no_prompt(stack.spec()))

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-[[noreturn]] void fail_without_labels(const Model& model) {
+[[noreturn]] void fail_without_labels(const PretrainedModel& model) {
   Transformer net = model.network();
   const std::set<std::string> names = label_inputs(net);
   if (names.empty())
@@ -41,7 +41,7 @@ bool takes_types(const StackSpec& stack) {
 namespace {
 
 // Of every tensor; of one that encoder and decoder share, the sum.
-Tensors gradients_of(const Model& model) {
+Tensors gradients_of(const PretrainedModel& model) {
   const auto of_stack = [&](bool encoder) {
     return model.by_checkpoint_name(
         [&](const std::string& name, const Tensor& weight) {
@@ -58,7 +58,7 @@ Tensors gradients_of(const Model& model) {
 }
 
 // Row b of every input and output is computed with adapter number adapters[b] (-1: none).
-Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapters,
+Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tensor& adapters,
                        const ForwardOptions& options) {
   inputs.erase("adapters");
   const std::int64_t B = inputs.begin()->second.size(0);
@@ -95,7 +95,7 @@ Tensors run_by_adapter(const Model& model, Tensors inputs, const Tensor& adapter
 
 }  // namespace
 
-std::map<std::string, Tensor> run_forward(const Model& model, const Tensors& inputs,
+std::map<std::string, Tensor> run_forward(const PretrainedModel& model, const Tensors& inputs,
                                           const ForwardOptions& options) {
   Transformer net = model.network();
   const char* main_input = net->reads_images() ? "pixel_values" : "input_ids";

@@ -2,7 +2,7 @@
 // programs that hold tensors already; everything else works on ragged batches.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "models/sentence_modules.h"
 
 namespace attend {
@@ -24,7 +24,7 @@ struct ForwardOptions {
 // Does the model take token_type_ids?
 bool takes_types(const StackSpec& stack);
 bool takes_types(const ModelSpec& model);
-inline bool takes_types(const Model& model) {
+inline bool takes_types(const PretrainedModel& model) {
   return takes_types(model.network()->spec());
 }
 
@@ -35,7 +35,8 @@ inline bool takes_types(const Model& model) {
 // weights of XLNet's two streams are attentions.0.0 and attentions.0.1 (there of every column, in the
 // targets' places those of the targets). With adapters beside the model, `adapters` [B] says which of them
 // each row is computed with (-1: none). Error for an input that is missing, unknown or misshapen.
-std::map<std::string, Tensor> run_forward(const Model& model, const std::map<std::string, Tensor>& inputs,
+std::map<std::string, Tensor> run_forward(const PretrainedModel& model,
+                                          const std::map<std::string, Tensor>& inputs,
                                           const ForwardOptions& options);
 
 }  // namespace attend

@@ -48,7 +48,7 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   return images;
 }
 
-Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
+Result forward_images(const PretrainedModel& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
   Capture capture{options.hidden_states, options.attentions, {}, {}};
   Pass pass = capturing(capture, options);

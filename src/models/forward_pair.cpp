@@ -107,7 +107,7 @@ Tensor labels_of_rows(Transformer& net, const Tensor& labels, const Padded& targ
 
 }  // namespace
 
-Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOptions& options) {
+Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const ForwardOptions& options) {
   Result r;
   Capture capture{options.hidden_states, options.attentions, {}, {}};
   Pass pass = capturing(capture, options);

@@ -73,8 +73,8 @@ void check_interpolation(const Tensors& inputs, const ImageBatch& images, const 
 
 // For a model with one stack, with two, and for one that reads images: pixel_values [B, channels, H, W], and
 // bool_masked_pos [B, patches] where it fills in hidden patches.
-Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& options);
-Result forward_pair(const Model& model, const Tensors& inputs, const ForwardOptions& options);
-Result forward_images(const Model& model, const Tensors& inputs, const ForwardOptions& options);
+Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardOptions& options);
+Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const ForwardOptions& options);
+Result forward_images(const PretrainedModel& model, const Tensors& inputs, const ForwardOptions& options);
 
 }  // namespace attend

@@ -198,7 +198,7 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
 
 }  // namespace
 
-Result forward_text(const Model& model, Tensors inputs, const ForwardOptions& options) {
+Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardOptions& options) {
   Result r;
   Transformer net = model.network();
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();

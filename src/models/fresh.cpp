@@ -3,7 +3,7 @@
 #include <attend/tokenizer.h>
 
 #include "base/file.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "tokenizers/files/tokenizer_config.h"
 #include "tokenizers/files/tokenizer_files.h"
 
@@ -109,7 +109,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
     config[field] = value;
   }
   keep_inside(config, fields);
-  const Model model = Model::fresh(Fields(config, "the new config.json"), fresh.seed);
+  const PretrainedModel model = PretrainedModel::fresh(Fields(config, "the new config.json"), fresh.seed);
   model.save(fresh.directory);
   if (!fresh.tokenizer.empty()) tokenizers::copy_tokenizer(fresh.tokenizer, fresh.directory);
   const ModelSpec& spec = model.network()->spec();

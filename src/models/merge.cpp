@@ -9,7 +9,7 @@ namespace attend {
 namespace {
 
 // The bias of a matrix; undefined where it has none.
-Tensor bias_of(const Model& model, const OriginalModule& module) {
+Tensor bias_of(const PretrainedModel& model, const OriginalModule& module) {
   std::string name = module.parameter;
   name.replace(name.rfind("weight"), 6, "bias");
   const auto parameters = model.network()->named_parameters();
@@ -17,7 +17,7 @@ Tensor bias_of(const Model& model, const OriginalModule& module) {
   return found == nullptr ? Tensor() : *found;
 }
 
-void add_bias(const Model& model, const OriginalModule& module, const Tensor& more) {
+void add_bias(const PretrainedModel& model, const OriginalModule& module, const Tensor& more) {
   Tensor bias = bias_of(model, module);
   if (!bias.defined())
     fail("{}: the adapter's factors have a bias (lora_bias), and the model has none there to put it into",
@@ -25,7 +25,7 @@ void add_bias(const Model& model, const OriginalModule& module, const Tensor& mo
   bias.narrow(0, module.first, module.out).add_(more);
 }
 
-void merge(const Model& model, const OriginalModule& module, const MatrixAdapter& m) {
+void merge(const PretrainedModel& model, const OriginalModule& module, const MatrixAdapter& m) {
   Tensor rows = parameter_of(model, module).narrow(0, m.first, m.count);  // [out, in]
   const Tensor bias = bias_of(model, module);
   if (m.input_factors.defined()) rows.mul_((m.input_factors.flatten() - 1) * m.share + 1);
@@ -45,7 +45,7 @@ void merge(const Model& model, const OriginalModule& module, const MatrixAdapter
   if (more.defined()) add_bias(model, module, more * m.share);
 }
 
-void unmerge(const Model& model, const OriginalModule& module, const MatrixAdapter& m) {
+void unmerge(const PretrainedModel& model, const OriginalModule& module, const MatrixAdapter& m) {
   Tensor rows = parameter_of(model, module).narrow(0, m.first, m.count);
   const Tensor bias = bias_of(model, module);
   if (m.magnitude.defined()) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
@@ -64,14 +64,15 @@ void unmerge(const Model& model, const OriginalModule& module, const MatrixAdapt
   }
 }
 
-bool is_shared(const Model& model, const OriginalModule& module) {
+bool is_shared(const PretrainedModel& model, const OriginalModule& module) {
   const ModelSpec& spec = model.network()->spec();
   return module.parameter.ends_with(".tokens") &&
          ((spec.language_model && !spec.language_model->untied) ||
           (model.network()->is_encoder_decoder() && spec.share_embeddings));
 }
 
-void change_table(const Model& model, const OriginalModule& module, const TableAdapter& t, double sign) {
+void change_table(const PretrainedModel& model, const OriginalModule& module, const TableAdapter& t,
+                  double sign) {
   if (is_shared(model, module))
     fail(
         "{}: this table serves other parts of the model too, which the adapter leaves as they are: it can be "
@@ -87,7 +88,7 @@ void change_table(const Model& model, const OriginalModule& module, const TableA
   table.add_(change, sign * t.share);
 }
 
-void check_can_merge(const Model& model) {
+void check_can_merge(const PretrainedModel& model) {
   for (const auto& adapter : model.adapters())
     if (adapter->has_virtual_tokens())
       fail("{}: it puts virtual tokens before each text, which no weight can hold: use it with --adapter",
@@ -96,7 +97,7 @@ void check_can_merge(const Model& model) {
 
 }  // namespace
 
-RoundingCost merge_adapters(Model& model, at::ScalarType type) {
+RoundingCost merge_adapters(PretrainedModel& model, at::ScalarType type) {
   const at::NoGradGuard no_grad;
   check_can_merge(model);
   RoundingCost squares;
@@ -125,7 +126,7 @@ RoundingCost merge_adapters(Model& model, at::ScalarType type) {
   return {std::sqrt(squares.change / numbers), std::sqrt(squares.error / numbers)};
 }
 
-void unmerge_adapters(Model& model) {
+void unmerge_adapters(PretrainedModel& model) {
   const at::NoGradGuard no_grad;
   check_can_merge(model);
   for (const OriginalModule& module : original_modules(model)) {

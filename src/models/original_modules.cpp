@@ -16,7 +16,7 @@ bool is_module(const WeightSource& source) {
          std::ranges::all_of(source.names, [](const std::string& name) { return name.ends_with(kWeight); });
 }
 
-void add_matrix(std::vector<OriginalModule>& all, const Model& model, const std::string& parameter,
+void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, const std::string& parameter,
                 const Tensor& weight) {
   const WeightSource source = model.source_of(parameter);
   if (!is_module(source)) return;
@@ -40,7 +40,7 @@ std::vector<std::string> table_names(const WeightSource& source, std::string_vie
   return own.empty() ? source.names : own;
 }
 
-void add_tables(std::vector<OriginalModule>& all, const Model& model, const Stack& stack,
+void add_tables(std::vector<OriginalModule>& all, const PretrainedModel& model, const Stack& stack,
                 const std::string& path) {
   if (!stack || !stack->embeddings) return;
   const auto add = [&](const char* name, const Tensor& table, const std::string& parameter) {
@@ -74,7 +74,7 @@ Tensor OriginalModule::to_original(const Tensor& rows) const {
   return rows.reshape({3, heads, out / heads / 3, -1}).transpose(0, 1).reshape(rows.sizes());
 }
 
-std::vector<OriginalModule> original_modules(const Model& model) {
+std::vector<OriginalModule> original_modules(const PretrainedModel& model) {
   std::vector<OriginalModule> all;
   const Transformer network = model.network();
   add_tables(all, model, network->encoder, "encoder");
@@ -87,19 +87,19 @@ std::vector<OriginalModule> original_modules(const Model& model) {
   return all;
 }
 
-std::vector<MatrixAdapter>& matrix_adapters(const Model& model, const OriginalModule& module) {
+std::vector<MatrixAdapter>& matrix_adapters(const PretrainedModel& model, const OriginalModule& module) {
   if (module.scores_words) return model.network()->language_model_head->adapters;
   const auto modules = model.network()->named_modules();
   return modules[without_weight(module.parameter)]->as<LinearImpl>()->adapters;
 }
 
-std::vector<TableAdapter>& table_adapters(const Model& model, const OriginalModule& module) {
+std::vector<TableAdapter>& table_adapters(const PretrainedModel& model, const OriginalModule& module) {
   const Transformer network = model.network();
   Stack stack = module.parameter.starts_with("encoder") ? network->encoder : network->decoder;
   return stack->embeddings->adapters[module.parameter.substr(module.parameter.rfind('.') + 1)];
 }
 
-Tensor parameter_of(const Model& model, const OriginalModule& module) {
+Tensor parameter_of(const PretrainedModel& model, const OriginalModule& module) {
   const auto parameters = model.network()->named_parameters();
   if (const auto* found = parameters.find(module.parameter)) return *found;
   return model.network()->encoder->embeddings->tokens;  // which a decoder reads as well

@@ -2,7 +2,7 @@
 // adapters name.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
@@ -24,13 +24,13 @@ struct OriginalModule {
 };
 
 // Those that an adapter can be put beside, in the order of our parameters.
-std::vector<OriginalModule> original_modules(const Model& model);
+std::vector<OriginalModule> original_modules(const PretrainedModel& model);
 
 // Where the adapters of a module go. Error for a table.
-std::vector<MatrixAdapter>& matrix_adapters(const Model& model, const OriginalModule& module);
-std::vector<TableAdapter>& table_adapters(const Model& model, const OriginalModule& module);
+std::vector<MatrixAdapter>& matrix_adapters(const PretrainedModel& model, const OriginalModule& module);
+std::vector<TableAdapter>& table_adapters(const PretrainedModel& model, const OriginalModule& module);
 
 // Our parameter itself.
-Tensor parameter_of(const Model& model, const OriginalModule& module);
+Tensor parameter_of(const PretrainedModel& model, const OriginalModule& module);
 
 }  // namespace attend

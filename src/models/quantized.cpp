@@ -49,7 +49,7 @@ std::vector<std::string> stored_parts(WeightFormat format) {
   return {"", "_scale"};
 }
 
-void save_quantized(const Model& model, const std::filesystem::path& directory) {
+void save_quantized(const PretrainedModel& model, const std::filesystem::path& directory) {
   const WeightFormat format = model.weights();
   if (format != WeightFormat::int8 && format != WeightFormat::int4)
     fail("weights as {}: expected int8 or int4", name(format));

@@ -1,7 +1,7 @@
 // Model directories whose matrices are stored as they are computed with (docs/low-precision.md).
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
@@ -15,6 +15,6 @@ std::vector<std::string> stored_parts(WeightFormat format);
 
 // Writes a model that was loaded with `weights` of such a format, each file complete or not at all; matrices
 // that it keeps in float32 are named in config.json.
-void save_quantized(const Model& model, const std::filesystem::path& directory);
+void save_quantized(const PretrainedModel& model, const std::filesystem::path& directory);
 
 }  // namespace attend

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "models/companions.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <charconv>
 
@@ -49,12 +49,13 @@ void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& l
                   const std::filesystem::path& to) {
   if (layers.empty()) fail("--keep-layers: expected one layer at least");
   const std::string source = from.path().string();
-  const Model whole = Model::load(from, Purpose::training);
+  const PretrainedModel whole = PretrainedModel::load(from, Purpose::training);
   const ModelSpec& spec = whole.network()->spec();
   for (const auto& stack : {spec.encoder, spec.decoder})
     if (stack) check_layers(*stack, layers, source);
 
-  const Model small = Model::fresh(with_layers(whole.config(), whole.family(), layers.size()), 0);
+  const PretrainedModel small =
+      PretrainedModel::fresh(with_layers(whole.config(), whole.family(), layers.size()), 0);
   const auto weights = whole.network()->named_parameters();
   at::NoGradGuard no_grad;
   for (auto& item : small.network()->named_parameters()) {

@@ -54,7 +54,7 @@ Tensor labelled_rows(const Tensor& labels) {
 
 }  // namespace
 
-Model load_teacher(const Setting& setting, const ObjectiveKind& kind) {
+PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) {
   const Recipe& recipe = setting.recipe;
   const ModelSpec& student = setting.spec;
   const std::string source = recipe.teacher.string();
@@ -66,8 +66,9 @@ Model load_teacher(const Setting& setting, const ObjectiveKind& kind) {
   const ModelDirectory directory(recipe.teacher);
   const Family& family = find_family(directory.config());
   const std::vector<std::string> own = directory.architectures();
-  Model teacher = Model::load(directory, {.architecture = architecture_for(
-                                              family, kind.head, own.empty() ? std::string() : own.front())});
+  PretrainedModel teacher = PretrainedModel::load(
+      directory,
+      {.architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front())});
   const ModelSpec& spec = teacher.network()->spec();
   if (!spec.encoder != !student.encoder || !spec.decoder != !student.decoder)
     fail("--teacher {}: expected as many stacks as the student has: an encoder, a decoder or both", source);
@@ -86,7 +87,7 @@ Model load_teacher(const Setting& setting, const ObjectiveKind& kind) {
   return teacher;
 }
 
-std::optional<Labels> taught_labels(const Model& teacher) {
+std::optional<Labels> taught_labels(const PretrainedModel& teacher) {
   const auto& spec = teacher.network()->spec().scores;
   if (!spec) return {};
   std::vector<std::string> names = read_labels(teacher.config());
@@ -99,7 +100,7 @@ std::optional<Labels> taught_labels(const Model& teacher) {
 namespace {
 
 std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Setting& student) {
-  Model teacher = load_teacher(student, kind);
+  PretrainedModel teacher = load_teacher(student, kind);
   const ModelSpec& spec = teacher.network()->spec();
   const ModelDirectory directory(student.recipe.teacher);
   Recipe recipe = student.recipe;

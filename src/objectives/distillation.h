@@ -20,9 +20,9 @@ namespace attend {
 
 // The recipe's teacher with the objective's head. Error if it was not trained for that, reads other tokens
 // than the student, or is of another width while hidden states are to be learned.
-Model load_teacher(const Setting& student, const ObjectiveKind& kind);
+PretrainedModel load_teacher(const Setting& student, const ObjectiveKind& kind);
 // The labels that a teacher tells apart, in its order; nothing where it has none or never named them.
-std::optional<Labels> taught_labels(const Model& teacher);
+std::optional<Labels> taught_labels(const PretrainedModel& teacher);
 
 // The objective of a student, with its teacher: labels are the teacher's, and texts have token types where
 // either of them takes some.

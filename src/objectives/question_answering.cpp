@@ -58,7 +58,7 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
 
 // [T, 2]: as what the original's head gives. BigBird finds the question itself: it reads it as another token
 // type and lets no answer begin there but the one that means none.
-Tensor span_scores(const Model& model, const TokenBatch& given, Pass& pass) {
+Tensor span_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass) {
   const std::optional<std::int64_t> end = model.network()->scores->spec().question_end;
   TokenBatch tokens = given;
   if (hides_types(model)) tokens.types = Tensor();

@@ -92,7 +92,7 @@ Losses ReplacedTokens::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 namespace {
 
 // Both must mean the same by an id.
-void check_vocabularies(const Trainee& trainee, const Model& generator, const Recipe& recipe) {
+void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator, const Recipe& recipe) {
   const std::string& directory = recipe.generator.string();
   const StackSpec& ours = trainee.network()->encoder->spec();
   const Transformer network = generator.network();
@@ -115,7 +115,7 @@ void add_generator(Trainee& trainee, const Recipe& recipe) {
   const std::string architecture =
       architecture_for(find_family(directory.config()), Head::masked_language_model,
                        own.empty() ? std::string() : own.front());
-  const Model generator = Model::load(
+  const PretrainedModel generator = PretrainedModel::load(
       directory, {.purpose = Purpose::training,
                   .architecture = architecture,
                   .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},

@@ -15,7 +15,7 @@ TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
 
 }  // namespace
 
-Tensor text_scores(const Model& model, const TokenBatch& given, Pass& pass, Tensor* last_hidden) {
+Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass, Tensor* last_hidden) {
   Transformer network = model.network();
   const ScoreHeadSpec& spec = network->scores->spec();
   const TokenBatch tokens = given.to(network->device());

@@ -8,6 +8,7 @@ namespace attend {
 // [B, labels], or [T, labels] of a head that reads every token. A decoder behind an encoder reads the same
 // text, a token behind, as the original does. `last_hidden`: the hidden states [T, d] that the head reads go
 // there.
-Tensor text_scores(const Model& model, const TokenBatch& tokens, Pass& pass, Tensor* last_hidden = nullptr);
+Tensor text_scores(const PretrainedModel& model, const TokenBatch& tokens, Pass& pass,
+                   Tensor* last_hidden = nullptr);
 
 }  // namespace attend

@@ -9,7 +9,7 @@ namespace attend {
 
 namespace {
 
-std::vector<std::pair<std::string, Tensor>> own_parameters(const Model& model) {
+std::vector<std::pair<std::string, Tensor>> own_parameters(const PretrainedModel& model) {
   std::vector<std::pair<std::string, Tensor>> all;
   for (const auto& adapter : model.adapters())
     for (const auto& [name, tensor] : adapter->parameters()) all.emplace_back(name, tensor);
@@ -20,16 +20,16 @@ std::vector<std::pair<std::string, Tensor>> own_parameters(const Model& model) {
 
 }  // namespace
 
-Trainee::Trainee(Model model) {
+Trainee::Trainee(PretrainedModel model) {
   parts_.push_back({"", std::move(model)});
 }
 
-void Trainee::add(std::string name, Model model) {
+void Trainee::add(std::string name, PretrainedModel model) {
   parts_.push_back({std::move(name), std::move(model)});
 }
 
 void Trainee::adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed) {
-  Model& model = parts_.front().model;
+  PretrainedModel& model = parts_.front().model;
   auto adapter = std::make_shared<Adapter>(Adapter::fresh(model, options, task, seed));
   adapter->train(model);
   inform("the adapter learns {} numbers, {:.2f} % of the model's {}", adapter->size(),
@@ -37,7 +37,7 @@ void Trainee::adapt(const AdapterOptions& options, const std::string& task, std:
   model.add_adapter(std::move(adapter));
 }
 
-const Model& Trainee::model(std::string_view name) const {
+const PretrainedModel& Trainee::model(std::string_view name) const {
   for (const Part& part : parts_)
     if (part.name == name) return part.model;
   fail("nothing called {} is trained here", name);

@@ -9,14 +9,14 @@ namespace attend {
 
 class Trainee {
  public:
-  explicit Trainee(Model model);
+  explicit Trainee(PretrainedModel model);
   // `model` learns too, and lies in a folder of this name beside the first one.
-  void add(std::string name, Model model);
+  void add(std::string name, PretrainedModel model);
 
   // The first one: what the run is about, what is validated and what it leaves behind.
-  const Model& model() const { return parts_.front().model; }
+  const PretrainedModel& model() const { return parts_.front().model; }
   Transformer network() const { return model().network(); }
-  const Model& model(std::string_view name) const;  // Error if none was added under this name
+  const PretrainedModel& model(std::string_view name) const;  // Error if none was added under this name
 
   // Puts a new adapter beside the first model, which alone learns from here on (Adapter::fresh).
   void adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed);
@@ -41,7 +41,7 @@ class Trainee {
  private:
   struct Part {
     std::string name;
-    Model model;
+    PretrainedModel model;
   };
   std::vector<Part> parts_;
   std::vector<std::pair<Tensor, std::int64_t>> zero_rows_;

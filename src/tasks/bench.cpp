@@ -2,7 +2,7 @@
 
 #include "base/random.h"
 #include "generation/generate.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "tasks/text_batches.h"
 
 #include <chrono>
@@ -28,7 +28,7 @@ Sequences random_sequences(const BenchOptions& options, std::int64_t vocabulary)
   return sequences;
 }
 
-std::function<void()> encode_work(const Model& model, const Sequences& sequences) {
+std::function<void()> encode_work(const PretrainedModel& model, const Sequences& sequences) {
   return [=] {
     c10::InferenceMode inference;
     Transformer network = model.network();
@@ -48,7 +48,7 @@ std::function<void()> encode_work(const Model& model, const Sequences& sequences
   };
 }
 
-std::function<void()> image_work(const Model& model, std::int64_t count) {
+std::function<void()> image_work(const PretrainedModel& model, std::int64_t count) {
   const PatchSpec& patches = *model.network()->spec().encoder->patches;
   const ImageBatch images{at::empty({count, patches.channels, patches.height, patches.width}), {}};
   Random random(1);
@@ -61,7 +61,7 @@ std::function<void()> image_work(const Model& model, std::int64_t count) {
   };
 }
 
-std::function<void()> generate_work(const Model& model, const Sequences& sequences,
+std::function<void()> generate_work(const PretrainedModel& model, const Sequences& sequences,
                                     const BenchOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
   config.do_sample = false;
@@ -89,8 +89,8 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
   if (options.bfloat16 && !training) fail("--precision bfloat16: only with --work train");
   if (options.bfloat16 && !Bfloat16Products::available())
     fail("--precision bfloat16: this machine has no instructions for it (AVX512_BF16)");
-  const Model model =
-      Model::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
   const StackSpec& reader = network->encoder ? *network->spec().encoder : *network->spec().decoder;
   const bool images = network->reads_images();

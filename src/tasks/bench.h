@@ -11,7 +11,7 @@
 
 namespace attend {
 
-class Model;
+class PretrainedModel;
 
 struct BenchOptions {
   ModelPath model;                    // of generate: with adapters, text i has adapter i modulo their number
@@ -33,7 +33,7 @@ struct BenchResult {
 
 // A round of training: forward, backward and an optimizer step (training/bench.h).
 using TrainingWork = std::function<std::function<void()>(
-    const Model& model, const std::vector<std::vector<std::int64_t>>& sequences, bool bfloat16)>;
+    const PretrainedModel& model, const std::vector<std::vector<std::int64_t>>& sequences, bool bfloat16)>;
 
 // One unmeasured round, then `rounds` measured ones, on random tokens.
 BenchResult bench(const BenchOptions& options, const TrainingWork& training_work = {});

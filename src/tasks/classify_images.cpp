@@ -11,12 +11,12 @@
 namespace attend {
 
 struct ImageClassifier::State {
-  Model model;
+  PretrainedModel model;
   ImageProcessor processor;
   std::vector<std::string> labels;
 
   explicit State(const ModelDirectory& directory)
-      : model(Model::load(directory, Purpose::inference)),
+      : model(PretrainedModel::load(directory, Purpose::inference)),
         processor(directory.path()),
         labels(read_labels(directory.config())) {
     if (!model.network()->reads_images() || !model.network()->scores)

@@ -57,7 +57,7 @@ class AnswerText {
 }  // namespace
 
 struct Conversation::State {
-  Model model;
+  PretrainedModel model;
   Tokenizer tokenizer;
   ChatTemplate chat_template;
   ContinuousBatch batch;  // of one request at a time: it keeps the keys and values of what was read
@@ -68,7 +68,7 @@ struct Conversation::State {
   std::size_t forgotten = 0;  // of the messages behind the system's, the oldest
 
   State(const ModelDirectory& directory, const ConversationOptions& options)
-      : model(Model::load(directory, Purpose::inference)),
+      : model(PretrainedModel::load(directory, Purpose::inference)),
         tokenizer(Tokenizer::from_file(directory.path())),
         chat_template(options.chat_template, directory.path()),
         batch(model),

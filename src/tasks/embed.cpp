@@ -3,7 +3,7 @@
 
 #include "models/forward.h"
 #include "models/head.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "models/sentence_modules.h"
 #include "models/sentence_texts.h"
 #include "tasks/text_batches.h"
@@ -22,14 +22,14 @@ std::string body_of(const ModelDirectory& directory) {
 }  // namespace
 
 struct Embedder::State {
-  Model model;
+  PretrainedModel model;
   Tokenizer tokenizer;
   SentencePooling texts;  // how they are read
   std::unique_ptr<SentenceModules> modules;
   bool gives_types;
 
   explicit State(const ModelDirectory& directory)
-      : model(Model::load(directory, {.architecture = body_of(directory)})),
+      : model(PretrainedModel::load(directory, {.architecture = body_of(directory)})),
         tokenizer(Tokenizer::from_file(directory.path())),
         gives_types(takes_types(model) && tokenizers::gives_token_types(directory.path())) {
     if (model.network()->is_encoder_decoder() || model.network()->reads_images())

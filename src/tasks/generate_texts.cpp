@@ -35,7 +35,7 @@ bool is_language_token(const std::string& token) {
 }  // namespace
 
 struct TextGenerator::State {
-  Model model;
+  PretrainedModel model;
   TokenizerPair tokenizers;
   GenerationTask task;
   std::string prefix;  // of every text
@@ -45,7 +45,7 @@ struct TextGenerator::State {
   GenerationConfig config;
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
-      : model(Model::load(directory, Purpose::inference)),
+      : model(PretrainedModel::load(directory, Purpose::inference)),
         tokenizers(TokenizerPair::from_file(directory.path())),
         task(wanted) {
     check_generates(model);

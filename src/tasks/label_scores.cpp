@@ -4,7 +4,7 @@
 
 namespace attend {
 
-ScoreFunction score_function(const Model& model) {
+ScoreFunction score_function(const PretrainedModel& model) {
   const ScoreHeadSpec& head = model.network()->scores->spec();
   if (head.problem == ProblemType::regression) return ScoreFunction::none;
   return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid

@@ -4,14 +4,14 @@
 #include <attend/tasks.h>
 
 #include "models/labels.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <span>
 
 namespace attend {
 
 // What ScoreFunction::by_model means for this model.
-ScoreFunction score_function(const Model& model);
+ScoreFunction score_function(const PretrainedModel& model);
 Tensor apply_function(ScoreFunction function, const Tensor& scores);  // over the last dimension
 
 // The `top_k` labels with the highest scores (0: all), equal ones in the order of the labels.

@@ -49,7 +49,7 @@ std::vector<MatrixError> measure_quantization(const ModelDirectory& directory, W
                                               const std::filesystem::path& file,
                                               const std::map<std::string, Tensor>& factors) {
   c10::InferenceMode inference;
-  const Model model = Model::load(directory, {.factors = factors});
+  const PretrainedModel model = PretrainedModel::load(directory, {.factors = factors});
   Transformer network = model.network();
   std::vector<std::pair<std::string, std::shared_ptr<const MeasuredMatrix>>> matrices;
   for (const auto& item : network->named_parameters()) {

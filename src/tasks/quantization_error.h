@@ -1,7 +1,7 @@
 // What quantizing each matrix of a model does to texts of the user's own.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <filesystem>
 #include <string>

@@ -52,7 +52,7 @@ std::vector<float> log_probabilities(const Transformer& network, const Tensor& h
 }
 
 // As predicting_rows, with keys and values as the model's cache keeps them: of one pass over each piece.
-Tensor cached_rows(const Model& model, const std::vector<const ScoredPiece*>& pieces,
+Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredPiece*>& pieces,
                    std::optional<std::int64_t> adapter) {
   check_generates(model);
   if (model.network()->decoder->spec().prompts_are_whole())
@@ -80,7 +80,7 @@ Tensor cached_rows(const Model& model, const std::vector<const ScoredPiece*>& pi
 }
 
 // The hidden states that predict the pieces' tokens, end to end: [n, d].
-Tensor predicting_rows(const Model& model, const std::vector<const ScoredPiece*>& pieces,
+Tensor predicting_rows(const PretrainedModel& model, const std::vector<const ScoredPiece*>& pieces,
                        std::optional<std::int64_t> adapter, Pass& pass) {
   if (model.cache_format() != CacheFormat::float32) return cached_rows(model, pieces, adapter);
   Transformer network = model.network();
@@ -106,7 +106,7 @@ Tensor predicting_rows(const Model& model, const std::vector<const ScoredPiece*>
 
 // XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
 // arXiv:1906.08237, section 2.3, with the order of the text).
-std::vector<float> score_by_streams(const Model& model, const ScoredPiece& piece,
+std::vector<float> score_by_streams(const PretrainedModel& model, const ScoredPiece& piece,
                                     std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
              first = static_cast<std::int64_t>(piece.first);
@@ -151,7 +151,7 @@ struct TextScorer::State {
     }
   }
 
-  const Model& model() const { return text->model(); }
+  const PretrainedModel& model() const { return text->model(); }
   Transformer network() const { return model().network(); }
 
   // Without its log-probability.
@@ -267,7 +267,7 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& texts, const Score
 
 ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
                               const std::vector<std::string>& targets, const RunOptions& options) {
-  const Model& model = state_->model();
+  const PretrainedModel& model = state_->model();
   if (state_->method != ScoringMethod::given_source)
     fail("{}: {} has no encoder for a source: expected texts alone", model.config().source(),
          model.architecture());

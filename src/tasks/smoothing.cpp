@@ -40,7 +40,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
   if (stored_format(directory.config()) != WeightFormat::float32)
     fail("{}: its weights are stored in fewer bits: expected those that they were made of", source);
   const c10::InferenceMode inference;
-  const Model model = Model::load(directory, Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
   Transformer network = model.network();
   const std::vector<NormedInput> inputs = normed_inputs(network->spec());
   if (inputs.empty())

@@ -3,7 +3,7 @@
 // factor and the matrix multiplies it, and the model computes what it did.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <filesystem>
 

@@ -35,7 +35,7 @@ Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t 
 }
 
 // The last hidden state of every token. A decoder with an encoder reads the text as well, a token behind.
-Tensor hidden_of_tokens(const Model& model, const TokenBatch& tokens, Pass& pass) {
+Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, Pass& pass) {
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
     return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
@@ -49,7 +49,7 @@ Tensor hidden_of_tokens(const Model& model, const TokenBatch& tokens, Pass& pass
 }  // namespace
 
 TextModel::TextModel(const ModelDirectory& directory)
-    : model_(Model::load(directory, Purpose::inference)),
+    : model_(PretrainedModel::load(directory, Purpose::inference)),
       tokenizer_(Tokenizer::from_file(directory.path())),
       source_(directory.path().string()),
       labels_(read_labels(directory.config())) {

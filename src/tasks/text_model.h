@@ -4,7 +4,7 @@
 
 #include <attend/attend.h>
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <functional>
 #include <map>
@@ -21,7 +21,7 @@ class TextModel {
   // One of which only the hidden states are asked for.
   static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
-  const Model& model() const { return model_; }
+  const PretrainedModel& model() const { return model_; }
   Tokenizer& tokenizer() { return tokenizer_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // "mask_token" and the like; nothing if the tokenizer has none.
@@ -69,7 +69,7 @@ class TextModel {
                        const std::function<void(const Batch& batch, const Tensor& hidden,
                                                 const Offsets& offsets)>& work) const;
 
-  Model model_;
+  PretrainedModel model_;
   Tokenizer tokenizer_;
   std::string source_;
   std::optional<std::size_t> model_max_length_;

@@ -5,7 +5,8 @@
 
 namespace attend {
 
-std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
+std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
+                                                      const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts) {
   const std::int64_t most = model.network()->encoder->max_positions();
   const auto sources = encode_texts(tokenizer, texts);
@@ -16,7 +17,8 @@ std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const 
   return sources;
 }
 
-std::vector<std::vector<std::string>> translate_several(const Model& model, const TokenizerPair& tokenizers,
+std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
+                                                        const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
                                                         const TranslateOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
@@ -51,7 +53,7 @@ std::vector<std::vector<std::string>> translate_several(const Model& model, cons
   return translations;
 }
 
-std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
+std::vector<std::string> translate(const PretrainedModel& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options) {
   std::vector<std::string> best;
   for (auto& all : translate_several(model, tokenizers, texts, options)) best.push_back(std::move(all[0]));
@@ -59,11 +61,11 @@ std::vector<std::string> translate(const Model& model, const TokenizerPair& toke
 }
 
 struct Translator::State {
-  Model model;
+  PretrainedModel model;
   TokenizerPair tokenizers;
 
   explicit State(const ModelDirectory& directory)
-      : model(Model::load(directory, Purpose::inference)),
+      : model(PretrainedModel::load(directory, Purpose::inference)),
         tokenizers(TokenizerPair::from_file(directory.path())) {
     if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
       fail("{}: expected a model that translates, an encoder-decoder such as Marian, found {}",

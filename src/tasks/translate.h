@@ -3,19 +3,21 @@
 
 #include <attend/attend.h>
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
 // The ids of each text. Error for one with more tokens than the model's encoder reads; it names the text.
-std::vector<std::vector<std::int64_t>> encode_sources(const Model& model, const Tokenizer& tokenizer,
+std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
+                                                      const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts);
 
 // As Translator's functions.
-std::vector<std::vector<std::string>> translate_several(const Model& model, const TokenizerPair& tokenizers,
+std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
+                                                        const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
                                                         const TranslateOptions& options);
-std::vector<std::string> translate(const Model& model, const TokenizerPair& tokenizers,
+std::vector<std::string> translate(const PretrainedModel& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 
 }  // namespace attend

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_tokens = 16384;
 
 // The texts' tokens, one text each.
-std::vector<Tensor> read_ids(const ModelDirectory& directory, const Model& model,
+std::vector<Tensor> read_ids(const ModelDirectory& directory, const PretrainedModel& model,
                              const std::filesystem::path& file) {
   Tokenizer tokenizer = Tokenizer::from_file(directory.path());
   Transformer network = model.network();
@@ -55,7 +55,7 @@ Tensor WatchedMatrix::rows(const Tensor& ids) const {
   return weight_.index_select(0, ids);
 }
 
-void read_texts_through(const Model& model, const ModelDirectory& directory,
+void read_texts_through(const PretrainedModel& model, const ModelDirectory& directory,
                         const std::filesystem::path& file) {
   if (model.network()->reads_images())
     fail("{}: expected a model that reads text, found {}", directory.path().string(), model.architecture());

@@ -1,7 +1,7 @@
 // What goes through the matrices of a float32 model while it reads texts of the user's own.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "nn/low_precision.h"
 
 #include <filesystem>
@@ -32,7 +32,7 @@ class WatchedMatrix : public LowPrecisionMatrix {
 
 // The model reads the lines of `file` as texts, each as far as it can and 16384 tokens in all. Error for a
 // model that reads no text, and for a file without any.
-void read_texts_through(const Model& model, const ModelDirectory& directory,
+void read_texts_through(const PretrainedModel& model, const ModelDirectory& directory,
                         const std::filesystem::path& file);
 
 }  // namespace attend

@@ -4,7 +4,7 @@
 
 namespace attend {
 
-std::function<void()> training_work(const Model& model,
+std::function<void()> training_work(const PretrainedModel& model,
                                     const std::vector<std::vector<std::int64_t>>& sequences, bool bfloat16) {
   auto optimizer = std::make_shared<Optimizer>(parameter_groups(named_parameters(*model.network())),
                                                OptimizerOptions{.weight_decay = 0.01});

@@ -1,14 +1,14 @@
 // What `attend bench --work train` times.
 #pragma once
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <functional>
 
 namespace attend {
 
 // Forward, backward and an optimizer step, with the model's own dropout: one round of tasks/bench.h.
-std::function<void()> training_work(const Model& model,
+std::function<void()> training_work(const PretrainedModel& model,
                                     const std::vector<std::vector<std::int64_t>>& sequences, bool bfloat16);
 
 }  // namespace attend

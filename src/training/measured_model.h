@@ -15,7 +15,7 @@ class MeasuredModel {
   MeasuredModel(const MeasuredModel&) = delete;
   MeasuredModel& operator=(const MeasuredModel&) = delete;
 
-  const Model& model() const;
+  const PretrainedModel& model() const;
   const std::string& objective() const;  // by name
   std::vector<Score> measure(const ScoreListener& listener = {}) const;
   std::string telling_score() const;  // the name of the score that tells better from worse

@@ -134,7 +134,7 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
   const std::unique_ptr<Objective> objective =
       recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
-  Trainee trainee(Model::load(
+  Trainee trainee(PretrainedModel::load(
       shop.directory,
       {.purpose = Purpose::training,
        .architecture = shop.architecture,
@@ -189,7 +189,7 @@ void check_head(const Workshop& shop, const std::string& objective) {
 struct MeasuredModel::Parts {
   Recipe recipe;
   Workshop shop;
-  Model model;
+  PretrainedModel model;
   std::optional<Labels> labels;
   std::unique_ptr<Objective> objective;
 
@@ -203,16 +203,16 @@ struct MeasuredModel::Parts {
     if (recipe.objective == "language-model") recipe.objective = language_model(ModelDirectory(recipe.model));
     return recipe;
   }
-  Model load() const {
+  PretrainedModel load() const {
     check_head(shop, recipe.objective);
-    return Model::load(shop.directory, {.architecture = shop.architecture});
+    return PretrainedModel::load(shop.directory, {.architecture = shop.architecture});
   }
 };
 
 MeasuredModel::MeasuredModel(const Recipe& recipe) : parts_(std::make_unique<Parts>(recipe)) {}
 MeasuredModel::~MeasuredModel() = default;
 
-const Model& MeasuredModel::model() const {
+const PretrainedModel& MeasuredModel::model() const {
   return parts_->model;
 }
 

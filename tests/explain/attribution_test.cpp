@@ -7,7 +7,7 @@
 #include "explain/zeroed_values.h"
 #include "golden_spec.h"
 #include "models/forward.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 class Case {
  public:
   explicit Case(const std::string& name)
-      : model(Model::load(ModelDirectory(test_data() / "models" / name), Purpose::inference)) {
+      : model(PretrainedModel::load(ModelDirectory(test_data() / "models" / name), Purpose::inference)) {
     Transformer network = model.network();
     const auto& scores = network->spec().scores;
     asked.label = !network->language_model_head;
@@ -100,7 +100,7 @@ class Case {
     fail("no scores");
   }
 
-  Model model;
+  PretrainedModel model;
   AskedScore asked;
   std::optional<ExplainedScore> function;
   std::optional<AttributionTask> task;
@@ -189,8 +189,8 @@ TEST_P(Attributed, WeightsHaveTheGradientsThatTheyShould) {
 }
 
 TEST(ValueZeroing, LeavesNothingOfValuesToWhichTheAttentionAddsABias) {
-  const Model model =
-      Model::load(ModelDirectory(test_data() / "models" / "deberta-masked-lm"), Purpose::training);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(test_data() / "models" / "deberta-masked-lm"), Purpose::training);
   Stack stack = model.network()->encoder;
   const OneLayer layer(stack, 0);
   const AttentionSpec& spec = layer.spec().self_attention;
@@ -262,8 +262,8 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
 }
 
 TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
-  const Model model =
-      Model::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(
+      ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), Purpose::inference);
   const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});
   const AttributionTask task{
       .function = function, .asked = {.place = 2, .toward = 1}, .replaceable = {}, .baseline = {}};

@@ -10,7 +10,7 @@ namespace attend {
 namespace {
 
 // The scores of a prompt's next token.
-std::vector<float> next_scores(const Model& model, const Prompt& prompt,
+std::vector<float> next_scores(const PretrainedModel& model, const Prompt& prompt,
                                const std::vector<std::int64_t>& tokens) {
   const c10::InferenceMode inference;
   const auto decoder = make_decoder(model, {});
@@ -28,7 +28,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
          {Json{{"num_beams", 1}}, Json{{"num_beams", 3}, {"length_penalty", 0.5}},
           Json{{"repetition_penalty", 1.5}, {"eos_token_id", Json::array({0, 1, 26, 28})}},
           Json{{"num_beams", 2}, {"num_beam_groups", 2}, {"diversity_penalty", 0.7}}}) {
-      const Model model = load_model(name);
+      const PretrainedModel model = load_model(name);
       const bool has_encoder = model.network()->is_encoder_decoder();
       GenerationConfig config = config_of(model, settings);
       for (const std::vector<std::int64_t>& ids : make_prompts(5)) {
@@ -71,7 +71,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
 
 // Where a token is forced, what comes behind it differs.
 TEST(Alternatives, BeginWhereThereIsAChoice) {
-  const Model model = load_model("marian-generation");
+  const PretrainedModel model = load_model("marian-generation");
   const auto texts = generate(model, make_prompts(1),
                               config_of(model, {{"forced_bos_token_id", 12},
                                                 {"return_alternatives", true},
@@ -90,7 +90,7 @@ TEST(Alternatives, BeginWhereThereIsAChoice) {
 }
 
 TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   std::vector<std::int64_t> all_but_two;
   for (std::int64_t id = 2; id < model.network()->decoder->spec().embeddings.vocabulary; ++id)
     all_but_two.push_back(id);
@@ -106,7 +106,7 @@ TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
 
 // Those of texts that there are, also behind a token that was forced.
 TEST(Alternatives, StreamEveryToken) {
-  const Model model = load_model("marian-generation");
+  const PretrainedModel model = load_model("marian-generation");
   std::vector<std::int64_t> bad;
   for (std::int64_t id = 3; id < model.network()->decoder->spec().embeddings.vocabulary; ++id)
     bad.push_back(id);
@@ -127,7 +127,7 @@ TEST(Alternatives, StreamEveryToken) {
 }
 
 TEST(Alternatives, RefuseWhatContradictsThem) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const Json& settings) {
     GenerationConfig config = config_of(model, settings);
     config.return_alternatives = true;

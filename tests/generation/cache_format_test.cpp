@@ -18,14 +18,14 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-Model load(const std::string& name, CacheFormat format, std::vector<AdapterPath> adapters = {}) {
+PretrainedModel load(const std::string& name, CacheFormat format, std::vector<AdapterPath> adapters = {}) {
   ModelPath path(model_path(name), std::move(adapters));
   path.cache = format;
-  return Model::load(ModelDirectory(path), Purpose::inference);
+  return PretrainedModel::load(ModelDirectory(path), Purpose::inference);
 }
 
 // A text of each length, for the model's decoder or, where there is one, its encoder.
-std::vector<Prompt> prompts_for(const Model& model, const Ids& lengths) {
+std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths) {
   std::vector<Prompt> prompts;
   for (const std::int64_t length : lengths) {
     Prompt& prompt = prompts.emplace_back();
@@ -41,7 +41,7 @@ std::vector<Prompt> prompts_for(const Model& model, const Ids& lengths) {
 }
 
 // Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
-Tensor scores(const Model& model, const std::vector<Prompt>& prompts) {
+Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) {
   const c10::InferenceMode inference;
   PagedDecoder decoder(model);
   const auto sequences = add_prompts(decoder, prompts);
@@ -74,7 +74,8 @@ std::vector<std::string> networks_with_cache() {
 class Int8Cache : public testing::TestWithParam<std::string> {};
 
 TEST_P(Int8Cache, ScoresAreNearFloat32) {
-  const Model exact = load(GetParam(), CacheFormat::float32), rounded = load(GetParam(), CacheFormat::int8);
+  const PretrainedModel exact = load(GetParam(), CacheFormat::float32),
+                        rounded = load(GetParam(), CacheFormat::int8);
   const auto prompts = prompts_for(exact, {9, 2, 7});
   const Tensor wanted = scores(exact, prompts), found = scores(rounded, prompts);
   const double error = ((found - wanted).square().sum() / wanted.square().sum()).sqrt().item<double>();
@@ -84,7 +85,7 @@ TEST_P(Int8Cache, ScoresAreNearFloat32) {
 
 // To the last bit: alone and among others, on one thread and on two.
 TEST_P(Int8Cache, ScoresOfATextAreItsOwn) {
-  const Model model = load(GetParam(), CacheFormat::int8);
+  const PretrainedModel model = load(GetParam(), CacheFormat::int8);
   Ids lengths;
   for (std::int64_t i = 0; i < 64; ++i) lengths.push_back(1 + i * 5 % 9);
   const auto prompts = prompts_for(model, lengths);
@@ -113,8 +114,8 @@ TEST(CacheFormat, EveryKindOfNetworkIsTried) {
 TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
   for (const auto& [network, adapter] : {std::pair{"gpt2", "gpt2-prefix"}, {"gpt2", "gpt2-prompt"}}) {
     const std::vector<AdapterPath> its = {{test_data() / "adapters" / adapter}};
-    const Model exact = load(network, CacheFormat::float32, its),
-                rounded = load(network, CacheFormat::int8, its);
+    const PretrainedModel exact = load(network, CacheFormat::float32, its),
+                          rounded = load(network, CacheFormat::int8, its);
     const auto prompts = prompts_for(exact, {9, 2, 7});
     const Tensor wanted = scores(exact, prompts), found = scores(rounded, prompts);
     EXPECT_LT(((found - wanted).square().sum() / wanted.square().sum()).sqrt().item<double>(), 0.02)
@@ -125,7 +126,7 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
 
 // Two prompts that begin alike: the second finds the pages of the first.
 TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
-  const Model model = load("gpt2-generation", CacheFormat::int8);
+  const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
   const c10::InferenceMode inference;
   Ids first(22, 5), second(22, 5);
   first.back() = 8, second.back() = 9;
@@ -146,7 +147,7 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
 
 TEST(CacheFormat, GuessesDoNotChangeTheText) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load(name, CacheFormat::int8);
+    const PretrainedModel model = load(name, CacheFormat::int8);
     const auto prompts = make_prompts(12);
     const Json settings = {{"max_new_tokens", 12}};
     const auto plain = generate(model, prompts, config_of(model, settings));
@@ -188,7 +189,7 @@ TEST(CacheFormat, TheSameMemoryHoldsMorePages) {
   EXPECT_EQ(shape.page_bytes(), 12 * 2 * 16 * 12 * 256);
   shape.format = CacheFormat::int8;
   EXPECT_EQ(shape.page_bytes(), 12 * 2 * 16 * 12 * 68);
-  const Model model = load("gpt2-generation", CacheFormat::int8);
+  const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
   const auto decoder = make_decoder(model, {.bytes = 1 << 20});
   EXPECT_EQ(decoder->max_pages(), (1 << 20) / PagedDecoder::page_bytes(model));
   EXPECT_GT(decoder->max_pages(),
@@ -202,7 +203,7 @@ TEST(CacheFormat, ModelsWithoutACacheAreRefused) {
   }
   for (const char* name : {"transfo-xl-generation", "xlm-generation"}) {
     const std::string error = error_of([&] {
-      const Model model = load(name, CacheFormat::int8);
+      const PretrainedModel model = load(name, CacheFormat::int8);
       generate(model, std::vector<Ids>{{3}}, config_of(model, Json::object()));
     });
     EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;

@@ -78,7 +78,7 @@ std::vector<Asked> make_requests(std::size_t count, std::uint32_t seed, std::int
   return all;
 }
 
-void submit(ContinuousBatch& batch, const Model& model, Asked& asked, std::int64_t& step) {
+void submit(ContinuousBatch& batch, const PretrainedModel& model, Asked& asked, std::int64_t& step) {
   BatchRequest request{{asked.prompt, {}, {}}, batch.prepare(config_of(model, asked.settings), asked.seed)};
   request.on_token = [&](std::size_t text, std::int64_t token) { asked.streamed[text].push_back(token); };
   request.on_end = [&](BatchResult result) {
@@ -89,7 +89,7 @@ void submit(ContinuousBatch& batch, const Model& model, Asked& asked, std::int64
   asked.ticket = batch.submit(std::move(request));
 }
 
-void expect_same_as_alone(const Model& model, const Asked& asked) {
+void expect_same_as_alone(const PretrainedModel& model, const Asked& asked) {
   const GenerationConfig config = config_of(model, asked.settings);
   const auto alone = generate(model, std::vector<Ids>{asked.prompt}, config, {.seed = asked.seed});
   ASSERT_EQ(asked.ends, 1);
@@ -118,7 +118,7 @@ class Together : public testing::TestWithParam<Kept> {};
 TEST_P(Together, AsAloneInLittleMemory) {
   ModelPath path = model_path(GetParam().model);
   path.cache = GetParam().cache;
-  const Model model = Model::load(ModelDirectory(path), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(path), Purpose::inference);
   constexpr std::int64_t kTokens = 160;
   const char* more = std::getenv("ATTEND_TEST_REQUESTS");
   std::vector<Asked> all = make_requests(more ? std::stoul(more) : 150, 11, 21);
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Batch, Together, testing::ValuesIn(kept_as(CacheFormat:
 INSTANTIATE_TEST_SUITE_P(Int8, Together, testing::ValuesIn(kept_as(CacheFormat::int8)));
 
 TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model);
   std::vector<Asked> all(8);
   std::int64_t step = 0;
@@ -193,7 +193,7 @@ TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
 
 TEST(ContinuousBatch, CancelledRequestsLeave) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load_model(name);
+    const PretrainedModel model = load_model(name);
     std::vector<Asked> all = make_requests(12, 5, 9);
     std::int64_t step = 0;
     ContinuousBatch batch(model, {.cache = {.tokens = 160}});
@@ -222,7 +222,7 @@ TEST(ContinuousBatch, CancelledRequestsLeave) {
 }
 
 TEST(ContinuousBatch, EndsWithItsRequests) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   std::vector<Asked> all = make_requests(3, 5, 9);
   std::int64_t step = 0;
   {
@@ -238,7 +238,7 @@ std::string message_of(const BatchResult& result) {
 
 // One text meets numbers that are none, one client is gone: the others go on.
 TEST(ContinuousBatch, WhatFailsFailsAlone) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const at::NoGradGuard no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
   const Tensor damaged = positions.clone();
@@ -274,7 +274,7 @@ TEST(ContinuousBatch, WhatFailsFailsAlone) {
 }
 
 TEST(ContinuousBatch, RefusesWhatCanNeverBe) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 32}});
   const auto error = [&](const Ids& prompt, const Json& settings) {
     return error_of([&] {
@@ -294,7 +294,7 @@ TEST(ContinuousBatch, RefusesWhatCanNeverBe) {
 
 // One thread steps, others ask, cancel and read.
 TEST(ContinuousBatch, ServesManyThreads) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 160}});
   std::jthread server([&](const std::stop_token& stop) { batch.run(stop); });
   std::vector<std::vector<Asked>> all;

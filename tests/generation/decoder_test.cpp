@@ -17,7 +17,7 @@ Tensor step(Decoder& decoder,
 }
 
 TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
   const auto a = add_prompts(decoder, {{begin, {}, {}}})[0];
@@ -44,7 +44,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
 }
 
 TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
-  const Model model = load_model("marian-generation");
+  const PretrainedModel model = load_model("marian-generation");
   const c10::InferenceMode inference;
   PagedDecoder decoder(model);
   const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
@@ -65,7 +65,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 
 // Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
 TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const auto a = add_prompts(decoder, {{{7, 8, 9}, {2, 3, 5}, {}}})[0];
   step(decoder, {{a, {7, 8, 9}}});

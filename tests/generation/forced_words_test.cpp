@@ -51,7 +51,7 @@ TEST(ForcedWords, TakesOnePhraseOfSeveral) {
 
 TEST(ForcedWords, ComeInEveryText) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load_model(name);
+    const PretrainedModel model = load_model(name);
     GenerationConfig config = GenerationConfig::of(model);
     config.max_new_tokens = 20;
     config.num_beams = 4;
@@ -69,7 +69,7 @@ TEST(ForcedWords, ComeInEveryText) {
 }
 
 TEST(ForcedWords, RefusesWhatCannotBe) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const char* settings) {
     return error_of([&] {
       GenerationConfig config = GenerationConfig::of(model);

@@ -37,7 +37,7 @@ struct Foreign {
     for (std::int64_t i = 0; i < count; ++i) order.push_back(count - 1 - i);
     tokens.set_data(tokens.flip(0).contiguous());
   }
-  Model model;
+  PretrainedModel model;
   std::vector<std::int64_t> order;
 };
 
@@ -50,7 +50,7 @@ std::vector<std::int64_t> in_order(std::int64_t count) {
 // A model that differs in nothing but its tokens guesses what the model itself will say.
 TEST(ForeignDraft, GuessesAreTranslated) {
   const c10::InferenceMode inference;
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const Foreign foreign("gpt2-generation");
   const TemporaryDirectory here, there;
   const TokenizerPair own = word_tokenizers(here, in_order(std::ssize(foreign.order))),
@@ -77,7 +77,7 @@ TEST(ForeignDraft, GuessesAreTranslated) {
 
 TEST(ForeignDraft, ChangesNothing) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load_model(name);
+    const PretrainedModel model = load_model(name);
     const Foreign foreign(name);
     const TemporaryDirectory here, there;
     const TokenizerPair own = word_tokenizers(here, in_order(std::ssize(foreign.order))),

@@ -24,7 +24,7 @@ struct Case {
 class Alone : public testing::TestWithParam<Case> {};
 
 TEST_P(Alone, GivesTheSameAsInABatch) {
-  const Model model = load_model(GetParam().model);
+  const PretrainedModel model = load_model(GetParam().model);
   const GenerationConfig config = config_of(model, Json::parse(GetParam().settings));
   const auto prompts = make_prompts(23);
   const auto together = generate(model, prompts, config, {.seed = 5});
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpt2-generation", kGroups}, Case{"marian-generation", kGroups}));
 
 TEST(Generate, SeedDecidesWhatIsDrawn) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(
       model,
       {{"do_sample", true}, {"max_new_tokens", 20}, {"temperature", 3.0}, {"num_return_sequences", 2}});
@@ -118,7 +118,7 @@ TEST(Generate, SeedDecidesWhatIsDrawn) {
 }
 
 TEST(Generate, LogProbabilityOfEveryToken) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const auto prompts = make_prompts(4);
   const auto greedy =
       generate(model, prompts, config_of(model, {{"max_new_tokens", 9}, {"output_scores", true}}));
@@ -153,7 +153,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
 TEST(Generate, PromptLookupChangesNothing) {
   std::size_t repeated = 0;
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load_model(name);
+    const PretrainedModel model = load_model(name);
     const auto prompts = make_prompts(9);
     for (const Json& settings :
          {Json{{"eos_token_id", nullptr}}, Json{{"repetition_penalty", 1.2}, {"output_scores", true}},
@@ -182,7 +182,7 @@ TEST(Generate, PromptLookupChangesNothing) {
 // The model itself guesses right, another one wrong; neither changes a token.
 TEST(Generate, AssistantChangesNothing) {
   for (const auto& [name, other] : {std::pair{"gpt2-generation", "gpt2"}, {"marian-generation", "marian"}}) {
-    const Model model = load_model(name), small = load_model(other);
+    const PretrainedModel model = load_model(name), small = load_model(other);
     for (const Json& settings :
          {Json{{"num_assistant_tokens", 5}}, Json{{"do_sample", true}, {"temperature", 0.7}},
           Json{{"num_assistant_tokens", 1}, {"no_repeat_ngram_size", 2}}}) {
@@ -190,7 +190,7 @@ TEST(Generate, AssistantChangesNothing) {
       config.max_new_tokens = 21;
       const auto prompts = make_prompts(7);
       const auto plain = generate(model, prompts, config, {.seed = 4});
-      for (const Model* assistant : {&model, &small}) {
+      for (const PretrainedModel* assistant : {&model, &small}) {
         const auto assisted = generate(model, prompts, config, {.seed = 4, .assistant = {assistant}});
         for (std::size_t i = 0; i < plain.size(); ++i)
           EXPECT_EQ(assisted[i].ids, plain[i].ids) << name << settings << ", prompt " << i;
@@ -200,7 +200,7 @@ TEST(Generate, AssistantChangesNothing) {
     EXPECT_TRUE(contains(error_of([&] { generate(model, make_prompts(1), config, {.assistant = {&small}}); }),
                          "one text per prompt"));
   }
-  const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
+  const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, make_prompts(1), config_of(gpt2, Json::object()),
                                   {.assistant = {&marian}});
@@ -213,7 +213,7 @@ TEST(Generate, AssistantChangesNothing) {
 TEST(Generate, RuleOfTheProgramsOwn) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const std::int64_t beams : {1, 3}) {
-      const Model model = load_model(name);
+      const PretrainedModel model = load_model(name);
       const Json settings = {{"max_new_tokens", 12}, {"num_beams", beams}};
       Json suppressed = settings;
       for (std::int64_t id = 1; id < 40; id += 2) suppressed["suppress_tokens"].push_back(id);
@@ -232,7 +232,7 @@ TEST(Generate, RuleOfTheProgramsOwn) {
 }
 
 TEST(Generate, RuleThatFails) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(model, {{"max_new_tokens", 5}});
   const ScoreRule throws = [](auto...) { throw std::runtime_error("no rule for this"); };
   EXPECT_THROW(generate(model, make_prompts(3), config, {.rule = throws}), std::runtime_error);
@@ -244,7 +244,7 @@ TEST(Generate, RuleThatFails) {
 }
 
 TEST(Generate, BeamsThatAreDrawn) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const auto texts = [&](std::uint64_t seed, const Json& settings) {
     return generate(model, make_prompts(3), config_of(model, settings), {.seed = seed});
   };
@@ -256,7 +256,7 @@ TEST(Generate, BeamsThatAreDrawn) {
 }
 
 TEST(Generate, StreamsEveryToken) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   std::vector<std::int64_t> streamed;
   const auto texts = generate(model, make_prompts(1), config_of(model, {{"max_new_tokens", 9}}),
                               {.on_token =
@@ -270,14 +270,14 @@ TEST(Generate, StreamsEveryToken) {
 }
 
 TEST(Generate, EndsAtTheModelsPositions) {
-  const Model model = load_model("gpt2-generation");  // 40 positions
+  const PretrainedModel model = load_model("gpt2-generation");  // 40 positions
   const auto texts =
       generate(model, {{2, 3, 4}}, config_of(model, {{"max_new_tokens", 1000}, {"eos_token_id", nullptr}}));
   EXPECT_EQ(texts.at(0).ids.size(), 38u);  // the last token is never read
 }
 
 TEST(Generate, NamesTheBadPrompt) {
-  const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
+  const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
   const GenerationConfig config = GenerationConfig::of(gpt2);
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, Prompts{{3}, {}}, config);
@@ -300,13 +300,13 @@ TEST(Generate, NamesTheBadPrompt) {
                  generate(marian, Prompts{{3}}, config_of(marian, {{"decoder_start_token_id", nullptr}}));
                }),
                "decoder_start_token_id"));
-  const Model bert = load_model("bert-masked-lm");
+  const PretrainedModel bert = load_model("bert-masked-lm");
   EXPECT_TRUE(
       contains(error_of([&] { generate(bert, Prompts{{3}}, config); }), "BertForMaskedLM cannot generate"));
 }
 
 TEST(Generate, RefusesScoresThatAreNoNumbers) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const at::NoGradGuard no_grad;
   model.network()->decoder->embeddings->tokens.set_data(
       at::full_like(model.network()->decoder->embeddings->tokens, NAN));
@@ -320,7 +320,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,
                                  kForcedWords, kContrastive, kMirostat, kAlternatives, kAlternativeBeams}) {
-      const Model model = load_model(name);
+      const PretrainedModel model = load_model(name);
       const c10::InferenceMode inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
       PagedDecoder decoder(model);

@@ -19,7 +19,7 @@ Tensor matrix(const Json& rows) {
 class GenerationGoldens : public testing::TestWithParam<const char*> {};
 
 TEST_P(GenerationGoldens, EveryCase) {
-  const Model model = load_model(GetParam());
+  const PretrainedModel model = load_model(GetParam());
   const Json cases = read_json(model_path(GetParam()) / "generation.json");
   ASSERT_GE(cases.size(), 20u);
   for (const Json& golden : cases) {

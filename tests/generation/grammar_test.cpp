@@ -209,7 +209,7 @@ TEST(Grammar, KeepsTheTextsOfEverySearch) {
   const Tokenizer tokenizer = Tokenizer::from_file(directory.file("tokenizer.json", file.dump()));
   const auto prompts = make_prompts(4);
   for (const std::string name : {"gpt2-generation", "marian-generation"}) {
-    const Model model = load_model(name);
+    const PretrainedModel model = load_model(name);
     for (const Json& settings :
          std::vector<Json>{{{"num_beams", 1}},
                            {{"do_sample", true}, {"num_return_sequences", 3}},

@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-GenerationConfig guided(const Model& model, double scale, Json settings = Json::object()) {
+GenerationConfig guided(const PretrainedModel& model, double scale, Json settings = Json::object()) {
   settings.update({{"guidance_scale", scale}, {"max_new_tokens", 14}});
   return config_of(model, settings);
 }
@@ -27,7 +27,7 @@ Ids joined(const Ids& a, std::span<const std::int64_t> b) {
 }
 
 // [V]: log-probabilities of what follows a text, read from its beginning.
-Tensor log_probabilities(const Model& model, const Ids& text) {
+Tensor log_probabilities(const PretrainedModel& model, const Ids& text) {
   PagedDecoder decoder(model);
   const Prompt prompt{text, {}, {}};
   const auto sequence = decoder.add(std::vector<const Prompt*>{&prompt}).front();
@@ -36,7 +36,7 @@ Tensor log_probabilities(const Model& model, const Ids& text) {
 
 // The same of a model that is called with a text and nothing else, as the original calls it for its guidance:
 // RoBERTa then counts positions otherwise than in generate().
-Tensor plain_log_probabilities(const Model& model, const Ids& text) {
+Tensor plain_log_probabilities(const PretrainedModel& model, const Ids& text) {
   const Tensor logits =
       run_forward(model, {{"input_ids", torch::tensor(text).unsqueeze(0)}}, {}).at("logits");
   return at::log_softmax(logits[0][-1], 0);
@@ -48,7 +48,7 @@ constexpr std::int64_t kPadding = 1;
 const Json kWithoutPadding = {{"suppress_tokens", {kPadding}}};
 
 // The formula, at every token of a text.
-void expect_guided(const Model& model, const Prompt& prompt, double scale, const Ids& ids) {
+void expect_guided(const PretrainedModel& model, const Prompt& prompt, double scale, const Ids& ids) {
   const c10::InferenceMode inference;
   const Ids negative = prompt.negative.empty() ? Ids{prompt.ids.back()} : prompt.negative;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Guidance, Guided,
                                          GuidedCase{"gpt-neo", 21}, GuidedCase{"ctrl", 21}));
 
 TEST_P(Guided, IsTheFormula) {
-  const Model model = load_model(GetParam().model);
+  const PretrainedModel model = load_model(GetParam().model);
   const std::vector<Prompt> prompts = make_guided_prompts();
   std::size_t others = 0;
   for (const double scale : {2.5, 0.0, -0.5}) {
@@ -100,7 +100,7 @@ TEST_P(Guided, IsTheFormula) {
 }
 
 TEST(Guidance, IsTheSameWithGuessesAndAlone) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const std::vector<Prompt> prompts = make_guided_prompts();
   const auto together = generate(model, prompts, guided(model, 2));
   const auto guessed = generate(model, prompts, guided(model, 2, {{"prompt_lookup_num_tokens", 3}}));
@@ -111,7 +111,7 @@ TEST(Guidance, IsTheSameWithGuessesAndAlone) {
 }
 
 TEST(Guidance, LeavesNothingInTheCache) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   for (const Json& settings : {Json::object(), Json{{"do_sample", true}, {"num_return_sequences", 3}},
                                Json{{"return_alternatives", true}, {"num_return_sequences", 4}}}) {
     ContinuousBatch batch(model);
@@ -129,10 +129,10 @@ TEST(Guidance, LeavesNothingInTheCache) {
 }
 
 TEST(Guidance, RefusesWhatItIsNotFor) {
-  const Model gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation"),
-              xlnet = load_model("xlnet-generation");
+  const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation"),
+                        xlnet = load_model("xlnet-generation");
   const std::vector<Prompt> prompts = {{{5, 6}, {}, {}}};
-  const auto error = [](const Model& model, const std::vector<Prompt>& given,
+  const auto error = [](const PretrainedModel& model, const std::vector<Prompt>& given,
                         const Json& settings = Json::object()) {
     return error_of([&] { generate(model, given, guided(model, 2, settings)); });
   };

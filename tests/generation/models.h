@@ -3,7 +3,7 @@
 
 #include "generation/config/config.h"
 #include "generation/decoding/decoder.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "test_data.h"
 
 #include <filesystem>
@@ -14,11 +14,11 @@ inline std::filesystem::path model_path(const std::string& name) {
   return test_data() / "models" / name;
 }
 
-inline Model load_model(const std::string& name) {
-  return Model::load(ModelDirectory(model_path(name)), Purpose::inference);
+inline PretrainedModel load_model(const std::string& name) {
+  return PretrainedModel::load(ModelDirectory(model_path(name)), Purpose::inference);
 }
 
-inline GenerationConfig config_of(const Model& model, const Json& settings) {
+inline GenerationConfig config_of(const PretrainedModel& model, const Json& settings) {
   GenerationConfig config = GenerationConfig::of(model);
   config.apply(Fields(settings, "settings"), true);
   return config;

@@ -55,7 +55,7 @@ Tokenizer characters(const TemporaryDirectory& directory, std::int64_t count) {
 // The stop string is what two tokens say that come where nothing stops.
 TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
   const TemporaryDirectory directory;
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const Tokenizer tokenizer = characters(directory, 41);
   const auto prompts = make_prompts(5);
   for (const Json& settings :
@@ -90,7 +90,7 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
 
 TEST(MaxTime, EveryTextStillHasAToken) {
   for (const std::int64_t beams : {1, 3}) {
-    const Model model = load_model("marian-generation");
+    const PretrainedModel model = load_model("marian-generation");
     GenerationConfig config = GenerationConfig::of(model);
     config.num_beams = beams;
     config.max_new_tokens = 12;

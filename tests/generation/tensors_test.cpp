@@ -14,7 +14,7 @@ namespace {
 using Tensors = std::map<std::string, Tensor>;
 
 TEST(GenerateTensors, RefusesWhatItCannotRead) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = GenerationConfig::of(model);
   const Tensor ids = at::full({2, 3}, 5, at::kLong);
   const auto error = [&](std::map<std::string, Tensor> inputs) {
@@ -32,7 +32,7 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
 
 // A text goes on from what it has said itself as if it had been given that.
 TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
-  const Model model = load_model("marian-generation");
+  const PretrainedModel model = load_model("marian-generation");
   const Tensor ids = torch::tensor({5, 9, 3, 0, 7, 2, 11, 0}, at::kLong).view({2, 4});
   for (const Json& settings : {Json{{"num_beams", 1}}, Json{{"num_beams", 1}, {"repetition_penalty", 1.3}}}) {
     GenerationConfig config = config_of(model, settings);
@@ -52,14 +52,14 @@ TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
                        "decoder_input_ids: expected 2 rows"));
   const Tensors unknown = {{"input_ids", ids}, {"decoder_input_ids", at::full({2, 2}, 4100, at::kLong)}};
   EXPECT_TRUE(contains(error_of([&] { run_generate(model, unknown, GenerationConfig::of(model)); }), "4100"));
-  const Model gpt2 = load_model("gpt2-generation");
+  const PretrainedModel gpt2 = load_model("gpt2-generation");
   EXPECT_TRUE(contains(error_of([&] { run_generate(gpt2, one_row, GenerationConfig::of(gpt2)); }),
                        "decoder_input_ids: not an input"));
 }
 
 // The next token's scores come from the state at its place, so the states belong to the texts.
 TEST(GenerateTensors, StatesAreThoseOfTheSteps) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const Tensor ids = torch::tensor({0, 0, 3, 7, 2, 11}, at::kLong).view({2, 3}),
                mask = torch::tensor({0, 0, 1, 1, 1, 1}, at::kLong).view({2, 3});
   const GenerationConfig config =

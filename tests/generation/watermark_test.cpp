@@ -12,7 +12,7 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 // The new tokens of a few prompts, drawn with or without a mark.
-Ids write(const Model& model, const std::optional<Watermark>& watermark) {
+Ids write(const PretrainedModel& model, const std::optional<Watermark>& watermark) {
   GenerationConfig config;
   config.do_sample = true;
   config.max_new_tokens = 40;
@@ -30,7 +30,7 @@ Watermark parse(const char* json) {
 
 // What is put in is found, by whoever has the key and by nobody else.
 TEST(Watermark, IsFoundWhereItWasPut) {
-  const Model model = load_model("gpt2-generation");
+  const PretrainedModel model = load_model("gpt2-generation");
   const std::int64_t vocabulary = model.network()->decoder->spec().embeddings.vocabulary;
   const Ids plain = write(model, {});
   const std::pair<const char*, const char*> keys[] = {

@@ -49,7 +49,7 @@ class AdapterTest : public testing::TestWithParam<std::string> {
 
 TEST_P(AdapterTest, GivesWhatPeftGives) {
   const auto expected = read_tensors(directory() / "expected.safetensors");
-  const Model model = Model::load(ModelDirectory(directory()), Purpose::training);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::training);
   const auto found =
       run_forward(model, inputs(), {.hidden_states = true, .attentions = true, .gradients = true});
   for (const auto& [name, tensor] : found) EXPECT_EQ(expected.count(name), 1) << name << " is not expected";
@@ -64,7 +64,7 @@ TEST_P(AdapterTest, GivesWhatPeftGives) {
 
 TEST_P(AdapterTest, IsSavedByteForByte) {
   const TemporaryDirectory copy;
-  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   model.adapters().front()->save(model, copy.path());
   const SafetensorsFile before(directory() / "adapter_model.safetensors"),
       after(copy.path() / "adapter_model.safetensors");
@@ -77,8 +77,9 @@ TEST_P(AdapterTest, IsSavedByteForByte) {
 }
 
 TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
-  const auto beside = run_forward(Model::load(ModelDirectory(directory()), Purpose::inference), inputs(), {});
-  Model model = Model::load(ModelDirectory(directory()), Purpose::training);
+  const auto beside =
+      run_forward(PretrainedModel::load(ModelDirectory(directory()), Purpose::inference), inputs(), {});
+  PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::training);
   const std::shared_ptr<Adapter> adapter = model.adapters().front();
   const std::string error = error_of([&] { merge_adapters(model); });
   if (adapter->has_virtual_tokens()) {
@@ -96,7 +97,7 @@ TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
 
 TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
   const ModelDirectory adapted(directory());
-  const Model model = Model::load(adapted, Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(adapted, Purpose::inference);
   if (model.adapters().front()->replaces()) return;
   auto given = inputs();
   for (const char* label : {"labels", "start_positions", "end_positions"}) given.erase(label);
@@ -104,8 +105,8 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
   given.erase("decoder_attention_mask");
   const std::int64_t B = given.at("input_ids").size(0);
   const auto with = run_forward(model, given, {}),
-             without =
-                 run_forward(Model::load(ModelDirectory(adapted.path()), Purpose::inference), given, {});
+             without = run_forward(PretrainedModel::load(ModelDirectory(adapted.path()), Purpose::inference),
+                                   given, {});
   given["adapters"] = -at::arange(B).remainder(2);
   if (with.begin()->second.sizes() != without.begin()->second.sizes()) {  // rows of virtual tokens are in it
     const std::string error = error_of([&] { run_forward(model, given, {}); });
@@ -122,7 +123,7 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
 TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
   if (!fs::exists(directory() / "generated.safetensors")) return;  // a model that does not
   const auto expected = read_tensors(directory() / "generated.safetensors");
-  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   const Tensor ids = expected.at("input_ids");  // [1, L]
   const std::map<std::string, Tensor> one = {{"input_ids", ids}, {"attention_mask", at::ones_like(ids)}},
                                       many = {{"input_ids", ids.repeat({4, 1})},
@@ -148,15 +149,15 @@ INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](cons
   return name;
 });
 
-Model base() {
-  return Model::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"), Purpose::training);
+PretrainedModel base() {
+  return PretrainedModel::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"), Purpose::training);
 }
 
 TEST(FreshAdapterTest, ChangesNothingAtFirst) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
   const auto plain = run_forward(base(), inputs, {});
   const auto expect_same = [&](AdapterOptions options) {
-    Model model = base();
+    PretrainedModel model = base();
     model.add_adapter(std::make_shared<Adapter>(Adapter::fresh(model, options, "CAUSAL_LM", 7)));
     for (const auto& [name, tensor] : run_forward(model, inputs, {}))
       EXPECT_LT(difference(tensor, plain.at(name)), 1e-5) << name;
@@ -173,7 +174,7 @@ TEST(FreshAdapterTest, ChangesNothingAtFirst) {
 TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
   for (const AdapterOptions::Kind kind : {AdapterOptions::Kind::prefix, AdapterOptions::Kind::prompt}) {
-    Model model = base();
+    PretrainedModel model = base();
     const auto adapter =
         std::make_shared<Adapter>(Adapter::fresh(model, {.kind = kind, .virtual_tokens = 3}, "CAUSAL_LM", 7));
     model.add_adapter(adapter);
@@ -184,7 +185,7 @@ TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
     EXPECT_EQ(found.at("logits").size(1), inputs.at("input_ids").size(1) + (prompt ? 3 : 0));
     const TemporaryDirectory saved;
     adapter->save(model, saved.path());
-    const Model again = Model::load(
+    const PretrainedModel again = PretrainedModel::load(
         ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
     EXPECT_TRUE(at::equal(run_forward(again, inputs, {}).at("logits"), found.at("logits")));
     // Without the rows of virtual tokens everything stands where the text does.
@@ -196,7 +197,7 @@ TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
 // What PiSSA leaves is an adapter of the whole base.
 TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
-  Model model = base();
+  PretrainedModel model = base();
   auto adapter = std::make_shared<Adapter>(Adapter::fresh(
       model, {.rank = 2, .targets = {"c_attn", "c_fc"}, .initialization = "pissa"}, "CAUSAL_LM", 7));
   model.add_adapter(adapter);
@@ -208,14 +209,14 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
   const TemporaryDirectory saved;
   adapter->save(model, saved.path());
   const auto expected = run_forward(model, inputs, {});
-  const Model again = Model::load(
+  const PretrainedModel again = PretrainedModel::load(
       ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
   for (const auto& [name, tensor] : run_forward(again, inputs, {}))
     EXPECT_LT(difference(tensor, expected.at(name)), 1e-5) << name;
 }
 
 TEST(FreshAdapterTest, IsRefusedBesideNothing) {
-  const Model model = base();
+  const PretrainedModel model = base();
   const auto error = [&](const AdapterOptions& options) {
     return error_of([&] { Adapter::fresh(model, options, "", 1); });
   };
@@ -226,7 +227,7 @@ TEST(FreshAdapterTest, IsRefusedBesideNothing) {
 }
 
 TEST(MergeTest, UnmergingGivesTheBaseBack) {
-  Model model = base();
+  PretrainedModel model = base();
   const auto before =
       model.by_checkpoint_name([](auto&, const Tensor& w) { return w.detach().clone(); }, true);
   const auto adapt = [&] {
@@ -258,7 +259,8 @@ TEST(AdapterFileTest, IsRefusedWithTheTensorsName) {
     spoil(tensors);
     write_tensors(broken.path() / "adapter_model.safetensors", tensors);
     return error_of([&] {
-      Model::load(ModelDirectory(ModelPath(golden / "base", {{broken.path()}})), Purpose::inference);
+      PretrainedModel::load(ModelDirectory(ModelPath(golden / "base", {{broken.path()}})),
+                            Purpose::inference);
     });
   };
   const std::string module = "base_model.model.transformer.h.0.attn.c_attn";

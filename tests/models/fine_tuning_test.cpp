@@ -4,7 +4,7 @@
 #include "models/forward.h"
 #include "models/fresh.h"
 #include "models/head.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
@@ -23,18 +23,19 @@ fs::path golden(const std::string& name) {
   return test_data() / "models" / name;
 }
 
-std::map<std::string, Tensor> weights_of(const Model& model) {
+std::map<std::string, Tensor> weights_of(const PretrainedModel& model) {
   return model.by_checkpoint_name([](const std::string&, const Tensor& w) { return w.detach(); }, true);
 }
 
-Model with_head(const fs::path& directory, Head head, std::optional<Labels> labels = {},
-                std::uint64_t seed = 1) {
+PretrainedModel with_head(const fs::path& directory, Head head, std::optional<Labels> labels = {},
+                          std::uint64_t seed = 1) {
   const ModelDirectory from(directory);
   const std::vector<std::string> own = from.architectures();
-  return Model::load(from, {.purpose = Purpose::training,
-                            .architecture = architecture_for(find_family(from.config()), head,
-                                                             own.empty() ? std::string_view() : own.front()),
-                            .fresh = FreshHead{seed, std::move(labels)}});
+  return PretrainedModel::load(
+      from, {.purpose = Purpose::training,
+             .architecture = architecture_for(find_family(from.config()), head,
+                                              own.empty() ? std::string_view() : own.front()),
+             .fresh = FreshHead{seed, std::move(labels)}});
 }
 
 TEST(Heads, EveryFamilyHasItsOwnNamesForThem) {
@@ -83,7 +84,7 @@ TEST(FreshHeads, StandOnEveryPretrainedBody) {
     const fs::path path = golden(name);
     const ModelDirectory directory(path);
     const Family& family = find_family(directory.config());
-    const auto before = weights_of(Model::load(directory, Purpose::training));
+    const auto before = weights_of(PretrainedModel::load(directory, Purpose::training));
     for (int i = 0; i <= static_cast<int>(Head::masked_images); ++i) {
       std::string architecture;
       try {
@@ -93,13 +94,13 @@ TEST(FreshHeads, StandOnEveryPretrainedBody) {
       }
       SCOPED_TRACE(path.filename().string() + " as " + architecture);
       const bool decodes = architecture.ends_with("LMHeadModel") || architecture.ends_with("ForCausalLM");
-      if (decodes && !Model::load(directory, Purpose::inference).network()->decoder &&
+      if (decodes && !PretrainedModel::load(directory, Purpose::inference).network()->decoder &&
           family.model_type != "xlm" && family.model_type != "xlnet")
         continue;  // config.json says that it is an encoder
       if (directory.config().flag({"is_decoder"}, false) && !decodes) continue;
-      std::optional<Model> model;
+      std::optional<PretrainedModel> model;
       try {
-        model = Model::load(
+        model = PretrainedModel::load(
             directory,
             {.purpose = Purpose::training, .architecture = architecture, .fresh = FreshHead{.seed = 3}});
       } catch (const Error& error) {
@@ -118,7 +119,7 @@ TEST(FreshHeads, StandOnEveryPretrainedBody) {
       }
       const TemporaryDirectory copy;
       model->save(copy.path());
-      const auto again = weights_of(Model::load(ModelDirectory(copy.path()), Purpose::training));
+      const auto again = weights_of(PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training));
       ASSERT_EQ(again.size(), weights.size());
       for (const auto& [name, tensor] : weights) EXPECT_TRUE(at::equal(tensor, again.at(name))) << name;
     }
@@ -149,8 +150,8 @@ TEST(FreshHeads, FollowFromTheirSeed) {
 }
 
 TEST(FreshHeads, LearnAndTheirLabelsAreSaved) {
-  const Model model = with_head(golden("bert-masked-lm"), Head::sequence_classification,
-                                Labels{{"sad", "glad"}, ProblemType::multi_label});
+  const PretrainedModel model = with_head(golden("bert-masked-lm"), Head::sequence_classification,
+                                          Labels{{"sad", "glad"}, ProblemType::multi_label});
   for (const Tensor& p : model.network()->parameters()) EXPECT_TRUE(p.requires_grad());
   const TemporaryDirectory copy;
   model.save(copy.path());
@@ -165,7 +166,7 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
   const fs::path path = golden("bert-classifier");
   const std::vector<std::string> own = read_labels(ModelDirectory(path).config());
   const Tensor trained =
-      weights_of(Model::load(ModelDirectory(path), Purpose::training)).at("classifier.weight");
+      weights_of(PretrainedModel::load(ModelDirectory(path), Purpose::training)).at("classifier.weight");
   const auto with = [&](std::vector<std::string> names) {
     return weights_of(with_head(path, Head::sequence_classification, Labels{std::move(names)}))
         .at("classifier.weight");
@@ -183,18 +184,19 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
     others.push_back("kind " + std::to_string(i));
   }
   with_head(path, Head::sequence_classification, Labels{names}).save(named.path());
-  const Model same = with_head(named.path(), Head::sequence_classification, Labels{names}),
-              other = with_head(named.path(), Head::sequence_classification, Labels{others});
+  const PretrainedModel same = with_head(named.path(), Head::sequence_classification, Labels{names}),
+                        other = with_head(named.path(), Head::sequence_classification, Labels{others});
   EXPECT_TRUE(at::equal(weights_of(same).at("classifier.weight"), trained));
   EXPECT_FALSE(at::equal(weights_of(other).at("classifier.weight"), trained));
   // Nor are labels of tokens those of a text.
-  const Model tokens = with_head(named.path(), Head::token_classification, Labels{names});
+  const PretrainedModel tokens = with_head(named.path(), Head::token_classification, Labels{names});
   EXPECT_FALSE(at::equal(weights_of(tokens).at("classifier.weight"), trained));
 }
 
 TEST(FreshHeads, WhatTheBodyLacksStaysAnError) {
   const TemporaryDirectory broken;
-  const Model whole = Model::load(ModelDirectory(golden("bert-model")), Purpose::training);
+  const PretrainedModel whole =
+      PretrainedModel::load(ModelDirectory(golden("bert-model")), Purpose::training);
   whole.save(broken.path());
   auto tensors = weights_of(whole);
   tensors.erase("encoder.layer.0.output.dense.weight");
@@ -213,7 +215,7 @@ TEST(FreshHeads, LabelsThatCannotBeToldApartAreAnError) {
 }
 
 // The loss of a pass with dropout, on a few tokens.
-Tensor hidden_of(const Model& model, Pass pass) {
+Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   Transformer net = model.network();
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
   at::NoGradGuard no_grad;
@@ -228,10 +230,10 @@ TEST(Dropout, MeansTheSameForEveryFamily) {
     SCOPED_TRACE(path.filename().string());
     const ModelDirectory directory(path);
     const auto load = [&](const DropoutRates& rates) {
-      return Model::load(directory, {.purpose = Purpose::training, .dropout = rates});
+      return PretrainedModel::load(directory, {.purpose = Purpose::training, .dropout = rates});
     };
     if (load({}).network()->reads_images()) continue;
-    const Model none = load({.all = 0.0}), half = load({.all = 0.5});
+    const PretrainedModel none = load({.all = 0.0}), half = load({.all = 0.5});
     const Tensor plain = hidden_of(none, Pass::inference());
     EXPECT_TRUE(at::equal(hidden_of(none, Pass::training(1)), plain));
     EXPECT_TRUE(at::equal(hidden_of(half, Pass::inference()), plain));
@@ -268,7 +270,7 @@ TEST(FreshModels, KnowNothingYet) {
     Json config = find_family(name).fresh_config(preset);
     config["vocab_size"] = 1000;
     if (std::string_view(name) == "roberta") config["max_position_embeddings"] = 64;
-    const Model model = Model::fresh(Fields(config, "config.json"), 7);
+    const PretrainedModel model = PretrainedModel::fresh(Fields(config, "config.json"), 7);
     Transformer net = model.network();
     ASSERT_TRUE(net->language_model_head);
     std::vector<std::int64_t> ids, labels;
@@ -304,7 +306,7 @@ TEST(FreshModels, TinyOnesTrainInMinutes) {
       if (config.contains(part) && config[part].contains("vocab_size")) config[part]["vocab_size"] = 8000;
     const std::int64_t models = config.contains("encoder") && config["encoder"].is_object() ? 2 : 1;
     std::int64_t parameters = 0;
-    for (const Tensor& p : Model::fresh(Fields(config, "config.json"), 1).network()->parameters())
+    for (const Tensor& p : PretrainedModel::fresh(Fields(config, "config.json"), 1).network()->parameters())
       parameters += p.numel();
     EXPECT_LT(parameters, models * 9'000'000);
     EXPECT_GT(parameters, 1'500'000);
@@ -315,7 +317,7 @@ TEST(FreshModels, AreDrawnAsTheirAuthorsDid) {
   const auto draw = [](const char* family, const Json& changes) {
     Json config = find_family(family).fresh_config(find_family(family).presets.front());
     config.update(changes);
-    return weights_of(Model::fresh(Fields(config, "config.json"), 11));
+    return weights_of(PretrainedModel::fresh(Fields(config, "config.json"), 11));
   };
   const auto width = [](const Tensor& t) { return t.std().item<double>(); };
   const Json gpt{{"vocab_size", 90}, {"n_embd", 96}, {"n_layer", 2}, {"n_head", 3}, {"n_positions", 64}};
@@ -364,7 +366,7 @@ TEST(FreshModels, NameNoTokensThatTheirVocabularyLacks) {
     const Json saved = read_json(fresh.directory / "config.json");
     for (const auto& [field, value] : saved.items())
       EXPECT_TRUE(!field.ends_with("_token_id") || value.is_null() || value < 65) << field << ": " << value;
-    Model::load(ModelDirectory(fresh.directory), Purpose::inference);
+    PretrainedModel::load(ModelDirectory(fresh.directory), Purpose::inference);
   }
 }
 

@@ -19,7 +19,7 @@ class ForeignWeights : public testing::TestWithParam<const char*> {};
 
 TEST_P(ForeignWeights, StandForWhatTheOriginalComputesWith) {
   const fs::path directory = data / GetParam();
-  const Model model = Model::load(ModelDirectory(directory), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory), Purpose::inference);
   const auto found = run_forward(model, read_tensors(directory / "inputs.safetensors"), {});
   const Tensor expected = read_tensors(directory / "expected.safetensors").at("logits");
   ASSERT_EQ(found.at("logits").sizes(), expected.sizes());
@@ -29,7 +29,7 @@ TEST_P(ForeignWeights, StandForWhatTheOriginalComputesWith) {
 
 TEST_P(ForeignWeights, CanBeKeptInFewerBitsOfOurs) {
   const ModelDirectory directory(data / GetParam());
-  EXPECT_EQ(Model::load(directory, {.weights = WeightFormat::int4}).weights(), WeightFormat::int4);
+  EXPECT_EQ(PretrainedModel::load(directory, {.weights = WeightFormat::int4}).weights(), WeightFormat::int4);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForeignWeights,
@@ -47,7 +47,7 @@ std::string error_of(const char* form, const std::function<void(std::map<std::st
   config["quantization_config"].update(fields);
   write_file_atomically(copy.path() / "config.json", config.dump());
   try {
-    Model::load(ModelDirectory(copy.path()), Purpose::inference);
+    PretrainedModel::load(ModelDirectory(copy.path()), Purpose::inference);
   } catch (const Error& error) {
     return error.what();
   }

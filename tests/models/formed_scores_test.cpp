@@ -1,6 +1,6 @@
 // How attentions come to their weights, as a pass hands it out: added up again, it gives the weights, for the
 // network of every family.
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "test_data.h"
 
@@ -53,7 +53,8 @@ class Formed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Formed, ScoresGiveTheWeights) {
   const c10::InferenceMode inference;
-  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();
   if (spec.encoder && spec.encoder->half_backwards) GTEST_SKIP() << "reads half of a batch backwards";
   spec.initialization.range = 0.3;

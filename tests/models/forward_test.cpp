@@ -33,8 +33,9 @@ class ForwardTest : public testing::TestWithParam<std::string> {
   fs::path directory() const { return test_data() / "models" / GetParam(); }
   std::map<std::string, Tensor> run(const fs::path& model, bool gradients) const {
     const ForwardOptions options{.hidden_states = true, .attentions = true, .gradients = gradients};
-    return run_forward(Model::load(ModelDirectory(model), gradients ? Purpose::training : Purpose::inference),
-                       read_tensors(directory() / "inputs.safetensors"), options);
+    return run_forward(
+        PretrainedModel::load(ModelDirectory(model), gradients ? Purpose::training : Purpose::inference),
+        read_tensors(directory() / "inputs.safetensors"), options);
   }
 };
 
@@ -64,7 +65,7 @@ TEST_P(ForwardTest, GivesTheSameWithoutGradients) {
 TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
   const fs::path copy = fs::path(testing::TempDir()) / ("attend-saved-" + GetParam());
   fs::remove_all(copy);
-  Model::load(ModelDirectory(directory()), Purpose::training).save(copy);
+  PretrainedModel::load(ModelDirectory(directory()), Purpose::training).save(copy);
   const auto before = SafetensorsFile(directory() / "model.safetensors"),
              after = SafetensorsFile(copy / "model.safetensors");
   for (const auto& [name, view] : after.tensors()) {
@@ -96,7 +97,7 @@ void expect_images_apart(Transformer& network) {
 
 // A sentence among 63 others of other lengths, and alone.
 TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
-  const Model model = Model::load(ModelDirectory(directory()), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   Transformer network = model.network();
   if (network->reads_images()) return expect_images_apart(network);
   const StackSpec& spec = network->encoder ? *network->spec().encoder : *network->spec().decoder;
@@ -128,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()
 
 TEST(Forward, InputsThatDoNotFitAreErrors) {
   const fs::path directory = test_data() / "models" / "bert-masked-lm";
-  const Model model = Model::load(ModelDirectory(directory), Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory), Purpose::inference);
   const auto inputs = read_tensors(directory / "inputs.safetensors");
   const auto with = [&](const std::string& name, const Tensor& tensor) {
     auto changed = inputs;
@@ -156,7 +157,7 @@ std::string complaint(const std::string& golden, const std::map<std::string, Ten
   for (const auto& [name, tensor] : changes) inputs[name] = tensor;
   for (const std::string& name : without) inputs.erase(name);
   try {
-    run_forward(Model::load(ModelDirectory(directory), Purpose::training), inputs,
+    run_forward(PretrainedModel::load(ModelDirectory(directory), Purpose::training), inputs,
                 {.hidden_states = false, .attentions = false, .gradients = gradients});
   } catch (const Error& error) {
     return error.what();

@@ -21,7 +21,8 @@ TEST_P(GgufModel, GivesWhatTheOriginalGives) {
   std::map<std::string, Tensor> inputs, expected;
   for (const auto& [name, tensor] : read_tensors(path(".safetensors")))
     (name.starts_with("input.") ? inputs : expected)[name.substr(name.find('.') + 1)] = tensor;
-  const Model model = Model::load(ModelDirectory(path(".gguf").string()), Purpose::inference);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(path(".gguf").string()), Purpose::inference);
   const auto found = run_forward(model, inputs, {});
   ASSERT_EQ(expected.size(), 1U);
   for (const auto& [name, tensor] : expected) {
@@ -34,10 +35,10 @@ TEST_P(GgufModel, GivesWhatTheOriginalGives) {
 // GPT-2's matrices lie in the file as ours do in memory: nothing is turned.
 TEST_P(GgufModel, CanBeTrainedAndQuantized) {
   const ModelDirectory directory(path(".gguf").string());
-  const Model trained = Model::load(directory, Purpose::training);
+  const PretrainedModel trained = PretrainedModel::load(directory, Purpose::training);
   for (const auto& item : trained.network()->named_parameters())
     EXPECT_TRUE(item.value().is_contiguous()) << item.key();
-  EXPECT_EQ(Model::load(directory, {.weights = WeightFormat::int8}).weights(), WeightFormat::int8);
+  EXPECT_EQ(PretrainedModel::load(directory, {.weights = WeightFormat::int8}).weights(), WeightFormat::int8);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GgufModel, testing::Values("gpt2", "gptj", "bert", "t5"));

@@ -26,8 +26,8 @@ double length(const Tensor& x) {
   return x.square().sum().sqrt().item<double>();
 }
 
-Model load(const std::string& name, WeightFormat format) {
-  return Model::load(ModelDirectory(model_path(name)), {.weights = format});
+PretrainedModel load(const std::string& name, WeightFormat format) {
+  return PretrainedModel::load(ModelDirectory(model_path(name)), {.weights = format});
 }
 
 TEST(LowPrecisionMatrix, KeepsAMatrix) {
@@ -113,7 +113,7 @@ TEST_P(LowPrecisionModel, IsNearFloat32) {
 TEST_P(LowPrecisionModel, GivesTheSameBitsAloneAndOnOneThread) {
   const std::size_t threads = thread_count();
   for (const WeightFormat format : kFormats) {
-    const Model model = load(GetParam(), format);
+    const PretrainedModel model = load(GetParam(), format);
     const auto given = inputs();
     const auto together = run_forward(model, given, {});
     for (std::int64_t b = 0; b < given.at("input_ids").size(0); ++b) {
@@ -145,7 +145,7 @@ class LowPrecisionGeneration : public testing::TestWithParam<const char*> {};
 
 TEST_P(LowPrecisionGeneration, GivesTheSameAloneAndInABatch) {
   for (const WeightFormat format : kFormats) {
-    const Model model = load(GetParam(), format);
+    const PretrainedModel model = load(GetParam(), format);
     for (const char* settings : {R"({"max_new_tokens": 19})",
                                  R"({"max_new_tokens": 12, "num_beams": 3, "num_return_sequences": 2})"}) {
       const GenerationConfig config = config_of(model, Json::parse(settings));
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Models, LowPrecisionGeneration,
                          });
 
 TEST(LowPrecision, LetsGoOfTheFloats) {
-  const Model model = load("gpt2", WeightFormat::int8);
+  const PretrainedModel model = load("gpt2", WeightFormat::int8);
   EXPECT_EQ(model.size(), load("gpt2", WeightFormat::float32).size());
   int released = 0;
   for (const auto& item : model.network()->named_parameters()) {
@@ -186,14 +186,15 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
   for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
     const TemporaryDirectory copy;
     save_quantized(load(GetParam(), format), copy.path());
-    const Model again = Model::load(ModelDirectory(copy.path()), Purpose::inference);
+    const PretrainedModel again = PretrainedModel::load(ModelDirectory(copy.path()), Purpose::inference);
     EXPECT_EQ(again.weights(), format);
     const auto expected = run_forward(load(GetParam(), format), inputs(), {}),
                found = run_forward(again, inputs(), {});
     ASSERT_EQ(expected.size(), found.size());
     for (const auto& [output, tensor] : expected) EXPECT_TRUE(at::equal(tensor, found.at(output))) << output;
-    EXPECT_THROW(Model::load(ModelDirectory(copy.path()), Purpose::training), Error);
-    EXPECT_THROW(Model::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}), Error);
+    EXPECT_THROW(PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training), Error);
+    EXPECT_THROW(PretrainedModel::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}),
+                 Error);
   }
 }
 
@@ -231,7 +232,7 @@ TEST(LowPrecision, ReadsNoOtherProgramsFiles) {
     const TemporaryDirectory other;
     fs::copy(copy.path(), other.path(), fs::copy_options::overwrite_existing);
     std::ofstream(other.path() / "config.json") << config.dump();
-    EXPECT_THROW(Model::load(ModelDirectory(other.path()), Purpose::inference), Error) << field;
+    EXPECT_THROW(PretrainedModel::load(ModelDirectory(other.path()), Purpose::inference), Error) << field;
   }
 }
 
@@ -246,7 +247,7 @@ TEST(LowPrecision, IsNotForTrainingAndSaving) {
   };
   const ModelDirectory directory(model_path("gpt2"));
   EXPECT_NE(refusal([&] {
-              Model::load(directory, {.purpose = Purpose::training, .weights = WeightFormat::int8});
+              PretrainedModel::load(directory, {.purpose = Purpose::training, .weights = WeightFormat::int8});
             }).find("weights as int8 do not learn"),
             std::string::npos);
   const TemporaryDirectory copy;

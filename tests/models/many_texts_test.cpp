@@ -1,7 +1,7 @@
 // Texts and pictures that are read some at a time because they are many: each as it is alone, for the network
 // of every family.
 #include "base/parallel.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "nn/pass.h"
 #include "tensor_checks.h"
 #include "test_data.h"
@@ -33,7 +33,8 @@ void read_pictures(Transformer network) {
 class ManyTexts : public testing::TestWithParam<std::string> {};
 
 TEST_P(ManyTexts, AreWhatEachIsAlone) {
-  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), {});
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(test_data() / "models" / GetParam()), {});
   Transformer network = model.network();
   const Stack& stack = network->encoder ? network->encoder : network->decoder;
   if (!stack->embeddings) return read_pictures(network);

@@ -32,7 +32,7 @@ TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
     mapping.push_back(at::one_hot(targets, L));
     labels.push_back(ids.back().index_select(0, targets));
   }
-  const auto load = [] { return Model::load(ModelDirectory(kModel), Purpose::training); };
+  const auto load = [] { return PretrainedModel::load(ModelDirectory(kModel), Purpose::training); };
   const auto expected = run_forward(load(),
                                     {{"input_ids", at::stack(ids)},
                                      {"token_type_ids", at::stack(types)},
@@ -41,7 +41,7 @@ TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
                                      {"labels", at::stack(labels)}},
                                     {.gradients = true});
 
-  const Model model = load();
+  const PretrainedModel model = load();
   Transformer network = model.network();
   const TwoStreams streams = two_streams(texts);
   EXPECT_TRUE(at::equal(streams.labels, at::cat(labels)));

@@ -1,6 +1,6 @@
 // Layers that are computed again in the backward pass: every family's network, with dropout everywhere, gives
 // the gradients that it gives otherwise, to the last bit.
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
 #include "test_data.h"
@@ -45,7 +45,8 @@ std::size_t graph_size(const Tensor& result) {
 class Recomputed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
-  const Model model = Model::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();
   set_dropout(spec, {.all = 0.3});
   spec.initialization.range = 0.3;

@@ -1,6 +1,6 @@
 #include "models/shrink.h"
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
@@ -17,8 +17,9 @@ std::filesystem::path shrunk_golden(const std::string& name) {
 void expect_layers(const std::string& name, const std::vector<std::int64_t>& layers) {
   const TemporaryDirectory directory;
   shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small");
-  const Model whole = Model::load(ModelDirectory(shrunk_golden(name)), Purpose::training);
-  const Model small = Model::load(ModelDirectory(directory.path() / "small"), Purpose::training);
+  const PretrainedModel whole = PretrainedModel::load(ModelDirectory(shrunk_golden(name)), Purpose::training);
+  const PretrainedModel small =
+      PretrainedModel::load(ModelDirectory(directory.path() / "small"), Purpose::training);
   const auto theirs = whole.network()->named_parameters();
   for (const auto& [stack, prefix] : {std::pair{small.network()->encoder, "encoder.layers."},
                                       std::pair{small.network()->decoder, "decoder.layers."}})

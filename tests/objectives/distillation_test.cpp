@@ -23,13 +23,14 @@ struct StudentSetting : WordSetting {
     recipe.teacher = write_letter_model(directory, "teacher", "bert", changes);
     add_file("rows.tsv", rows);
   }
-  Model load() const { return load_teacher(setting(), kind); }
+  PretrainedModel load() const { return load_teacher(setting(), kind); }
   Distillation make() const { return {recipe, kind, kind.make(setting()), Trainee(load())}; }
   Trainee student() const {
-    return Trainee(Model::load(*model, {.purpose = Purpose::training,
-                                        .architecture = architecture_for(find_family("bert"), kind.head),
-                                        .dropout = {.all = 0.0, .attention = 0.0, .activation = 0.0},
-                                        .fresh = FreshHead{1, kind.make(setting())->labels()}}));
+    return Trainee(
+        PretrainedModel::load(*model, {.purpose = Purpose::training,
+                                       .architecture = architecture_for(find_family("bert"), kind.head),
+                                       .dropout = {.all = 0.0, .attention = 0.0, .activation = 0.0},
+                                       .fresh = FreshHead{1, kind.make(setting())->labels()}}));
   }
   const ObjectiveKind& kind;
 };
@@ -81,7 +82,7 @@ TEST(Distillation, TheVocabularyIsLearnedWhereAWordIsHidden) {
   Pass pass = Pass::inference();
   const Losses made = objective.losses(student, batch, pass, {});
   const Tensor rows = batch.token_labels.ne(kIgnoredLabel).nonzero().squeeze(1);
-  const auto scores = [&](const Model& model) {
+  const auto scores = [&](const PretrainedModel& model) {
     Transformer network = model.network();
     Pass reading = Pass::inference();
     return network->language_model_head(network->encode(batch.tokens, reading), reading)
@@ -97,7 +98,7 @@ TEST(Distillation, TheVocabularyIsLearnedWhereAWordIsHidden) {
 TEST(Distillation, LabelsAreTheTeachers) {
   const Json labels = {{"id2label", {{"0", "y"}, {"1", "x"}}}, {"label2id", {{"y", 0}, {"x", 1}}}};
   StudentSetting setting(kClassification, "a b\tx\nc d\ty\n", labels);
-  const Model teacher = setting.load();
+  const PretrainedModel teacher = setting.load();
   const std::optional<Labels> taught = taught_labels(teacher);
   ASSERT_TRUE(taught);
   EXPECT_EQ(taught->names, (std::vector<std::string>{"y", "x"}));

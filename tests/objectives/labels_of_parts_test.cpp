@@ -68,7 +68,7 @@ class LabelsOfParts : public testing::Test {
         {"model_type", "bert"},          {"vocab_size", 21},         {"hidden_size", 8},
         {"num_hidden_layers", 1},        {"num_attention_heads", 2}, {"intermediate_size", 12},
         {"max_position_embeddings", 40}, {"type_vocab_size", 2}};
-    Model::fresh(Fields(config, "config.json"), 5).save(root_.path());
+    PretrainedModel::fresh(Fields(config, "config.json"), 5).save(root_.path());
     root_.file("tokenizer.json", tokenizer_json().dump());
     root_.file("tokenizer_config.json",
                R"({"tokenizer_class": "BertTokenizer", "cls_token": "[CLS]", "model_input_names":
@@ -88,9 +88,9 @@ class LabelsOfParts : public testing::Test {
     const TokenizerPair tokenizers = TokenizerPair::from_file(root_.path());
     const std::vector<std::string> files{root_.file(file, content).string()};
     const auto objective = kind.make({recipe, directory, spec, tokenizers, files, false, {}});
-    Trainee trainee(Model::load(directory, {.purpose = Purpose::training,
-                                            .architecture = architecture,
-                                            .fresh = FreshHead{1, objective->labels()}}));
+    Trainee trainee(PretrainedModel::load(directory, {.purpose = Purpose::training,
+                                                      .architecture = architecture,
+                                                      .fresh = FreshHead{1, objective->labels()}}));
     then(*objective, trainee);
   }
 

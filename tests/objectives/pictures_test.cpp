@@ -51,9 +51,9 @@ struct PictureSetting {
   Setting setting(bool held_out = false) const {
     return {recipe, *model, spec, tokenizers, files, held_out, {}};
   }
-  Model network(const std::string& architecture) const {
-    return Model::load(*model,
-                       {.purpose = Purpose::training, .architecture = architecture, .fresh = FreshHead{1}});
+  PretrainedModel network(const std::string& architecture) const {
+    return PretrainedModel::load(
+        *model, {.purpose = Purpose::training, .architecture = architecture, .fresh = FreshHead{1}});
   }
 };
 

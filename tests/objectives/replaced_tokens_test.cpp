@@ -72,19 +72,20 @@ TEST(ReplacedTokens, HidesMoreBehindTheMaskThanBertAndAsksOfEveryToken) {
   EXPECT_EQ(masked + same, predicted) << "the others stay";
 }
 
-Model load(const std::filesystem::path& path, const std::string& architecture = {}) {
-  return Model::load(ModelDirectory(path), {.purpose = Purpose::training, .architecture = architecture});
+PretrainedModel load(const std::filesystem::path& path, const std::string& architecture = {}) {
+  return PretrainedModel::load(ModelDirectory(path),
+                               {.purpose = Purpose::training, .architecture = architecture});
 }
 
 TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   const TemporaryDirectory directory;
-  const Model ours = load(write_letter_model(directory, "ours", "electra", kSmall));
+  const PretrainedModel ours = load(write_letter_model(directory, "ours", "electra", kSmall));
   Json narrow = kSmall;
   narrow["hidden_size"] = 16;
   narrow["max_position_embeddings"] = 32;
   const std::filesystem::path path =
       write_letter_model(directory, "theirs", "electra", narrow, "tiny-generator");
-  const Model theirs = load(path);
+  const PretrainedModel theirs = load(path);
   Transformer network = theirs.network();
   EXPECT_EQ(share_embeddings(ours.network(), network), (std::vector<std::string>{"tokens", "types"}))
       << "positions have other shapes";

@@ -72,7 +72,7 @@ class SmallSetting {
   }
 
   Setting setting() const { return {recipe, *model_directory_, spec_, tokenizers_, files_, false, {}}; }
-  Trainee trainee() const { return Trainee(Model::fresh(model_directory_->config(), 3)); }
+  Trainee trainee() const { return Trainee(PretrainedModel::fresh(model_directory_->config(), 3)); }
   const TemporaryDirectory& directory() const { return directory_; }
   const Tokenizer& tokenizer() const { return *tokenizers_.source; }
   TokenId first_word() const { return first_word_; }

@@ -58,7 +58,7 @@ inline std::filesystem::path write_letter_model(const TemporaryDirectory& direct
   config["pad_token_id"] = kPad;
   for (const auto& [field, value] : changes.items()) config[field] = value;
   const std::filesystem::path path = directory.path() / name;
-  Model::fresh(Fields(config, "config.json"), 5).save(path);
+  PretrainedModel::fresh(Fields(config, "config.json"), 5).save(path);
   directory.file(name + "/tokenizer.json", letter_tokenizer().dump());
   return path;
 }

@@ -22,7 +22,7 @@ class Smoothing : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path directory(const std::string& name) {
     const at::NoGradGuard no_grad;
-    Model model = Model::load(ModelDirectory(model_path(name)), Purpose::training);
+    PretrainedModel model = PretrainedModel::load(ModelDirectory(model_path(name)), Purpose::training);
     auto parameters = model.network()->named_parameters();
     for (const NormedInput& input : normed_inputs(model.network()->spec())) {
       for (const char* own : {".weight", ".bias"})
@@ -41,7 +41,7 @@ class Smoothing : public testing::TestWithParam<const char*> {
     return path;
   }
 
-  std::map<std::string, Tensor> forward(const Model& model) {
+  std::map<std::string, Tensor> forward(const PretrainedModel& model) {
     const c10::InferenceMode inference;
     std::map<std::string, Tensor> inputs = {{"input_ids", at::arange(1, 15).view({2, 7})}};
     if (model.network()->is_encoder_decoder()) inputs["decoder_input_ids"] = inputs["input_ids"];
@@ -56,13 +56,14 @@ TEST_P(Smoothing, LeavesFloat32AsItIsAndInt8Nearer) {
   const ModelDirectory directory(this->directory(GetParam()));
   const auto factors = smoothing_factors(directory, texts_);
   EXPECT_GE(factors.size(), 4u);
-  const auto exact = forward(Model::load(directory, Purpose::inference));
+  const auto exact = forward(PretrainedModel::load(directory, Purpose::inference));
   const Tensor &wanted = exact.at("logits"),
-               smoothed = forward(Model::load(directory, {.factors = factors})).at("logits");
+               smoothed = forward(PretrainedModel::load(directory, {.factors = factors})).at("logits");
   EXPECT_TRUE(at::equal(smoothed, wanted));
 
   const auto error_of = [&](const std::map<std::string, Tensor>& given) {
-    const Model model = Model::load(directory, {.weights = WeightFormat::int8, .factors = given});
+    const PretrainedModel model =
+        PretrainedModel::load(directory, {.weights = WeightFormat::int8, .factors = given});
     return ((forward(model).at("logits") - wanted).norm() / wanted.norm()).item<double>();
   };
   EXPECT_LT(error_of(factors), error_of({}));
@@ -97,10 +98,11 @@ TEST_F(Smoothing, MakesTheErrorOfOutlierChannelsSmaller) {
 // What is stored is what was smoothed: it needs no texts any more.
 TEST_F(Smoothing, IsStored) {
   const ModelDirectory directory(this->directory("gpt2"));
-  const Model model = Model::load(
+  const PretrainedModel model = PretrainedModel::load(
       directory, {.weights = WeightFormat::int8, .factors = smoothing_factors(directory, texts_)});
   save_quantized(model, directory_.path() / "stored");
-  const Model stored = Model::load(ModelDirectory(directory_.path() / "stored"), Purpose::inference);
+  const PretrainedModel stored =
+      PretrainedModel::load(ModelDirectory(directory_.path() / "stored"), Purpose::inference);
   EXPECT_TRUE(at::equal(forward(stored).at("logits"), forward(model).at("logits")));
   EXPECT_THROW(smoothing_factors(ModelDirectory(directory_.path() / "stored"), texts_), Error);
 }

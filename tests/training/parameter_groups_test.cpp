@@ -1,6 +1,6 @@
 #include "training/parameter_groups.h"
 
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 NamedTensors tensors_of(const char* family, const Json& settings) {
   Json config = find_family(family).fresh_config(find_family(family).presets.front());
   for (const auto& [field, value] : settings.items()) config[field] = value;
-  return named_parameters(*Model::fresh(Fields(config, "config.json"), 1).network());
+  return named_parameters(*PretrainedModel::fresh(Fields(config, "config.json"), 1).network());
 }
 
 // Three layers and a classifier.

@@ -12,8 +12,9 @@ struct Reader : WordSetting {
   Reader(const ObjectiveKind& kind, std::string_view rows) : WordSetting("bert", kind.head) {
     add_file("rows.tsv", rows);
     objective = kind.make(setting());
-    trainee.emplace(Model::load(*model, {.architecture = architecture_for(find_family("bert"), kind.head),
-                                         .fresh = FreshHead{1, objective->labels()}}));
+    trainee.emplace(
+        PretrainedModel::load(*model, {.architecture = architecture_for(find_family("bert"), kind.head),
+                                       .fresh = FreshHead{1, objective->labels()}}));
   }
   std::vector<Sample> read() const { return readings(*trainee, *objective, &*tokenizers.source, 2); }
 

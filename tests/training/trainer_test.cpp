@@ -44,17 +44,17 @@ class Counting : public Objective {
   }
 };
 
-double mean_loss(const Model& model, const Objective& objective) {
+double mean_loss(const PretrainedModel& model, const Objective& objective) {
   Trainee trainee(model);
   return evaluate(trainee, objective, {100, 0}).front().value;
 }
 
-Model tiny_model() {
+PretrainedModel tiny_model() {
   Json config = find_family("gpt2").fresh_config("character");
   const Json small = {{"vocab_size", 11},  {"n_embd", 24},       {"n_head", 3},       {"n_layer", 2},
                       {"n_positions", 16}, {"resid_pdrop", 0.1}, {"attn_pdrop", 0.1}, {"embd_pdrop", 0.1}};
   for (const auto& [field, value] : small.items()) config[field] = value;
-  return Model::fresh(Fields(config, "config.json"), 3);
+  return PretrainedModel::fresh(Fields(config, "config.json"), 3);
 }
 
 class TrainerTest : public testing::Test {
@@ -94,7 +94,7 @@ class TrainerTest : public testing::Test {
 
 TEST_F(TrainerTest, LearnsToCount) {
   run(options("run", 120));
-  Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
+  PretrainedModel trained = PretrainedModel::load(ModelDirectory(root_ / "run"), Purpose::inference);
   const Counting objective;
   EXPECT_LT(mean_loss(trained, objective), 0.3) << "an untrained model has " << std::log(11.0);
   std::ifstream metrics(root_ / "run" / "metrics.jsonl");
@@ -177,7 +177,7 @@ TEST_F(TrainerTest, LearnsToCountFromTwoReadings) {
   TrainingOptions o = options("run", 120);
   o.loss.r_drop = 5;
   run(o);
-  Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
+  PretrainedModel trained = PretrainedModel::load(ModelDirectory(root_ / "run"), Purpose::inference);
   EXPECT_LT(mean_loss(trained, Counting()), 0.3);
 }
 
@@ -185,7 +185,7 @@ TEST_F(TrainerTest, LearnsToCountInBfloat16) {
   TrainingOptions o = options("run", 120);
   o.bfloat16 = true;
   run(o);
-  Model trained = Model::load(ModelDirectory(root_ / "run"), Purpose::inference);
+  PretrainedModel trained = PretrainedModel::load(ModelDirectory(root_ / "run"), Purpose::inference);
   EXPECT_LT(mean_loss(trained, Counting()), 0.3);
   o.output = root_ / "again";
   run(o);
@@ -241,7 +241,7 @@ TEST_F(TrainerTest, AZeroVectorOfPaddingStaysZero) {
   Json config = find_family("marian").fresh_config("transformer-tiny");
   config["vocab_size"] = 11;
   config["pad_token_id"] = config["decoder_start_token_id"] = 10;
-  Model model = Model::fresh(Fields(config, "config.json"), 1);
+  PretrainedModel model = PretrainedModel::fresh(Fields(config, "config.json"), 1);
   const Tensor& tokens = model.network()->encoder->embeddings->tokens;
   const Tensor before = tokens.detach().clone();
   Copying objective;

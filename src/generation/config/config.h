@@ -13,7 +13,7 @@
 
 namespace attend {
 
-class Model;
+class PretrainedModel;
 
 // When a beam search stops: as soon as it has num_beams finished texts (yes); when the best unfinished text,
 // at its present length, is worse than all of them (no); when it could not become better at any length
@@ -150,7 +150,7 @@ struct GenerationConfig {
   std::vector<std::int64_t> forced_eos_token_id;       // the last possible token
 
   // The defaults of a model: its generation_config.json or, in its place, the fields of its config.json.
-  static GenerationConfig of(const Model& model);
+  static GenerationConfig of(const PretrainedModel& model);
 
   // Overrides every field that `fields` names; null means the default. Error for a value of a wrong type or
   // out of range, and for a field that would change the result but is not supported yet. `strict`: also for a

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "generation/config/config.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -211,7 +211,7 @@ bool is_neutral_or_without_effect(std::string_view name) {
 
 }  // namespace
 
-GenerationConfig GenerationConfig::of(const Model& model) {
+GenerationConfig GenerationConfig::of(const PretrainedModel& model) {
   GenerationConfig config;
   if (!model.generation_config().empty())
     config.apply(Fields(model.generation_config(), "generation_config.json"), false);

@@ -5,7 +5,8 @@
 namespace attend {
 namespace {
 
-const Model& checked(const Model& assistant, const Transformer& network, bool same_tokens) {
+const PretrainedModel& checked(const PretrainedModel& assistant, const Transformer& network,
+                               bool same_tokens) {
   check_generates(assistant);
   if (rereads(assistant.network()->spec()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),

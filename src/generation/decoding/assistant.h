@@ -3,13 +3,13 @@
 #pragma once
 
 #include "generation/decoding/foreign_draft.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
 // Models and tokenizers stay the caller's.
 struct AssistantOptions {
-  const Model* model = nullptr;  // null: no assistant
+  const PretrainedModel* model = nullptr;  // null: no assistant
   // Both or neither: with them its tokens may be others than those of the model that it guesses for, and text
   // goes back and forth between the tokenizers of both.
   const TokenizerPair *tokenizers = nullptr, *assistant_tokenizers = nullptr;

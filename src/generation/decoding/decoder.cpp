@@ -2,7 +2,7 @@
 
 #include "generation/decoding/paged_decoder.h"
 #include "generation/decoding/rereading_decoder.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 #include "tensor/parallel.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-std::int64_t pages_within(const Model& model, const CacheLimit& limit) {
+std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit) {
   const std::int64_t page_bytes = PagedDecoder::page_bytes(model);
   const std::int64_t given = std::max(limit.bytes, limit.tokens);
   std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
@@ -27,7 +27,7 @@ std::int64_t pages_within(const Model& model, const CacheLimit& limit) {
 
 }  // namespace
 
-void check_generates(const Model& model) {
+void check_generates(const PretrainedModel& model) {
   Transformer network = model.network();
   const bool grows = network->decoder || rereads(network->spec());
   if (!grows || !network->language_model_head)
@@ -42,7 +42,7 @@ void check_generates(const Model& model) {
          name(model.cache_format()));
 }
 
-std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit) {
+std::unique_ptr<Decoder> make_decoder(const PretrainedModel& model, const CacheLimit& limit) {
   if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model.network());
   return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
 }

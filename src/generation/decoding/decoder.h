@@ -8,7 +8,7 @@
 
 namespace attend {
 
-class Model;
+class PretrainedModel;
 
 // What a text begins with: the prompt of a decoder, or the source that an encoder reads.
 struct Prompt {
@@ -87,9 +87,9 @@ struct CacheLimit {
 
 // Error, with the model's config.json and architecture, unless it can generate text, with its cache as it is
 // to be.
-void check_generates(const Model& model);
+void check_generates(const PretrainedModel& model);
 
 // The one that suits a model that generates. Error for a limit that not one page fits in.
-std::unique_ptr<Decoder> make_decoder(const Model& model, const CacheLimit& limit);
+std::unique_ptr<Decoder> make_decoder(const PretrainedModel& model, const CacheLimit& limit);
 
 }  // namespace attend

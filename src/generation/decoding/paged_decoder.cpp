@@ -8,7 +8,7 @@ namespace attend {
 namespace {
 
 // With an encoder, the keys and values of sources have the same shape.
-CacheShape shape_of(const Model& model) {
+CacheShape shape_of(const PretrainedModel& model) {
   const Stack decoder = model.network()->decoder;
   const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
   return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
@@ -32,10 +32,10 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 
 }  // namespace
 
-PagedDecoder::PagedDecoder(const Model& model, std::int64_t max_pages)
+PagedDecoder::PagedDecoder(const PretrainedModel& model, std::int64_t max_pages)
     : network_(model.network()), cache_(shape_of(model), max_pages) {}
 
-std::int64_t PagedDecoder::page_bytes(const Model& model) {
+std::int64_t PagedDecoder::page_bytes(const PretrainedModel& model) {
   return shape_of(model).page_bytes();
 }
 

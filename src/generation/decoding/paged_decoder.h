@@ -4,15 +4,15 @@
 #pragma once
 
 #include "generation/decoding/decoder.h"
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
 class PagedDecoder : public Decoder {
  public:
   // For a model that can generate (check_generates). `max_pages`: of the cache; 0: no limit.
-  explicit PagedDecoder(const Model& model, std::int64_t max_pages = 0);
-  static std::int64_t page_bytes(const Model& model);
+  explicit PagedDecoder(const PretrainedModel& model, std::int64_t max_pages = 0);
+  static std::int64_t page_bytes(const PretrainedModel& model);
 
   void check(const Prompt& prompt) const override;
   // Sources are encoded at once, a decoder's prompt is the first step's tokens.

@@ -39,17 +39,17 @@ struct LoadOptions {
   std::map<std::string, Tensor> factors = {};
 };
 
-class Model {
+class PretrainedModel {
  public:
   // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or
   // misshapen tensor, with file, name, expected and found; a warning for tensors nobody asked for. With
   // `fresh`, says which weights are new.
-  static Model load(const ModelDirectory& directory, const LoadOptions& options);
-  static Model load(const ModelDirectory& directory, Purpose purpose) {
+  static PretrainedModel load(const ModelDirectory& directory, const LoadOptions& options);
+  static PretrainedModel load(const ModelDirectory& directory, Purpose purpose) {
     return load(directory, LoadOptions{.purpose = purpose});
   }
   // Random weights from `seed`.
-  static Model fresh(const Fields& config, std::uint64_t seed);
+  static PretrainedModel fresh(const Fields& config, std::uint64_t seed);
 
   // Writes config.json, generation_config.json if there is one, and model.safetensors, each complete or not
   // at all. The directory is made if it is missing.
@@ -74,7 +74,7 @@ class Model {
   std::int64_t size() const;  // how many numbers its weights are
   WeightFormat weights() const { return weights_; }
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it makes
-  // Copies of a Model share one network.
+  // Copies share one network.
   Transformer network() const { return network_; }
   at::Device device() const { return network_->device(); }
 
@@ -96,7 +96,7 @@ class Model {
   std::string saved_name(const std::string& name) const;
 
  private:
-  Model(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout);
+  PretrainedModel(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout);
   // `other_labels`: what the checkpoint scores is not what is asked for.
   void read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels);
 

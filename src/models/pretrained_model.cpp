@@ -1,4 +1,4 @@
-#include "models/model.h"
+#include "models/pretrained_model.h"
 
 #include "base/log.h"
 #include "models/adapter.h"
@@ -174,7 +174,8 @@ Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) 
 
 }  // namespace
 
-Model::Model(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout)
+PretrainedModel::PretrainedModel(const Family& family, Fields config, std::string architecture,
+                                 const DropoutRates& dropout)
     : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
   if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
       family.architectures.end())
@@ -195,7 +196,7 @@ Model::Model(const Family& family, Fields config, std::string architecture, cons
   }
 }
 
-Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
+PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const LoadOptions& given) {
   LoadOptions options = given;
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
   if (options.cache == CacheFormat::float32) options.cache = directory.cache();
@@ -217,7 +218,7 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
   const std::vector<std::string> named = directory.architectures();
   std::string chosen = options.architecture;
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
-  Model model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
+  PretrainedModel model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
   model.generation_config_ = directory.generation_config();
   model.source_ = directory.path().string();
   model.weights_ = options.weights;
@@ -247,21 +248,23 @@ Model Model::load(const ModelDirectory& directory, const LoadOptions& given) {
   return model;
 }
 
-Model Model::fresh(const Fields& config, std::uint64_t seed) {
+PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed) {
   const Family& family = find_family(config);
   const std::vector<std::string> named = config.texts({"architectures"});
-  Model model(family, config, named.empty() ? std::string(family.architectures.front()) : named.front(), {});
+  PretrainedModel model(family, config,
+                        named.empty() ? std::string(family.architectures.front()) : named.front(), {});
   initialize(model.network_, seed);
   for (auto& item : model.network_->named_parameters())
     item.value().requires_grad_(!find_source(model.table_, item.key()).frozen);
   return model;
 }
 
-void Model::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
+void PretrainedModel::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
   read_weights(checkpoint, {.purpose = purpose}, false);
 }
 
-void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels) {
+void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptions& options,
+                                   bool other_labels) {
   at::NoGradGuard no_grad;
   WeightReader reader(
       checkpoint, family_->prefix, adapters_,
@@ -357,7 +360,7 @@ void Model::read_weights(const Checkpoint& checkpoint, const LoadOptions& option
          architecture_, unknown.front(), unknown.size() > 1 ? ", ..." : "");
 }
 
-void Model::put(const std::map<std::string, Tensor>& tensors) {
+void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
   at::NoGradGuard no_grad;
   for (auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
@@ -372,7 +375,7 @@ void Model::put(const std::map<std::string, Tensor>& tensors) {
   }
 }
 
-void Model::check_adapter(std::int64_t number) const {
+void PretrainedModel::check_adapter(std::int64_t number) const {
   const auto count = static_cast<std::int64_t>(adapters_.size());
   if (number < -1 || number >= count)
     fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", number, count - 1);
@@ -384,13 +387,13 @@ void Model::check_adapter(std::int64_t number) const {
           adapter->source());
 }
 
-std::int64_t Model::size() const {
+std::int64_t PretrainedModel::size() const {
   std::int64_t numbers = 0;
   for (const Tensor& weight : network_->parameters()) numbers += weight.numel();
   return numbers;
 }
 
-bool Model::has_tensor(const std::string& name) const {
+bool PretrainedModel::has_tensor(const std::string& name) const {
   const std::vector<std::string> wanted = spellings(name, family_->prefix);
   const auto is_wanted = [&](const std::string& one) {
     return std::ranges::find(wanted, one) != wanted.end();
@@ -405,7 +408,7 @@ bool Model::has_tensor(const std::string& name) const {
   });
 }
 
-std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
+std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pick, bool with_frozen) const {
   std::map<std::string, Tensor> tensors;
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
@@ -421,7 +424,7 @@ std::map<std::string, Tensor> Model::by_checkpoint_name(const Pick& pick, bool w
   return tensors;
 }
 
-std::string Model::saved_name(const std::string& name) const {
+std::string PretrainedModel::saved_name(const std::string& name) const {
   // transformers stores a model without a head without the prefix that tells body from head.
   const std::string prefix = std::string(family_->prefix) + ".";
   const ModelSpec& spec = network_->spec();
@@ -429,7 +432,7 @@ std::string Model::saved_name(const std::string& name) const {
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-void Model::save(const std::filesystem::path& directory, at::ScalarType type) const {
+void PretrainedModel::save(const std::filesystem::path& directory, at::ScalarType type) const {
   if (weights_ != WeightFormat::float32)
     fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
   std::filesystem::create_directories(directory);
@@ -440,7 +443,7 @@ void Model::save(const std::filesystem::path& directory, at::ScalarType type) co
   save_config(directory, type);
 }
 
-void Model::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
+void PretrainedModel::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
   config.erase("quantization_config");  // of where it came from
