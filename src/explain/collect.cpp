@@ -302,7 +302,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     result = collector.finish();
   };
   if (input.image) {
-    const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
+    const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
     if (!model.network()->reads_images())
       fail("{}: expected a model of pictures, found {}, which reads text", directory.path().string(),
            model.architecture());

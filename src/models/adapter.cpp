@@ -209,7 +209,7 @@ void Adapter::train(const PretrainedModel& model) {
     const WeightSource source = model.source_of(item.key());
     const auto learns = [&](const std::string& name) { return own.contains(model.saved_name(name)); };
     const bool any = !source.frozen && std::ranges::any_of(source.names, learns);
-    if (any && model.network()->reduced(item.key()))
+    if (any && model.network()->packed(item.key()))
       fail("{} is to learn whole, and weights as {} do not learn", source.names.front(),
            name(model.weights()));
     item.value().requires_grad_(any);

@@ -88,8 +88,8 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   }
   const std::int64_t rank = config_.rank_of(module.name);
   const bool directions = config_.fields().flag({"use_dora"}, false);
-  const LowPrecisionMatrix* const reduced = model.network()->reduced(module.parameter);
-  const Tensor weight = reduced && directions ? reduced->dequantized() : parameter_of(model, module).detach();
+  const PackedMatrix* const packed = model.network()->packed(module.parameter);
+  const Tensor weight = packed && directions ? packed->dequantized() : parameter_of(model, module).detach();
   if (module.is_table) {
     add(module, ".lora_embedding_A", Role::table_a, at::zeros({rank, module.in}));
     add(module, ".lora_embedding_B", Role::table_b, at::empty({module.out, rank}).normal_(0, 1, generator));
@@ -122,7 +122,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
 
 void Adapter::take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a,
                                   Tensor& b) {
-  if (model.network()->reduced(module.parameter))
+  if (model.network()->packed(module.parameter))
     fail("{}: PiSSA takes a part of the matrix away, and weights as {} stay as they are", module.name,
          name(model.weights()));
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order

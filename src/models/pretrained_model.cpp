@@ -76,7 +76,7 @@ class WeightReader {
     if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
     return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
   }
-  // A matrix that is stored in fewer bits, as LowPrecisionMatrix::restore wants it.
+  // A matrix that is stored in fewer bits, as PackedMatrix::restore wants it.
   std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format) {
     std::map<std::string, Tensor> stored;
     for (const std::string& part : stored_parts(format)) {
@@ -243,8 +243,8 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
     model.adapters_[i]->attach(model, static_cast<std::int64_t>(i), directory.adapters()[i].share);
   if (!model.adapters_.empty() && options.purpose == Purpose::training)
     for (const auto& adapter : model.adapters_) adapter->train(model);
-  // The packed copies do the work from here on; the file's pages need not stay in memory beside them.
-  if (options.purpose == Purpose::inference) model.network_->pack([&] { checkpoint.drop_pages(); });
+  if (options.purpose == Purpose::inference && options.packs)
+    model.network_->prepare([&] { checkpoint.drop_pages(); });
   return model;
 }
 
@@ -273,23 +273,29 @@ void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptio
   const bool stored = stored_format(config_) != WeightFormat::float32;  // in fewer bits
   std::set<std::string> fresh;
   std::vector<std::string> fresh_names;
-  const auto is_reduced = [&](const std::string& parameter, const WeightSource& source) {
-    return options.weights != WeightFormat::float32 && network_->is_reducible(parameter) &&
-           std::ranges::none_of(source.names, [&](const std::string& name) {
-             return std::ranges::any_of(spellings(name, family_->prefix), [&](const std::string& spelling) {
-               return std::ranges::find(options.keep, spelling) != options.keep.end();
-             });
-           });
+  // The format in which the parameter is kept alone, or none: it stays a tensor.
+  const auto format_of = [&](const std::string& parameter,
+                             const WeightSource& source) -> std::optional<WeightFormat> {
+    const bool excepted = std::ranges::any_of(source.names, [&](const std::string& name) {
+      return std::ranges::any_of(spellings(name, family_->prefix), [&](const std::string& spelling) {
+        return std::ranges::find(options.keep, spelling) != options.keep.end();
+      });
+    });
+    if (options.weights != WeightFormat::float32 && !excepted &&
+        network_->is_packable(parameter, options.weights))
+      return options.weights;
+    if (training || !options.packs || !network_->is_packable(parameter, WeightFormat::float32)) return {};
+    return WeightFormat::float32;
   };
   // Where an adapter learns, tables of tokens and the head over them, which the loss reads, are float32 that
   // stands for the same numbers.
-  const auto reduce = [&](const std::string& parameter, Tensor& weight,
-                          const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
+  const auto pack = [&](const std::string& parameter, Tensor& weight,
+                        const std::shared_ptr<const PackedMatrix>& matrix) {
     weight.requires_grad_(false);
-    if (training && !network_->is_reducible(parameter, /*tables=*/false))
+    if (training && !network_->is_packable(parameter, options.weights, /*tables=*/false))
       weight.set_data(matrix->dequantized());
     else
-      network_->reduce(parameter, matrix);
+      network_->pack(parameter, matrix);
   };
   const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
     if (!options.fresh || !is_of_head(parameter)) return false;
@@ -298,10 +304,14 @@ void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptio
     return !std::ranges::all_of(
         source.names, [&](const std::string& name) { return reader.has(name, source, weight, may_differ); });
   };
+  // The room that parameters were given is for training; here it would only scatter what is made on the way.
+  if (!training)
+    for (Tensor& weight : network_->parameters()) release(weight);
   for (auto& item : network_->named_parameters()) {
     Tensor& weight = item.value();
     const WeightSource source = find_source(table_, item.key());
     if (is_fresh(item.key(), source, weight)) {
+      if (!training) weight.set_data(at::empty(weight.sizes(), at::kFloat));
       fresh.insert(item.key());
       for (const std::string& name : source.names) {
         fresh_names.push_back(name);
@@ -309,11 +319,12 @@ void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptio
       }
       continue;
     }
-    if (stored && is_reduced(item.key(), source)) {
+    const std::optional<WeightFormat> format = format_of(item.key(), source);
+    if (stored && format == options.weights) {
       const auto tensors = reader.read_stored(source, options.weights);
       try {
-        reduce(item.key(), weight,
-               LowPrecisionMatrix::restore(tensors, weight.size(0), weight.size(1), options.weights));
+        pack(item.key(), weight,
+             PackedMatrix::restore(tensors, weight.size(0), weight.size(1), options.weights));
       } catch (const Error& error) {
         fail("{}: {}: {}", source_, source.names[0], error.what());
       }
@@ -327,12 +338,13 @@ void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptio
     if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
     if (const auto factor = options.factors.find(item.key()); factor != options.factors.end())
       loaded = loaded.to(at::kFloat) * factor->second;
+    // At once, so that no more than one matrix is in memory as it was; the file's pages are not needed again.
+    if (format) {
+      pack(item.key(), weight, PackedMatrix::make(loaded, *format, [&] { checkpoint.drop_pages(); }));
+      continue;
+    }
     weight.set_data(loaded.to(at::kFloat));
     weight.requires_grad_(training && !source.frozen);
-    // At once, so that no more than one matrix is in memory as it was.
-    if (is_reduced(item.key(), source))
-      reduce(item.key(), weight,
-             LowPrecisionMatrix::make(weight, options.weights, [&] { checkpoint.drop_pages(); }));
   }
   if (!fresh.empty()) {
     initialize(network_, options.fresh->seed, [&](const std::string& name) { return fresh.contains(name); });
@@ -413,7 +425,8 @@ std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pi
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
     if (source.frozen && !with_frozen) continue;
-    const Tensor tensor = pick(item.key(), item.value());
+    const PackedMatrix* const packed = network_->packed(item.key());
+    const Tensor tensor = pick(item.key(), packed != nullptr ? packed->dequantized() : item.value());
     if (!tensor.defined()) continue;
     const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i) {

@@ -15,7 +15,7 @@ namespace attend {
 class Adapter;
 
 enum class Purpose {
-  inference,  // weights are read-only and may lie in the mapped file; no gradients
+  inference,  // weights are read-only, packed or in the mapped file; no gradients
   training,   // weights are our own and collect gradients
 };
 
@@ -35,6 +35,10 @@ struct LoadOptions {
   std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 then
   bool only_adapter_learns = false;              // of training: then weights may be in fewer bits
   CacheFormat cache = CacheFormat::float32;      // or the directory's, likewise
+  // Of inference in float32: matrices are kept in the kernels' order alone and the file is let go. Otherwise
+  // they stay where they lie, in the mapped file as far as it has float32, and are packed where a product
+  // wants it: for whoever reads them, needs gradients of inputs, or shares the file with other processes.
+  bool packs = true;
   // What parameters are multiplied by as they are read, by our names; absent: nothing.
   std::map<std::string, Tensor> factors = {};
 };

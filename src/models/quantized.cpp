@@ -66,12 +66,13 @@ void save_quantized(const PretrainedModel& model, const std::filesystem::path& d
         tensors[model.saved_name(source.names[static_cast<std::size_t>(i)]) + part] =
             to_checkpoint(whole.narrow(0, i * rows, rows), source);
     };
-    if (const LowPrecisionMatrix* const matrix = model.network()->reduced(item.key())) {
+    const PackedMatrix* const matrix = model.network()->packed(item.key());
+    if (matrix != nullptr)
       for (const auto& [part, tensor] : matrix->stored()) add(tensor, part);
-      continue;
-    }
-    add(item.value().detach(), "");
-    if (model.network()->is_reducible(item.key()))
+    else
+      add(item.value().detach(), "");
+    if (matrix != nullptr && matrix->format() == format) continue;
+    if (model.network()->is_packable(item.key(), format))
       for (const std::string& name : source.names) kept.push_back(model.saved_name(name));
     if (!source.shape.empty())
       for (const std::string& each : source.names) {

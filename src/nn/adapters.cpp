@@ -220,11 +220,11 @@ Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, con
 
 }  // namespace
 
-Tensor adapted_rows(const Tensor& given, const LowPrecisionMatrix* reduced, const Tensor& ids,
+Tensor adapted_rows(const Tensor& given, const PackedMatrix* packed, const Tensor& ids,
                     std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass) {
-  Tensor y = reduced ? reduced->rows(ids) : at::embedding(given, ids, padding_id), table = given;
-  if (reduced && std::ranges::any_of(adapters, [](const auto& t) { return t.magnitude.defined(); }))
-    table = reduced->dequantized();
+  Tensor y = packed ? packed->rows(ids) : at::embedding(given, ids, padding_id), table = given;
+  if (packed && std::ranges::any_of(adapters, [](const auto& t) { return t.magnitude.defined(); }))
+    table = packed->dequantized();
   for (const TableAdapter& t : adapters) {
     const auto& choice = pass.adapters;
     if (!choice || (choice->only && *choice->only == t.adapter)) {

@@ -11,7 +11,7 @@
 
 namespace attend {
 
-class LowPrecisionMatrix;
+class PackedMatrix;
 class PackedWeight;
 
 // What one adapter does to some rows of a matrix W [out, in]: those that are one matrix of the checkpoint
@@ -61,9 +61,9 @@ Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                       std::span<const MatrixAdapter> adapters, std::int64_t first, Pass& pass,
                       Activation activation, const Tensor& residual);
 
-// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx. `reduced`, if not null,
+// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx. `packed`, if not null,
 // stands in the table's place.
-Tensor adapted_rows(const Tensor& table, const LowPrecisionMatrix* reduced, const Tensor& ids,
+Tensor adapted_rows(const Tensor& table, const PackedMatrix* packed, const Tensor& ids,
                     std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass);
 
 }  // namespace attend

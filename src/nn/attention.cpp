@@ -17,7 +17,7 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCa
 // Is the input of these products rounded to 8 bits? Then both products of attention may be, too, where a text
 // is read whole; keys and values that are kept are as the cache has them.
 bool rounds_inputs(const Linear& linear) {
-  const LowPrecisionMatrix* matrix = linear->reduced();
+  const PackedMatrix* matrix = linear->packed();
   return matrix != nullptr &&
          (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
 }

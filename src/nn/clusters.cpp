@@ -76,6 +76,13 @@ ClusterHeadImpl::Part ClusterHeadImpl::part(std::size_t cluster) const {
   return {rows(tables_[0]), rows(biases_[0]), projections_[cluster]};
 }
 
+void ClusterHeadImpl::prepare(const std::function<void()>& after_each) {
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    packed_[i].prepare(part(i).weight);
+    after_each();
+  }
+}
+
 Tensor ClusterHeadImpl::scores(const Tensor& hidden, std::size_t cluster) {
   const Part p = part(cluster);
   return linear(narrowed(hidden, p.projection), p.weight, p.bias, &packed_[cluster]);

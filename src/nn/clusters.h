@@ -5,6 +5,8 @@
 #include "nn/loss.h"
 #include "nn/spec.h"
 
+#include <functional>
+
 namespace attend {
 
 // Vectors of each cluster's own width, each led to the model's by a matrix (Baevski & Auli 2018,
@@ -35,6 +37,8 @@ class ClusterHeadImpl : public torch::nn::Module {
   // Cross-entropy against labels [T], of which all count: the tokens of a cluster behind the first are scored
   // only for the rows whose label is one of them.
   Tensor loss(const Tensor& hidden, const Tensor& labels);
+
+  void prepare(const std::function<void()>& after_each);  // packs the tables before they are needed
 
   const ClusterSpec& spec() const { return spec_; }
 

@@ -138,10 +138,10 @@ void EmbeddingsImpl::check_ids(std::span<const std::int64_t> ids) const {
 
 Tensor EmbeddingsImpl::rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
                             const Pass& pass) const {
-  const LowPrecisionMatrix* const reduced = table.is_same(tokens) ? reduced_tokens.get() : nullptr;
+  const PackedMatrix* const packed = table.is_same(tokens) ? packed_tokens.get() : nullptr;
   const auto found = adapters.find(name);
-  if (found != adapters.end()) return adapted_rows(table, reduced, ids, padding_id, found->second, pass);
-  return reduced ? reduced->rows(ids) : at::embedding(table, ids, padding_id);
+  if (found != adapters.end()) return adapted_rows(table, packed, ids, padding_id, found->second, pass);
+  return packed ? packed->rows(ids) : at::embedding(table, ids, padding_id);
 }
 
 Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {

@@ -52,8 +52,8 @@ class EmbeddingsImpl : public torch::nn::Module {
   // Of the tables below, by name.
   std::map<std::string, std::vector<TableAdapter>> adapters;
   std::vector<TokenPrompt> prompts;
-  Tensor tokens;                                             // [vocabulary, width]; undefined with clusters
-  std::shared_ptr<const LowPrecisionMatrix> reduced_tokens;  // in its place, if not null
+  Tensor tokens;                                      // [vocabulary, width]; undefined with clusters
+  std::shared_ptr<const PackedMatrix> packed_tokens;  // in its place, if not null
   ClusterEmbeddings clusters{nullptr};
   Tensor positions;  // [count + offset, width], learned or computed; undefined: none
   Tensor types;      // [types, width], or undefined

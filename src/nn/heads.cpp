@@ -44,7 +44,9 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     hidden = hidden.index_select(0, rows);
     labels = labels.index_select(0, rows);
   }
-  if (!adapters.empty()) return cross_entropy(forward(hidden, pass), labels, options);
+  // What the gradient of the loss as a whole needs is the matrix as it was.
+  if (!adapters.empty() || (packed() != nullptr && at::GradMode::is_enabled()))
+    return cross_entropy(forward(hidden, pass), labels, options);
   if (!clusters_)
     return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
   if (options.label_smoothing == 0 && options.r_drop == 0) return {clusters_->loss(hidden, labels), count};

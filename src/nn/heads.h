@@ -19,14 +19,10 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   // The loss against labels [T] without ever holding all scores. Rows whose label does not count reach
   // neither the transform nor the matrix: of a masked language model's these are five of six.
   LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options, Pass& pass);
-  void pack() {
-    if (weight_.defined()) packed_.prepare(weight_);
-  }
-  // If `weight` is the head's matrix, it scores with this one from here on.
-  void replace(const Tensor& weight, const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
-    if (weight_.is_same(weight)) packed_.replace(matrix);
-  }
-  const LowPrecisionMatrix* reduced() const { return packed_.replacement().get(); }  // null: none
+  bool reads(const Tensor& weight) const { return weight_.is_same(weight); }  // is it the head's matrix?
+  // Scores with this one in its place from here on.
+  void pack(const std::shared_ptr<const PackedMatrix>& matrix) { packed_.replace(matrix); }
+  const PackedMatrix* packed() const { return packed_.replacement().get(); }  // null: none
 
   std::vector<MatrixAdapter> adapters;  // of a matrix of its own (untied)
 

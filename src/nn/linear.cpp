@@ -8,59 +8,6 @@ namespace {
 
 using kernels::MatrixProduct;
 
-void pack(float* to, const Tensor& b) {  // b [k, n], any strides
-  const kernels::Kernels& k = kernels::kernels();
-  const std::int64_t depth = b.size(0), columns = b.size(1);
-  parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
-    k.pack_panels(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
-  });
-}
-
-Tensor empty_panels(std::int64_t depth, std::int64_t columns) {
-  return at::empty({kernels::kernels().packed_size(depth, columns)}, at::kFloat);
-}
-
-thread_local bool rounds_factors = false;
-
-Tensor pairs_of(const Tensor& b) {  // b [k, n], any strides, in bfloat16
-  const kernels::Kernels& k = kernels::kernels();
-  const std::int64_t depth = b.size(0), columns = b.size(1);
-  Tensor packed = at::empty({k.packed_size((depth + 1) / 2, columns)}, at::kInt);
-  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
-  parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
-    k.pack_pairs(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
-  });
-  return packed;
-}
-
-// Threads take blocks of rows where there are many, or where that shares the work better, else panels of
-// columns: then each reads its own part of B.
-void run(const MatrixProduct& m) {
-  constexpr std::int64_t kTile = 8;  // rows
-  const kernels::Kernels& k = kernels::kernels();
-  const auto multiply = m.pairs ? k.multiply_bfloat16 : k.multiply;
-  const std::int64_t panels = k.panel_count(m.columns), tiles = (m.rows + kTile - 1) / kTile;
-  const bool packed = m.b_row == 0;  // else each block of rows would pack B again
-  // A multiply-add counts as a sixteenth of an element touched.
-  if (packed && (tiles >= 16 * parallel_threads() || largest_share(tiles) < 0.9 * largest_share(panels))) {
-    parallel_ranges(tiles, kTile * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
-      multiply(m, begin * kTile, std::min(m.rows, end * kTile), 0, panels);
-    });
-  } else {
-    parallel_ranges(panels, m.rows * m.depth * 3,
-                    [&](std::int64_t begin, std::int64_t end) { multiply(m, 0, m.rows, begin, end); });
-  }
-}
-
-// A matrix that meets few rows is not worth writing down in another order first.
-bool few(std::int64_t rows, std::int64_t columns) {
-  return rows <= 1024 && kernels::kernels().panel_count(columns) >= 2 * parallel_threads();
-}
-
-void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
-  m.pairs = reinterpret_cast<const std::uint32_t*>(pairs.const_data_ptr<std::int32_t>());
-}
-
 Tensor torch_activation(const Tensor& x, Activation activation) {
   switch (activation) {
     case Activation::none:
@@ -100,16 +47,14 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
   MatrixProduct m = product_of(x, y);
   Tensor once;  // the weight packed for this product alone
-  if (rounds_factors) {
+  if (Bfloat16Products::on()) {
     point_at_pairs(m, once = pairs_of(weight.t()));
   } else if (packed != nullptr) {
     m.b = packed->get(weight);
   } else if (few(x.size(0), weight.size(0))) {
     point_at(m, weight.t());
   } else {
-    once = empty_panels(weight.size(1), weight.size(0));
-    pack(once.data_ptr<float>(), weight.t());
-    m.b = once.const_data_ptr<float>();
+    m.b = (once = panels_of(weight.t())).const_data_ptr<float>();
   }
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
   m.activation = activation;
@@ -144,10 +89,10 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
   }
 };
 
-// x W^T + bias of a matrix in fewer bits, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
+// x W^T + bias of a packed matrix, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
 // the gradient of the matrix as it stands, and roundings on the way are taken for the identity.
-struct LowPrecisionFunction : torch::autograd::Function<LowPrecisionFunction> {
-  using Matrix = std::shared_ptr<const LowPrecisionMatrix>;
+struct PackedFunction : torch::autograd::Function<PackedFunction> {
+  using Matrix = std::shared_ptr<const PackedMatrix>;
   struct Saved : torch::CustomClassHolder {
     Matrix matrix;
   };
@@ -199,60 +144,6 @@ struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
 
 }  // namespace
 
-Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
-  matrix_product(c, a, b, /*add=*/false);
-  return c;
-}
-
-void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add) {
-  if (!on_kernels(a)) {
-    Tensor out = c;
-    at::addmm_out(out, c, a, b, add ? 1 : 0);
-    return;
-  }
-  RightFactor(b, a.size(0)).multiply(c, a, {}, add);
-}
-
-RightFactor::RightFactor(const Tensor& b, std::int64_t rows) {
-  if (rounds_factors) {
-    panels_ = pairs_of(b);
-  } else if (few(rows, b.size(1))) {
-    b_ = b;
-  } else {
-    panels_ = empty_panels(b.size(0), b.size(1));
-    pack(panels_.data_ptr<float>(), b);
-  }
-}
-
-void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias, bool add) const {
-  if (a.size(1) == 0) {  // a sum of nothing, of which the kernel would write none
-    if (!add) bias.defined() ? c.copy_(bias.expand_as(c)) : c.zero_();
-    return;
-  }
-  MatrixProduct m = product_of(a, c);
-  m.accumulate = add;
-  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
-  if (b_.defined())
-    point_at(m, b_);
-  else if (panels_.scalar_type() == at::kInt)
-    point_at_pairs(m, panels_);
-  else
-    m.b = panels_.const_data_ptr<float>();
-  run(m);
-}
-
-Bfloat16Products::Bfloat16Products(bool on) : before_(std::exchange(rounds_factors, on && available())) {}
-Bfloat16Products::~Bfloat16Products() {
-  rounds_factors = before_;
-}
-bool Bfloat16Products::available() {
-  return kernels::kernels().multiplies_bfloat16;
-}
-bool Bfloat16Products::on() {
-  return rounds_factors;
-}
-
 Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::none) return x;
   if (!on_kernels(x)) return torch_activation(x, activation);
@@ -262,8 +153,7 @@ Tensor activate(const Tensor& x, Activation activation) {
 const float* PackedWeight::get(const Tensor& weight) {
   const std::uint32_t version = weight.is_inference() ? 0 : weight._version();
   if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
-    panels_ = empty_panels(weight.size(1), weight.size(0));
-    pack(panels_.data_ptr<float>(), weight.t());
+    panels_ = panels_of(weight.t());
     source_ = weight.const_data_ptr();
     version_ = version;
   }
@@ -278,8 +168,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedW
               Activation activation, const Tensor& residual) {
   if (packed != nullptr && packed->replacement() != nullptr) {
     if (!at::GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
-    const Tensor y =
-        activate(LowPrecisionFunction::apply(x, if_defined(bias), packed->replacement()), activation);
+    const Tensor y = activate(PackedFunction::apply(x, if_defined(bias), packed->replacement()), activation);
     return residual.defined() ? y + residual : y;
   }
   if (!on_kernels(x) || !on_kernels(weight)) {
@@ -317,13 +206,7 @@ Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count,
   return adapted_linear(x, rows(weight), rows(bias), nullptr, adapters, first, pass, Activation::none, {});
 }
 
-void LinearImpl::pack() {
-  keeps_packed_ = true;
-  packed_.prepare(weight);
-}
-
-void LinearImpl::reduce(std::shared_ptr<const LowPrecisionMatrix> matrix) {
-  keeps_packed_ = true;
+void LinearImpl::pack(std::shared_ptr<const PackedMatrix> matrix) {
   packed_.replace(std::move(matrix));
   release(weight);
 }

@@ -22,6 +22,8 @@ class PatchEmbeddingsImpl : public torch::nn::Module {
   // How an image of H x W lies in patches: rows and columns.
   std::pair<std::int64_t, std::int64_t> grid(const Tensor& pixels) const;
 
+  void prepare() { packed_.prepare(weight_.flatten(1)); }  // packs the matrix before it is needed
+
   const PatchSpec& spec() const { return spec_; }
 
  private:

@@ -86,47 +86,47 @@ Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory
   });
 }
 
-void TransformerImpl::pack(const std::function<void()>& after_each) {
-  if (language_model_head) {  // the largest matrix, while there is most room
-    language_model_head->pack();
-    after_each();
-  }
-  for (const auto& module : modules())
-    if (auto* matrix = module->as<LinearImpl>()) {
-      matrix->pack();
-      after_each();
-    }
-}
-
-bool TransformerImpl::is_reducible(const std::string& parameter, bool tables) const {
+bool TransformerImpl::is_packable(const std::string& parameter, WeightFormat format, bool tables) const {
   constexpr std::int64_t kFewOutputs = 16;  // of a head over labels, which costs nothing as it is
+  const bool exact = format == WeightFormat::float32;
   const auto [owner, own_name] = owner_of(*this, parameter);
   if (owner == nullptr) return false;
   if (auto* const matrix = owner->as<LinearImpl>())
-    return own_name == "weight" && matrix->weight.size(0) >= kFewOutputs;
+    return own_name == "weight" && (exact || matrix->weight.size(0) >= kFewOutputs);
   if (!tables) return false;
-  if (owner->as<EmbeddingsImpl>()) return own_name == "tokens";
+  if (auto* const embeddings = owner->as<EmbeddingsImpl>())
+    return own_name == "tokens" &&
+           (!exact || (language_model_head && language_model_head->reads(embeddings->tokens)));
   return owner->as<LanguageModelHeadImpl>() && own_name == "weight";
 }
 
-void TransformerImpl::reduce(const std::string& parameter,
-                             const std::shared_ptr<const LowPrecisionMatrix>& matrix) {
+void TransformerImpl::pack(const std::string& parameter, const std::shared_ptr<const PackedMatrix>& matrix) {
   const auto [owner, own_name] = owner_of(*this, parameter);
-  if (auto* const linear = owner->as<LinearImpl>()) return linear->reduce(matrix);
+  if (auto* const linear = owner->as<LinearImpl>()) return linear->pack(matrix);
   Tensor table = owner->named_parameters(/*recurse=*/false)[own_name];
   for (Stack stack : {encoder, decoder})
     if (stack && stack->embeddings && stack->embeddings->tokens.is_same(table))
-      stack->embeddings->reduced_tokens = matrix;
-  if (language_model_head) language_model_head->replace(table, matrix);
+      stack->embeddings->packed_tokens = matrix;
+  if (language_model_head && language_model_head->reads(table)) language_model_head->pack(matrix);
   release(table);
 }
 
-const LowPrecisionMatrix* TransformerImpl::reduced(const std::string& parameter) const {
-  if (!is_reducible(parameter)) return nullptr;
+const PackedMatrix* TransformerImpl::packed(const std::string& parameter) const {
   const auto [owner, own_name] = owner_of(*this, parameter);
-  if (auto* const linear = owner->as<LinearImpl>()) return linear->reduced();
-  if (auto* const embeddings = owner->as<EmbeddingsImpl>()) return embeddings->reduced_tokens.get();
-  return owner->as<LanguageModelHeadImpl>()->reduced();
+  if (owner == nullptr) return nullptr;
+  if (auto* const linear = owner->as<LinearImpl>()) return own_name == "weight" ? linear->packed() : nullptr;
+  if (auto* const embeddings = owner->as<EmbeddingsImpl>())
+    return own_name == "tokens" ? embeddings->packed_tokens.get() : nullptr;
+  auto* const head = owner->as<LanguageModelHeadImpl>();
+  return head != nullptr && own_name == "weight" ? head->packed() : nullptr;
+}
+
+void TransformerImpl::prepare(const std::function<void()>& after_each) {
+  for (const auto& module : modules()) {
+    if (auto* const clusters = module->as<ClusterHeadImpl>()) clusters->prepare(after_each);
+    if (auto* const patches = module->as<PatchEmbeddingsImpl>()) patches->prepare();
+  }
+  after_each();
 }
 
 }  // namespace attend

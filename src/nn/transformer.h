@@ -44,16 +44,17 @@ class TransformerImpl : public torch::nn::Module {
   Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
-  // Packs every matrix for the kernels, which would otherwise happen when it is first used; calls
-  // `after_each` behind each one.
-  void pack(const std::function<void()>& after_each);
-  // May the parameter of this name be kept in fewer bits? It may if it is the matrix of a Linear with some
-  // outputs; or, with `tables`, a table of tokens, or a head's over the vocabulary.
-  bool is_reducible(const std::string& parameter, bool tables = true) const;
-  // Has all that read this parameter, which is_reducible, read the matrix in its place.
-  void reduce(const std::string& parameter, const std::shared_ptr<const LowPrecisionMatrix>& matrix);
+  // May the parameter of this name be kept in this format alone? It may if it is the matrix of a Linear (in
+  // fewer bits: of one with some outputs); or, with `tables`, a head's over the vocabulary, or a table of
+  // tokens, in float32 only if it is the head's too.
+  bool is_packable(const std::string& parameter, WeightFormat format, bool tables = true) const;
+  // Has all that read this parameter, which is_packable, read the matrix in its place.
+  void pack(const std::string& parameter, const std::shared_ptr<const PackedMatrix>& matrix);
   // What stands in the parameter's place; null: nothing does.
-  const LowPrecisionMatrix* reduced(const std::string& parameter) const;
+  const PackedMatrix* packed(const std::string& parameter) const;
+  // Packs what is multiplied by and stays beside its packed copy, which would otherwise happen when it is
+  // first used; calls `after_each` behind each matrix.
+  void prepare(const std::function<void()>& after_each);
 
   // Null where the spec has none.
   Stack encoder{nullptr}, decoder{nullptr};

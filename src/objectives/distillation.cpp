@@ -68,7 +68,8 @@ PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) 
   const std::vector<std::string> own = directory.architectures();
   PretrainedModel teacher = PretrainedModel::load(
       directory,
-      {.architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front())});
+      {.architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front()),
+       .packs = false});  // vocabulary_scores() reads the matrix itself
   const ModelSpec& spec = teacher.network()->spec();
   if (!spec.encoder != !student.encoder || !spec.decoder != !student.decoder)
     fail("--teacher {}: expected as many stacks as the student has: an encoder, a decoder or both", source);

@@ -39,7 +39,7 @@ class MeasuredMatrix : public WatchedMatrix {
     lookups_.add(rounded_->rows(ids), weight_.index_select(0, ids));
   }
 
-  std::shared_ptr<const LowPrecisionMatrix> rounded_;
+  std::shared_ptr<const PackedMatrix> rounded_;
   mutable Sums products_, lookups_;
 };
 
@@ -49,14 +49,14 @@ std::vector<MatrixError> measure_quantization(const ModelDirectory& directory, W
                                               const std::filesystem::path& file,
                                               const std::map<std::string, Tensor>& factors) {
   c10::InferenceMode inference;
-  const PretrainedModel model = PretrainedModel::load(directory, {.factors = factors});
+  const PretrainedModel model = PretrainedModel::load(directory, {.packs = false, .factors = factors});
   Transformer network = model.network();
   std::vector<std::pair<std::string, std::shared_ptr<const MeasuredMatrix>>> matrices;
   for (const auto& item : network->named_parameters()) {
-    if (!network->is_reducible(item.key())) continue;
+    if (!network->is_packable(item.key(), format)) continue;
     matrices.emplace_back(item.key(),
                           std::make_shared<const MeasuredMatrix>(item.value().detach().contiguous(), format));
-    network->reduce(item.key(), matrices.back().second);
+    network->pack(item.key(), matrices.back().second);
   }
   read_texts_through(model, directory, file);
   std::vector<MatrixError> errors;

@@ -40,7 +40,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
   if (stored_format(directory.config()) != WeightFormat::float32)
     fail("{}: its weights are stored in fewer bits: expected those that they were made of", source);
   const c10::InferenceMode inference;
-  const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
+  const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
   Transformer network = model.network();
   const std::vector<NormedInput> inputs = normed_inputs(network->spec());
   if (inputs.empty())
@@ -52,7 +52,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
     for (const std::string& matrix : input.matrices) {
       const std::string name = matrix + ".weight";
       watched[matrix] = std::make_shared<const ChannelSizes>(parameters[name].detach().contiguous());
-      network->reduce(name, watched[matrix]);
+      network->pack(name, watched[matrix]);
     }
   read_texts_through(model, directory, file);
 

@@ -2,17 +2,17 @@
 #pragma once
 
 #include "models/pretrained_model.h"
-#include "nn/low_precision.h"
+#include "nn/packed_matrix.h"
 
 #include <filesystem>
 
 namespace attend {
 
 // Stands in the place of a matrix, computes with it in float32 and shows what it computes with.
-class WatchedMatrix : public LowPrecisionMatrix {
+class WatchedMatrix : public PackedMatrix {
  public:
   explicit WatchedMatrix(Tensor weight)
-      : LowPrecisionMatrix(weight.size(0), weight.size(1)), weight_(std::move(weight)) {}
+      : PackedMatrix(weight.size(0), weight.size(1)), weight_(std::move(weight)) {}
 
   Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
                   const Tensor& residual) const override;

@@ -205,7 +205,7 @@ struct MeasuredModel::Parts {
   }
   PretrainedModel load() const {
     check_head(shop, recipe.objective);
-    return PretrainedModel::load(shop.directory, {.architecture = shop.architecture});
+    return PretrainedModel::load(shop.directory, {.architecture = shop.architecture, .packs = false});
   }
 };
 

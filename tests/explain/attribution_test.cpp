@@ -39,7 +39,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 class Case {
  public:
   explicit Case(const std::string& name)
-      : model(PretrainedModel::load(ModelDirectory(test_data() / "models" / name), Purpose::inference)) {
+      : model(PretrainedModel::load(ModelDirectory(test_data() / "models" / name), {.packs = false})) {
     Transformer network = model.network();
     const auto& scores = network->spec().scores;
     asked.label = !network->language_model_head;
@@ -210,7 +210,6 @@ TEST(ValueZeroing, LeavesNothingOfValuesToWhichTheAttentionAddsABias) {
   // As if the model had neither the values' matrix nor their bias.
   layer.query_key_value().weight.narrow(0, 2 * w, w).zero_();
   layer.value_bias().zero_();
-  layer.query_key_value().pack();
   EXPECT_LT((run(Pass::inference()) - without).abs().max().item<float>(), 1e-5);
 }
 
@@ -262,8 +261,8 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
 }
 
 TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
-  const PretrainedModel model = PretrainedModel::load(
-      ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), Purpose::inference);
+  const PretrainedModel model =
+      PretrainedModel::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), {.packs = false});
   const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});
   const AttributionTask task{
       .function = function, .asked = {.place = 2, .toward = 1}, .replaceable = {}, .baseline = {}};

@@ -30,7 +30,8 @@ TokenizerPair word_tokenizers(const TemporaryDirectory& directory, const std::ve
 
 // The same words in another order, and a model that has learnt them so.
 struct Foreign {
-  explicit Foreign(const std::string& name) : model(load_model(name)) {
+  explicit Foreign(const std::string& name)
+      : model(PretrainedModel::load(ModelDirectory(model_path(name)), {.packs = false})) {
     const at::NoGradGuard no_grad;
     Tensor& tokens = model.network()->decoder->embeddings->tokens;
     const std::int64_t count = tokens.size(0);

@@ -307,9 +307,8 @@ TEST(Generate, NamesTheBadPrompt) {
 
 TEST(Generate, RefusesScoresThatAreNoNumbers) {
   const PretrainedModel model = load_model("gpt2-generation");
-  const at::NoGradGuard no_grad;
-  model.network()->decoder->embeddings->tokens.set_data(
-      at::full_like(model.network()->decoder->embeddings->tokens, NAN));
+  const Tensor numbers = at::full(model.network()->decoder->embeddings->tokens.sizes(), NAN, at::kFloat);
+  model.network()->pack("decoder.embeddings.tokens", PackedMatrix::make(numbers, WeightFormat::float32));
   for (const Json& settings : {Json::object(), Json{{"num_beams", 3}}, Json{{"do_sample", true}}})
     EXPECT_TRUE(
         contains(error_of([&] { generate(model, make_prompts(3), config_of(model, settings)); }), "NaN"));

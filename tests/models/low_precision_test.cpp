@@ -1,7 +1,5 @@
 // Models whose matrices are kept in fewer bits: near to what they are in float32, and to the last bit the
 // same whatever they are computed with.
-#include "nn/low_precision.h"
-
 #include "base/parallel.h"
 #include "generation/generate.h"
 #include "generation/models.h"
@@ -9,6 +7,7 @@
 #include "models/quantized.h"
 #include "models/tensors.h"
 #include "nn/linear.h"
+#include "nn/packed_matrix.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 
@@ -30,30 +29,33 @@ PretrainedModel load(const std::string& name, WeightFormat format) {
   return PretrainedModel::load(ModelDirectory(model_path(name)), {.weights = format});
 }
 
-TEST(LowPrecisionMatrix, KeepsAMatrix) {
+TEST(PackedMatrix, KeepsAMatrix) {
   at::manual_seed(3);
   for (const auto& [out, in] : {std::pair{1, 1}, {16, 4}, {21, 37}, {50, 130}}) {
     const Tensor plain = at::randn({out, in}), turned = at::randn({in, out}).t();
     for (const Tensor& weight : {plain, turned}) {
-      const auto matrix = LowPrecisionMatrix::make(weight, WeightFormat::int8);
+      const auto matrix = PackedMatrix::make(weight, WeightFormat::int8);
       const Tensor error = (matrix->dequantized() - weight).norm(2, 1) / weight.norm(2, 1);
       EXPECT_LT(error.max().item<double>(), 0.01);
       const Tensor ids = torch::tensor({out - 1, 0, out / 2, 0}, at::kLong);
       EXPECT_TRUE(at::equal(matrix->rows(ids), matrix->dequantized().index_select(0, ids)));
-      for (const auto& [format, type] :
-           {std::pair{WeightFormat::float16, at::kHalf}, {WeightFormat::bfloat16, at::kBFloat16}})
-        EXPECT_TRUE(at::equal(LowPrecisionMatrix::make(weight, format)->dequantized(),
-                              weight.to(type).to(at::kFloat)));
+      for (const auto& [format, type] : {std::pair{WeightFormat::float32, at::kFloat},
+                                         {WeightFormat::float16, at::kHalf},
+                                         {WeightFormat::bfloat16, at::kBFloat16}})
+        EXPECT_TRUE(
+            at::equal(PackedMatrix::make(weight, format)->dequantized(), weight.to(type).to(at::kFloat)));
     }
   }
 }
 
-TEST(LowPrecisionMatrix, ComputesARowByItself) {
+TEST(PackedMatrix, ComputesARowByItself) {
   at::manual_seed(3);
   const Tensor weight = at::randn({77, 130}), bias = at::randn({77}), residual = at::randn({200, 77});
   const Tensor x = at::randn({200, 130}) * at::rand({200, 1});
-  for (const WeightFormat format : kFormats) {
-    const auto matrix = LowPrecisionMatrix::make(weight, format);
+  std::vector<WeightFormat> formats(std::begin(kFormats), std::end(kFormats));
+  formats.push_back(WeightFormat::float32);
+  for (const WeightFormat format : formats) {
+    const auto matrix = PackedMatrix::make(weight, format);
     const Tensor all = matrix->multiply(x, bias, Activation::gelu, residual);
     const Tensor exact = at::gelu(at::linear(x, weight, bias)) + residual;
     EXPECT_LT(length(all - exact), (format == WeightFormat::int4 ? 0.1 : 0.02) * length(exact));
@@ -74,11 +76,11 @@ TEST(LowPrecisionMatrix, ComputesARowByItself) {
   }
 }
 
-TEST(LowPrecisionMatrix, RefusesWhatItCannotHold) {
-  EXPECT_THROW(LowPrecisionMatrix::make(at::randn({3, 3}).to(at::kDouble), WeightFormat::int8), Error);
-  EXPECT_THROW(LowPrecisionMatrix::make(at::empty({1, 133145}), WeightFormat::int8), Error);
-  EXPECT_THROW(LowPrecisionMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16), Error);
-  const auto matrix = LowPrecisionMatrix::make(at::randn({3, 3}), WeightFormat::int8);
+TEST(PackedMatrix, RefusesWhatItCannotHold) {
+  EXPECT_THROW(PackedMatrix::make(at::ones({3, 3}, at::kLong), WeightFormat::int8), Error);
+  EXPECT_THROW(PackedMatrix::make(at::empty({1, 133145}), WeightFormat::int8), Error);
+  EXPECT_THROW(PackedMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16), Error);
+  const auto matrix = PackedMatrix::make(at::randn({3, 3}), WeightFormat::int8);
   EXPECT_THROW(matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}), Error);
   EXPECT_THROW(weight_format("int9"), Error);
 }
@@ -176,9 +178,9 @@ TEST(LowPrecision, LetsGoOfTheFloats) {
     const Tensor& weight = item.value();
     if (weight.dim() == 2 && weight.numel() > 1 && bytes_kept_by(weight) == 4) ++released;
   }
-  EXPECT_EQ(released, 5);  // of one layer and the tokens
+  EXPECT_EQ(released, 9);  // of two layers and the tokens, in whatever format
   // One table of bytes serves the embeddings and the head.
-  EXPECT_NE(model.network()->decoder->embeddings->reduced_tokens, nullptr);
+  EXPECT_NE(model.network()->decoder->embeddings->packed_tokens, nullptr);
 }
 
 // A stored model is the one that was quantized while it was loaded, to the last bit.
@@ -202,23 +204,23 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
 TEST(LowPrecision, RefusesBrokenStoredMatrices) {
   const Tensor weight = at::randn({20, 70});
   for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
-    const auto stored = LowPrecisionMatrix::make(weight, format)->stored();
-    const auto again = LowPrecisionMatrix::restore(stored, 20, 70, format);
-    EXPECT_TRUE(at::equal(again->dequantized(), LowPrecisionMatrix::make(weight, format)->dequantized()));
+    const auto stored = PackedMatrix::make(weight, format)->stored();
+    const auto again = PackedMatrix::restore(stored, 20, 70, format);
+    EXPECT_TRUE(at::equal(again->dequantized(), PackedMatrix::make(weight, format)->dequantized()));
     for (const auto& [part, tensor] : stored) {
       auto broken = stored;
       broken.erase(part);
-      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
       broken[part] = tensor.narrow(0, 0, 19).contiguous();
-      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
       broken[part] = tensor.to(at::kDouble);
-      EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
     }
     auto broken = stored;
     broken[""] = broken[""].clone().fill_(format == WeightFormat::int8 ? -128 : 255);
     if (format == WeightFormat::int4) broken["_step"] = broken["_step"].clone().fill_(17);
     if (format == WeightFormat::int4) broken["_start"] = broken["_start"].clone().fill_(0);
-    EXPECT_THROW(LowPrecisionMatrix::restore(broken, 20, 70, format), Error);
+    EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error);
   }
 }
 

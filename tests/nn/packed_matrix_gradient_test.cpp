@@ -6,13 +6,13 @@ namespace attend {
 namespace {
 
 // Beside a matrix in fewer bits an adapter may learn, so what goes in has the gradient of what it stands for.
-TEST(LowPrecisionMatrix, LetsGradientsThrough) {
+TEST(PackedMatrix, LetsGradientsThrough) {
   at::manual_seed(3);
   const Tensor weight = at::randn({77, 130}), residual = at::randn({9, 77}), dy = at::randn({9, 77});
-  for (const WeightFormat format :
-       {WeightFormat::float16, WeightFormat::bfloat16, WeightFormat::int8, WeightFormat::int4}) {
+  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::float16, WeightFormat::bfloat16,
+                                    WeightFormat::int8, WeightFormat::int4}) {
     PackedWeight packed;
-    packed.replace(LowPrecisionMatrix::make(weight, format));
+    packed.replace(PackedMatrix::make(weight, format));
     const Tensor dequantized = packed.replacement()->dequantized();
     Tensor nothing = at::empty({77, 130});
     release(nothing);

@@ -1,5 +1,6 @@
-// Matrices in fewer bits than float32, which do not learn. What a format loses it loses when a matrix is
-// made; from then on a row of a product depends on that row and the matrix alone.
+// Matrices that do not learn, in the order in which the kernels read them, in float32 or fewer bits. What a
+// format loses it loses when a matrix is made; from then on a row of a product depends on that row and the
+// matrix alone.
 #pragma once
 
 #include <attend/weight_format.h>
@@ -15,13 +16,14 @@ namespace attend {
 using kernels::Activation;
 
 // The only copy of W [out, in] and what is computed with it.
-class LowPrecisionMatrix {
+class PackedMatrix {
  public:
-  // Of float32 on the CPU, with any strides. Error for a matrix that the format cannot hold. `after_some`, if
-  // given, is called now and then: what has been read of the weight by then is not read again.
-  static std::shared_ptr<const LowPrecisionMatrix> make(const Tensor& weight, WeightFormat format,
-                                                        const std::function<void()>& after_some = {});
-  virtual ~LowPrecisionMatrix() = default;
+  // Of floating-point numbers on the CPU, with any strides. Error for a matrix that the format cannot hold.
+  // `after_some`, if given, is called now and then: what has been read of the weight by then is not read
+  // again.
+  static std::shared_ptr<const PackedMatrix> make(const Tensor& weight, WeightFormat format,
+                                                  const std::function<void()>& after_some = {});
+  virtual ~PackedMatrix() = default;
 
   // activation(x W^T + bias) + residual for x [T, in]: [T, out]. bias and residual may be undefined.
   virtual Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
@@ -33,18 +35,17 @@ class LowPrecisionMatrix {
   virtual std::int64_t bytes() const = 0;
   virtual WeightFormat format() const = 0;
 
-  // What a file keeps of it, by what follows the parameter's name there: "" and, of integers, "_scale" and
-  // others. First dimensions are outputs.
+  // What a file keeps of one in fewer bits, by what follows the parameter's name there: "" and, of integers,
+  // "_scale" and others. First dimensions are outputs.
   virtual std::map<std::string, Tensor> stored() const = 0;
   // The same matrix again, to the last bit. Error for tensors that are missing or misshapen.
-  static std::shared_ptr<const LowPrecisionMatrix> restore(const std::map<std::string, Tensor>& stored,
-                                                           std::int64_t out, std::int64_t in,
-                                                           WeightFormat format);
+  static std::shared_ptr<const PackedMatrix> restore(const std::map<std::string, Tensor>& stored,
+                                                     std::int64_t out, std::int64_t in, WeightFormat format);
 
   Tensor dequantized() const { return rows(at::arange(out_, at::kLong)); }  // [out, in]
 
  protected:
-  LowPrecisionMatrix(std::int64_t out, std::int64_t in) : out_(out), in_(in) {}
+  PackedMatrix(std::int64_t out, std::int64_t in) : out_(out), in_(in) {}
   // x as float32 rows, each of them contiguous. Error unless [T, in].
   Tensor checked(const Tensor& x) const;
 

@@ -1,0 +1,72 @@
+#include "nn/matrix_product.h"
+#include "nn/packed_parts.h"
+
+namespace attend {
+namespace {
+
+// Float32 in the order in which the kernel reads it: nothing is lost.
+class Float32Panels : public PackedMatrix {
+ public:
+  Float32Panels(const Tensor& weight, const AfterSome& after_some)
+      : PackedMatrix(weight.size(0), weight.size(1)) {
+    const kernels::Kernels& k = kernels::kernels();
+    packed_ = at::empty({k.packed_size(in_, out_)}, at::kFloat);
+    float* const to = packed_.data_ptr<float>();
+    pack_in_parts(weight, panel(), 48 * in_, after_some,
+                  [&](const WeightNumbers& from, std::int64_t begin, std::int64_t end) {
+                    k.pack_panels(to, from.first, from.column, from.row, in_, out_, begin, end);
+                  });
+  }
+
+  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                  const Tensor& residual) const override {
+    return product(0, out_, x, bias, activation, residual);
+  }
+
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override {
+    const std::int64_t before = first % panel(), begin = first - before;
+    return product(begin, before + count, x, {}, Activation::none, {}).narrow(1, before, count).contiguous();
+  }
+
+  Tensor rows(const Tensor& ids) const override {
+    return rows_by(ids, in_, [&](std::int64_t n, float* to) {
+      const std::int64_t width = panel();
+      const float* const from = packed_.const_data_ptr<float>() + n / width * width * in_ + n % width;
+      for (std::int64_t k = 0; k < in_; ++k) to[k] = from[k * width];
+    });
+  }
+
+  std::int64_t bytes() const override { return static_cast<std::int64_t>(packed_.nbytes()); }
+  WeightFormat format() const override { return WeightFormat::float32; }
+  std::map<std::string, Tensor> stored() const override { return {{"", dequantized()}}; }
+
+ private:
+  static std::int64_t panel() { return kernels::kernels().packed_size(1, 1); }  // columns
+
+  // Of `columns` columns from number `first` on, where a panel begins.
+  Tensor product(std::int64_t first, std::int64_t columns, const Tensor& given, const Tensor& bias,
+                 Activation activation, const Tensor& given_residual) const {
+    const Tensor x = checked(given), y = at::empty({x.size(0), columns}, at::kFloat);
+    const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
+    kernels::MatrixProduct m = product_with(x, y, bias, activation, residual);
+    m.b = packed_.const_data_ptr<float>() + first * in_;
+    Tensor
+        pairs;  // of this use alone: who computes in bfloat16 again and again keeps its weights as they are
+    if (Bfloat16Products::on()) {
+      pairs = pairs_of_panels(m.b, in_, columns);
+      point_at_pairs(m, pairs);
+    }
+    run(m);
+    return y;
+  }
+
+  Tensor packed_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PackedMatrix> make_float32(const Tensor& weight, const AfterSome& after_some) {
+  return std::make_shared<Float32Panels>(weight, after_some);
+}
+
+}  // namespace attend

@@ -1,0 +1,100 @@
+#include "nn/packed_matrix.h"
+
+#include "nn/packed_parts.h"
+
+#include <limits>
+
+namespace attend {
+
+const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std::string& what,
+                          at::ScalarType type, const std::vector<std::int64_t>& shape) {
+  const auto found = stored.find(what);
+  if (found == stored.end()) fail("expected a tensor of the same name and \"{}\", found none", what);
+  if (found->second.scalar_type() != type || found->second.sizes() != at::IntArrayRef(shape))
+    fail("{}: expected {} {}, found {} {}", what.empty() ? "the weight" : what, at::toString(type),
+         at::IntArrayRef(shape), at::toString(found->second.scalar_type()), found->second.sizes());
+  return found->second;
+}
+
+kernels::Int8Product int8_product(const Tensor& x, const Tensor& y, const Tensor& bias, Activation activation,
+                                  const Tensor& residual) {
+  kernels::Int8Product m{.rows = x.size(0), .columns = y.size(1)};
+  m.x = x.const_data_ptr<float>();
+  m.x_row = x.stride(0);
+  m.y = y.data_ptr<float>();
+  m.y_row = y.size(1);
+  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
+  m.activation = activation;
+  if (residual.defined()) {
+    m.residual = residual.const_data_ptr<float>();
+    m.residual_row = residual.stride(0);
+  }
+  return m;
+}
+
+kernels::MatrixProduct product_with(const Tensor& x, const Tensor& y, const Tensor& bias,
+                                    Activation activation, const Tensor& residual) {
+  kernels::MatrixProduct m = product_of(x, y);
+  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
+  m.activation = activation;
+  if (residual.defined()) {
+    m.residual = residual.const_data_ptr<float>();
+    m.residual_row = residual.stride(0);
+  }
+  return m;
+}
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, WeightFormat format,
+                                                       const AfterSome& after_some) {
+  if (!weight.device().is_cpu() || !at::isFloatingType(weight.scalar_type()))
+    fail("weights as {} are for floating-point numbers on the CPU, found {} on {}", name(format),
+         at::toString(weight.scalar_type()), weight.device().str());
+  const bool integers = format == WeightFormat::int8 || format == WeightFormat::int4;
+  if (integers && weight.size(1) > kernels::kInt8LargestDepth)
+    fail("weights as {}: a matrix has {} inputs, of which sums in 32 bits hold {} at most", name(format),
+         weight.size(1), kernels::kInt8LargestDepth);
+  switch (format) {
+    case WeightFormat::int8:
+      return make_int8(weight, after_some);
+    case WeightFormat::int4:
+      return make_int4(weight, after_some);
+    case WeightFormat::float16:
+      if (weight.numel() > 0 && weight.scalar_type() != at::kHalf) {
+        const auto [least, most] = at::aminmax(weight.to(at::kFloat));
+        if (after_some) after_some();
+        if (const double size = std::max(-least.item<double>(), most.item<double>()); size >= 65520)
+          fail(
+              "weights as float16: a matrix holds {:g} (or its negative), and 65504 is the most; take "
+              "bfloat16",
+              size);
+      }
+      return make_half(weight, format, after_some);
+    case WeightFormat::bfloat16:
+      return make_half(weight, format, after_some);
+    case WeightFormat::float32:
+      return make_float32(weight, after_some);
+  }
+  fail("unknown format {}", name(format));
+}
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::restore(const std::map<std::string, Tensor>& stored,
+                                                          std::int64_t out, std::int64_t in,
+                                                          WeightFormat format) {
+  if (format == WeightFormat::int8) return restore_int8(stored, out, in);
+  if (format == WeightFormat::int4) return restore_int4(stored, out, in);
+  fail("stored weights as {}: expected int8 or int4", name(format));
+}
+
+Tensor PackedMatrix::checked(const Tensor& x) const {
+  if (!on_kernels(x) || x.dim() != 2 || x.size(1) != in_)
+    fail("a packed matrix expected float32 rows of {} numbers on the CPU, found {} {}", in_,
+         at::toString(x.scalar_type()), x.sizes());
+  return x.stride(1) == 1 ? x : x.contiguous();
+}
+
+void release(Tensor& parameter) {
+  parameter.set_data(
+      at::full({}, std::numeric_limits<float>::quiet_NaN(), at::kFloat).expand(parameter.sizes()));
+}
+
+}  // namespace attend

@@ -1,0 +1,109 @@
+// What the formats of a PackedMatrix share: products cut for threads, packing in parts, rows by number.
+#pragma once
+
+#include "kernels/int8/int8.h"
+#include "nn/packed_matrix.h"
+#include "tensor/parallel.h"
+#include "tensor/product.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace attend {
+
+using AfterSome = std::function<void()>;
+
+// A format each, in a file of its own.
+std::shared_ptr<const PackedMatrix> make_float32(const Tensor& weight, const AfterSome& after_some);
+std::shared_ptr<const PackedMatrix> make_half(const Tensor& weight, WeightFormat format,
+                                              const AfterSome& after_some);
+std::shared_ptr<const PackedMatrix> make_int8(const Tensor& weight, const AfterSome& after_some);
+std::shared_ptr<const PackedMatrix> make_int4(const Tensor& weight, const AfterSome& after_some);
+// Of what stored() gave.
+std::shared_ptr<const PackedMatrix> restore_int8(const std::map<std::string, Tensor>& stored,
+                                                 std::int64_t out, std::int64_t in);
+std::shared_ptr<const PackedMatrix> restore_int4(const std::map<std::string, Tensor>& stored,
+                                                 std::int64_t out, std::int64_t in);
+// One of its tensors. Error unless it is there, of this type and shape.
+const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std::string& what,
+                          at::ScalarType type, const std::vector<std::int64_t>& shape);
+
+// multiply(row_begin, row_end, panel_begin, panel_end, scratch) on all threads. They take blocks of rows
+// where there are many, or where that shares the work better, else panels of columns. For panels each thread
+// quantizes the rows for itself: that is less than to wait for another.
+template <class Multiply>
+void run_in_pieces(std::int64_t rows, std::int64_t depth, std::int64_t columns, std::int64_t panels,
+                   std::int64_t scratch_bytes, const Multiply& multiply) {
+  constexpr std::int64_t kTile = 8;  // rows
+  const std::int64_t tiles = (rows + kTile - 1) / kTile;
+  const auto piece = [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+                         std::int64_t panel_end) {
+    static thread_local std::vector<std::uint32_t> scratch;
+    if (const auto words = static_cast<std::size_t>(scratch_bytes / 4 + 1); scratch.size() < words)
+      scratch.resize(words);
+    multiply(row_begin, row_end, panel_begin, panel_end, reinterpret_cast<std::uint8_t*>(scratch.data()));
+  };
+  // A multiply-add counts as a sixty-fourth of an element touched.
+  if (tiles >= 16 * parallel_threads() || largest_share(tiles) < 0.9 * largest_share(panels))
+    parallel_ranges(tiles, kTile * depth * columns / 64, [&](std::int64_t begin, std::int64_t end) {
+      piece(begin * kTile, std::min(rows, end * kTile), 0, panels);
+    });
+  else
+    parallel_ranges(panels, depth * (4 + rows / 4),
+                    [&](std::int64_t begin, std::int64_t end) { piece(0, rows, begin, end); });
+}
+
+// x [T, in], y [T, columns] and what else is around the integers.
+kernels::Int8Product int8_product(const Tensor& x, const Tensor& y, const Tensor& bias, Activation activation,
+                                  const Tensor& residual);
+
+// y [T, columns] = activation(x B + bias) + residual, all but B.
+kernels::MatrixProduct product_with(const Tensor& x, const Tensor& y, const Tensor& bias,
+                                    Activation activation, const Tensor& residual);
+
+// The first number of a weight and how far apart its rows and columns are.
+struct WeightNumbers {
+  const float* first;
+  std::int64_t row, column;
+};
+
+// pack(numbers, begin, end) for the panels of a weight of any floating type on all threads, a part of a
+// megabyte after the other: what is not float32 becomes it part by part. `width`: outputs of a panel.
+// `after_some` is called after some megabytes, for it costs as much as packing one.
+template <class Pack>
+void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, const AfterSome& after_some,
+                   const Pack& pack) {
+  constexpr std::int64_t kNumbers = 1 << 18, kSome = 4 << 20;
+  const std::int64_t outputs = weight.size(0), panels = (outputs + width - 1) / width;
+  const std::int64_t parts = 1 + weight.numel() / kNumbers, some = (panels + parts - 1) / parts;
+  for (std::int64_t first = 0, seen = 0; first < panels; first += some) {
+    const std::int64_t row = first * width, rows = std::min(some * width, outputs - row);
+    const Tensor part = weight.narrow(0, row, rows).to(at::kFloat);
+    // Panels are counted from the first of the whole.
+    const WeightNumbers numbers{part.const_data_ptr<float>() - row * part.stride(0), part.stride(0),
+                                part.stride(1)};
+    parallel_ranges(std::min(some, panels - first), cost,
+                    [&](std::int64_t begin, std::int64_t end) { pack(numbers, first + begin, first + end); });
+    seen += part.numel();
+    if (after_some && (seen >= kSome || first + some >= panels)) {
+      after_some();
+      seen = 0;
+    }
+  }
+}
+
+// Rows `ids` of a matrix of which column(n, to) writes one.
+template <class Column>
+Tensor rows_by(const Tensor& ids, std::int64_t width, const Column& column) {
+  const Tensor places = ids.to(at::kLong).contiguous(), found = at::empty({ids.size(0), width}, at::kFloat);
+  const std::int64_t* const id = places.const_data_ptr<std::int64_t>();
+  float* const to = found.data_ptr<float>();
+  parallel_ranges(ids.size(0), width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) column(id[i], to + i * width);
+  });
+  return found;
+}
+
+}  // namespace attend
