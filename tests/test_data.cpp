@@ -1,8 +1,16 @@
 #include "test_data.h"
 
+#include <attend/log.h>
+
 #include <algorithm>
 
 namespace attend {
+namespace {
+
+// Tests look for warnings on standard error, where the command writes them.
+[[maybe_unused]] const bool logs = (log_to_standard_error(), true);
+
+}  // namespace
 
 std::filesystem::path test_data() {
   return ATTEND_TEST_DATA;

@@ -55,13 +55,13 @@ auto uninterrupted(Call call) {
 
 int open_to_read(const fs::path& path) {
   const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (descriptor < 0) fail("{}: cannot open: {}", path.string(), reason(errno));
+  if (descriptor < 0) fail_system("{}: cannot open: {}", path.string(), reason(errno));
   return descriptor;
 }
 
 struct stat status_of(int descriptor, const fs::path& path) {
   struct stat status;
-  if (::fstat(descriptor, &status) != 0) fail("{}: cannot read: {}", path.string(), reason(errno));
+  if (::fstat(descriptor, &status) != 0) fail_system("{}: cannot read: {}", path.string(), reason(errno));
   if (S_ISDIR(status.st_mode)) fail("{}: expected a file, found a directory", path.string());
   return status;
 }
@@ -104,7 +104,7 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
   for (std::size_t size = 0;;) {
     const ssize_t got =
         uninterrupted([&] { return ::read(descriptor, text.data() + size, text.size() - size); });
-    if (got < 0) fail("{}: cannot read: {}", path.string(), reason(errno));
+    if (got < 0) fail_system("{}: cannot read: {}", path.string(), reason(errno));
     size += static_cast<std::size_t>(got);
     if (got == 0) {
       text.resize(size);
@@ -138,7 +138,7 @@ MappedFile::MappedFile(const fs::path& path) : path_(path) {
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;  // mmap refuses a length of 0
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (address == MAP_FAILED) fail("{}: cannot map: {}", path.string(), reason(errno));
+  if (address == MAP_FAILED) fail_system("{}: cannot map: {}", path.string(), reason(errno));
   mapping_ = std::shared_ptr<const void>(
       address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
   bytes_ = {static_cast<const std::byte*>(address), size};
@@ -151,12 +151,13 @@ void MappedFile::drop_pages() const {
 
 DirectoryLock::DirectoryLock(const fs::path& directory)
     : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) fail("{}: cannot open the directory: {}", directory.string(), reason(errno));
+  if (descriptor_ < 0) fail_system("{}: cannot open the directory: {}", directory.string(), reason(errno));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
     remove_leftovers(directory);
   } else if (errno == EWOULDBLOCK) {  // a file system without locks must not keep anybody from working
     ::close(descriptor_);
-    fail("{}: another run is writing here; wait for it or choose another directory", directory.string());
+    fail_system("{}: another run is writing here; wait for it or choose another directory",
+                directory.string());
   }
 }
 
@@ -179,7 +180,8 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0)
-    fail("{}: cannot create a file in {}: {}", path_.string(), folder_of(path_).string(), reason(errno));
+    fail_system("{}: cannot create a file in {}: {}", path_.string(), folder_of(path_).string(),
+                reason(errno));
 }
 
 AtomicFile::~AtomicFile() {
@@ -194,11 +196,11 @@ void AtomicFile::discard() {
 
 void AtomicFile::give_up(int error) {
   discard();  // at once: on a full disk the half-written file is what fills it
-  fail("{}: cannot write: {}", path_.string(), reason(error));
+  fail_system("{}: cannot write: {}", path_.string(), reason(error));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (descriptor_ < 0) fail("{}: cannot write: the file is closed", path_.string());
+  if (descriptor_ < 0) fail_system("{}: cannot write: the file is closed", path_.string());
   while (!bytes.empty()) {
     const ssize_t written = uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
     if (written < 0) give_up(errno);
@@ -207,7 +209,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
-  if (descriptor_ < 0) fail("{}: cannot write: the file is closed", path_.string());
+  if (descriptor_ < 0) fail_system("{}: cannot write: the file is closed", path_.string());
   // The data must be on the disk before the name points to it, and the name before anybody counts on it.
   if (::fsync(descriptor_) != 0 && errno != EINVAL) give_up(errno);  // EINVAL: the file system knows no fsync
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) give_up(errno);
@@ -215,7 +217,7 @@ void AtomicFile::commit() {
   temporary_.clear();
   const Descriptor folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder >= 0 && ::fsync(folder) != 0 && errno != EINVAL)  // a folder may be writable and not readable
-    fail("{}: written, but its folder cannot be synchronized: {}", path_.string(), reason(errno));
+    fail_system("{}: written, but its folder cannot be synchronized: {}", path_.string(), reason(errno));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view text) {

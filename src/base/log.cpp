@@ -3,6 +3,7 @@
 #include "base/progress.h"
 
 #include <memory>
+#include <mutex>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -10,9 +11,18 @@
 namespace attend {
 namespace {
 
-// Made at the first line, so that a program that says nothing pays nothing; never destroyed, so that
-// destructors of static objects may still speak.
-spdlog::logger& logger() {
+// Never destroyed, so that destructors of static objects may still speak.
+struct Log {
+  std::mutex mutex;
+  LogHandler handler;
+};
+Log& log() {
+  static Log& made = *new Log;
+  return made;
+}
+
+// Made at the first line, so that a program that says nothing pays nothing.
+spdlog::logger& standard_error() {
   static spdlog::logger& made = *[] {
     auto* logger = new spdlog::logger("attend", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger->set_pattern("attend: %v");
@@ -23,15 +33,26 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void log_line(std::string_view level, std::string_view text) {
-  const bool remark = level == "info";
-  if (remark && quiet()) return;
-  hide_progress();
-  if (remark) {
-    logger().info("{}", text);
-  } else {
-    logger().warn("{}: {}", level, text);
-  }
+void set_log(LogHandler handler) {
+  const std::lock_guard lock(log().mutex);
+  log().handler = std::move(handler);
+}
+
+void log_to_standard_error() {
+  set_quiet(false);
+  set_log([](LogLevel level, std::string_view text) {
+    if (level == LogLevel::remark && quiet()) return;
+    hide_progress();
+    if (level == LogLevel::remark)
+      standard_error().info("{}", text);
+    else
+      standard_error().warn("warning: {}", text);
+  });
+}
+
+void log_line(LogLevel level, std::string_view text) {
+  const std::lock_guard lock(log().mutex);
+  if (log().handler) log().handler(level, text);
 }
 
 }  // namespace attend

@@ -50,10 +50,12 @@ struct Work {
   std::atomic<std::size_t> next = 0;  // piece
   std::mutex failing = {};
   std::exception_ptr failure = {};
+  ErrorKind kind = ErrorScope::kind();  // of errors, on whatever thread
 
   std::size_t pieces() const { return (count - 1) / grain + 1; }
   // Takes pieces until there are no more; any number of threads at a time.
   void help() {
+    const ErrorScope scope(kind);
     const bool nested = std::exchange(inside_parallel_for, true);
     try {
       for (std::size_t piece; (piece = next.fetch_add(1)) < pieces();) {

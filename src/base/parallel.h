@@ -3,14 +3,13 @@
 // tensors computes with torch's threads instead, of which there are as many.
 #pragma once
 
+#include <attend/threads.h>
+
 #include <cstddef>
 #include <functional>
 
 namespace attend {
 
-// How many threads parallel work uses; 0 asks for one per core. Set once, at start (--threads).
-void set_thread_count(std::size_t count);
-std::size_t thread_count();
 // Has `follower` called with every number that set_thread_count is given, also with one it was given before:
 // for a pool of threads that is not ours. Called while the library is loaded.
 void follow_thread_count(void (*follower)(std::size_t));

@@ -19,8 +19,8 @@ constexpr auto terminal_interval = 100ms;
 constexpr auto plain_interval = 10s;
 constexpr std::size_t bar_width = 20;
 
-std::atomic<bool> is_quiet = false;
-std::mutex writing;  // guards every Progress and the line on the terminal
+std::atomic<bool> is_quiet = true;  // until log_to_standard_error()
+std::mutex writing;                 // guards every Progress and the line on the terminal
 bool line_on_terminal = false;
 
 bool stderr_is_terminal() {

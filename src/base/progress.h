@@ -8,7 +8,7 @@
 
 namespace attend {
 
-// Off for the whole process (--quiet).
+// Off for the whole process (--quiet), as it is until log_to_standard_error().
 void set_quiet(bool quiet);
 bool quiet();
 

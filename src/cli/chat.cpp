@@ -58,7 +58,7 @@ class Chat {
       try {
         if (!say(*line)) break;
       } catch (const Error& error) {
-        log_line("error", error.what());
+        std::fprintf(stderr, "attend: error: %s\n", error.what());
         failed = true;
       }
     }

@@ -1,5 +1,7 @@
 // attend VERB ...: finds the verb, loads the module that it lies in, and turns errors into one
 // line and an exit status (0 done, 1 the work failed, 2 the call was wrong).
+#include <attend/log.h>
+
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cli/verb.h"
@@ -93,6 +95,7 @@ void finish_output() {
 }  // namespace attend::cli
 
 int main(int argc, char** argv) {
+  attend::log_to_standard_error();
   try {
     const int status = attend::cli::run(argc, argv);
     attend::cli::finish_output();

@@ -47,6 +47,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
 }
 
 ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
+  const ErrorScope scope(ErrorKind::input);
   auto job = std::make_unique<Job>(std::move(request));
   const Prompt& prompt = job->request.prompt;
   decoder_->check(prompt);

@@ -24,10 +24,10 @@ std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std:
     try {
       batch.submit(std::move(request));
     } catch (const Error& bad) {
-      fail("prompt {}: {}", i + 1, bad.what());
+      throw Error(fmt::format("prompt {}: {}", i + 1, bad.what()), bad.kind());
     }
   }
-  while (!error && batch.step()) {
+  while (!error && !(options.stop && options.stop()) && batch.step()) {
   }
   if (error) std::rethrow_exception(error);
   return results;

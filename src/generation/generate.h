@@ -21,6 +21,8 @@ struct GenerateOptions {
   std::function<void(std::size_t prompt, std::size_t text, std::int64_t token)> on_token = {};
   // The texts of a prompt as soon as they are complete; not in the order of the prompts.
   std::function<void(std::size_t prompt, std::span<const GeneratedSequence> texts)> on_result = {};
+  // Asked between two steps; true: what is not complete by then stays empty.
+  std::function<bool()> stop = {};
 };
 
 // num_return_sequences texts for each prompt (a decoder) or source (an encoder-decoder), in the order of the

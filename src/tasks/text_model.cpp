@@ -104,6 +104,7 @@ std::optional<Truncation> TextModel::truncation(bool wanted) const {
 }
 
 void TextModel::check(const Encoding& encoding, const std::string& what) const {
+  const ErrorScope scope(ErrorKind::input);
   if (encoding.ids.empty()) fail("{} is empty: expected at least one token", what);
   const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
   const std::int64_t most = stack->max_positions();
@@ -116,6 +117,7 @@ void TextModel::for_each_batch(
     const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const {
   const c10::InferenceMode inference;
   if (options.adapter) model_.check_adapter(*options.adapter);
+  const ErrorScope scope(ErrorKind::input);
   std::vector<std::int64_t> lengths;
   for (const Encoding& encoding : encodings)
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));

@@ -8,6 +8,7 @@ namespace attend {
 std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
                                                       const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts) {
+  const ErrorScope scope(ErrorKind::input);
   const std::int64_t most = model.network()->encoder->max_positions();
   const auto sources = encode_texts(tokenizer, texts);
   for (std::size_t i = 0; i < sources.size(); ++i)

@@ -60,6 +60,7 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side) {
+  const ErrorScope scope(ErrorKind::model);
   if (is_gguf(path)) {
     Tokenizer tokenizer(std::make_unique<State>(read_gguf_tokenizer(path), path.string()));
     tokenizer.state_->cleans_up = cleans_up(path, false);
@@ -194,6 +195,7 @@ void set_dropout(Scratch& scratch, const EncodeOptions& options, std::size_t num
 }  // namespace
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  const ErrorScope scope(ErrorKind::input);
   const auto scratch = state_->scratch.borrow();
   set_dropout(*scratch, options, 0);
   Encoding encoding = state_->encode(text, nullptr, options, *scratch);
@@ -205,6 +207,7 @@ Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) 
 
 Encoding Tokenizer::encode_pair(std::string_view text, std::string_view pair,
                                 const EncodeOptions& options) const {
+  const ErrorScope scope(ErrorKind::input);
   const auto scratch = state_->scratch.borrow();
   set_dropout(*scratch, options, 0);
   Encoding encoding = state_->encode(text, &pair, options, *scratch);
@@ -216,6 +219,7 @@ Encoding Tokenizer::encode_pair(std::string_view text, std::string_view pair,
 
 std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts,
                                               const EncodeOptions& options) const {
+  const ErrorScope scope(ErrorKind::input);
   std::vector<Encoding> encodings(texts.size());
   parallel_for(texts.size(), 16, [&](std::size_t begin, std::size_t end) {
     const auto scratch = state_->scratch.borrow();

@@ -164,6 +164,7 @@ Image read_png(std::string_view bytes) {
 }  // namespace
 
 Image read_image(const std::filesystem::path& path) {
+  const ErrorScope scope(ErrorKind::input);
   const std::string bytes = read_file(path);
   try {
     if (bytes.starts_with("\xFF\xD8\xFF")) return read_jpeg(bytes);

@@ -223,6 +223,7 @@ GenerationConfig GenerationConfig::of(const PretrainedModel& model) {
 }
 
 void GenerationConfig::apply(const Fields& fields, bool strict) {
+  const ErrorScope scope(strict ? ErrorKind::call : ErrorKind::model);  // the caller's, or a file's
   for (const std::string& name : read(fields)) {
     if (strict) fail("{}: {} is not a field of a generation config", fields.source(), shown(Json(name)));
     warn("{}: {} is not a field we know; it has no effect", fields.source(), shown(Json(name)));

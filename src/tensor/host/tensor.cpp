@@ -13,7 +13,8 @@ std::shared_ptr<std::byte> allocate(std::int64_t bytes) {
   constexpr std::size_t kLine = 64;
   const std::size_t size = (static_cast<std::size_t>(bytes) + kLine - 1) / kLine * kLine;
   void* const memory = std::aligned_alloc(kLine, std::max(size, kLine));
-  if (memory == nullptr) throw Error(fmt::format("there is no memory for {} bytes", bytes));
+  if (memory == nullptr)
+    throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
   return {static_cast<std::byte*>(memory), std::free};
 }
 
