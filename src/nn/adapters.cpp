@@ -126,11 +126,17 @@ Tensor adapt(Tensor y, const Tensor& x, std::span<const MatrixAdapter* const> ad
 
 Tensor MatrixAdapter::lengths(const Tensor& rows) const {
   const bool trained = a.requires_grad() || b.requires_grad();
-  if (!trained && known_lengths_.defined()) return known_lengths_;
+  const std::lock_guard lock(known_->mutex);
+  if (!trained && known_->lengths.defined()) return known_->lengths;
   at::NoGradGuard no_grad;
   const Tensor found = at::linalg_vector_norm(at::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
-  if (!trained) known_lengths_ = found;
+  if (!trained) known_->lengths = found;
   return found;
+}
+
+bool MatrixAdapter::knows_lengths() const {
+  const std::lock_guard lock(known_->mutex);
+  return known_->lengths.defined();
 }
 
 Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, PackedWeight* packed,

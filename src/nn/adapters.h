@@ -7,6 +7,8 @@
 #include "nn/spec.h"
 #include "tensor/tensor.h"
 
+#include <memory>
+#include <mutex>
 #include <span>
 
 namespace attend {
@@ -30,10 +32,14 @@ struct MatrixAdapter {
 
   // The lengths of the rows of W + scale B A [count], without a gradient.
   Tensor lengths(const Tensor& rows) const;
-  bool knows_lengths() const { return known_lengths_.defined(); }  // does it need no rows any more?
+  bool knows_lengths() const;  // does it need no rows any more?
 
  private:
-  mutable Tensor known_lengths_;  // while a and b are not trained
+  struct Known {
+    std::mutex mutex;
+    Tensor lengths;
+  };
+  std::shared_ptr<Known> known_ = std::make_shared<Known>();  // while a and b are not trained
 };
 
 // What one adapter does to a table [n, d]: row i += scale * (B A)[:, i], with rows of the sum brought to

@@ -99,11 +99,21 @@ std::int64_t EmbeddingsImpl::first_position() const {
 void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
   auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions);
   const std::int64_t last = rows.max().item<std::int64_t>();
+  const std::lock_guard lock(growing_);
   if (fixed && fixed->grows && last >= positions.size(0) && last < kMostRows) {
     fixed->count = std::min(kMostRows, 2 * last) - fixed->offset;
     positions = sinusoidal_positions(*fixed, spec_.width).to(positions.options());
   }
   check_range(rows, positions.size(0), what, kTooLong);
+}
+
+Tensor EmbeddingsImpl::position_table(const Tensor& like) {
+  if (!std::holds_alternative<SinusoidalPositions>(spec_.positions)) return positions;
+  const std::lock_guard lock(growing_);
+  // It is a buffer of the CPU in float32 until a pass wants it elsewhere.
+  if (positions.device() != like.device() || positions.scalar_type() != like.scalar_type())
+    positions = positions.to(like.options());
+  return positions;
 }
 
 Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
@@ -185,13 +195,9 @@ std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& 
     all.push_back({"language", rows("languages", languages, batch.languages, -1, pass)});
   }
   if (positions.defined()) {
-    // The fixed table is a buffer of the CPU in float32 until a pass wants it elsewhere.
-    if (std::holds_alternative<SinusoidalPositions>(spec_.positions) &&
-        (positions.device() != x.device() || positions.scalar_type() != x.scalar_type()))
-      positions = positions.to(x.options());
+    const Tensor wanted = rows_of(batch), table = position_table(x);
     const auto [offset, skipped] = numbering(spec_.positions);
-    all.push_back(
-        {"position", rows("positions", positions, rows_of(batch), skipped >= 0 ? offset - 1 : -1, pass)});
+    all.push_back({"position", rows("positions", table, wanted, skipped >= 0 ? offset - 1 : -1, pass)});
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include "nn/virtual_tokens.h"
 
 #include <map>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -70,8 +71,12 @@ class EmbeddingsImpl : public torch::nn::Module {
   Tensor rows_of(const TokenBatch& batch);  // which row of `positions` each token gets: [T]
   // Makes the table of sines so long that it has these rows, if it may grow. Error if it lacks some then.
   void reach(const Tensor& rows, const char* what);
+  // `positions` as they are now, where a pass wants them: a table of sines may grow while another thread
+  // reads.
+  Tensor position_table(const Tensor& like);
 
   EmbeddingSpec spec_;
+  std::mutex growing_;  // of a table of sines, and its count in spec_
   LayerNorm norm_{nullptr};
   Linear projection_{nullptr};
 };
