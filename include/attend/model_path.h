@@ -5,11 +5,14 @@
 #include <attend/weight_format.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace attend {
+
+class PretrainedModel;
 
 // An adapter of peft's (LoRA, IA3, ...): a directory with adapter_config.json.
 struct AdapterPath {
@@ -29,8 +32,12 @@ struct ModelPath {
 
   std::filesystem::path directory;
   std::vector<AdapterPath> adapters = {};
-  WeightFormat weights = WeightFormat::float32;  // of matrices that do not learn
-  CacheFormat cache = CacheFormat::float32;      // of keys and values, where texts grow from a cache
+  std::shared_ptr<const PretrainedModel> loaded = {};  // the model itself, where a Model stands for its path
+  WeightFormat weights = WeightFormat::float32;        // of matrices that do not learn
+  CacheFormat cache = CacheFormat::float32;            // of keys and values, where texts grow from a cache
+  // float32 stays in the file, whose pages all processes that run the model share, and is read from there for
+  // every product: slower, most of all for few rows.
+  bool low_memory = false;
 };
 
 }  // namespace attend

@@ -178,6 +178,8 @@ ModelDirectory::ModelDirectory(const ModelPath& model)
     : adapters_(model.adapters),
       weights_(model.weights),
       cache_(model.cache),
+      low_memory_(model.low_memory),
+      loaded_(model.loaded),
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
 

@@ -89,11 +89,16 @@ class ModelDirectory {
   WeightFormat weights() const { return weights_; }
   // How its keys and values are to be kept.
   CacheFormat cache() const { return cache_; }
+  bool low_memory() const { return low_memory_; }  // are they to stay in the file?
+  // The model, if it is in memory already; else null.
+  const std::shared_ptr<const PretrainedModel>& loaded() const { return loaded_; }
 
  private:
   std::vector<AdapterPath> adapters_;
   WeightFormat weights_;
   CacheFormat cache_;
+  bool low_memory_;
+  std::shared_ptr<const PretrainedModel> loaded_;
   std::filesystem::path path_;
   Fields config_;
 };

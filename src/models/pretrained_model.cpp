@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "models/adapter.h"
+#include "models/head.h"
 #include "models/quantized.h"
 #include "models/tensors.h"
 #include "models/weight_layout.h"
@@ -196,10 +197,26 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
   }
 }
 
+bool PretrainedModel::serves(const LoadOptions& options) const {
+  if (options.purpose != Purpose::inference || !options.packs || options.fresh || !options.factors.empty() ||
+      !options.keep.empty() || options.weights != WeightFormat::float32 ||
+      options.cache != CacheFormat::float32)
+    return false;
+  if (options.architecture.empty() || options.architecture == architecture_) return true;
+  // A head is no hindrance to who wants the body alone, if it stands on the same stacks.
+  if (!has_head(options.architecture, Head::body)) return false;
+  const ModelSpec body = family_->spec(config_, options.architecture), &own = network_->spec();
+  return body.encoder.has_value() == own.encoder.has_value() &&
+         body.decoder.has_value() == own.decoder.has_value();
+}
+
 PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const LoadOptions& given) {
+  if (directory.loaded() != nullptr && directory.loaded()->serves(given)) return *directory.loaded();
+  const ErrorScope scope(ErrorKind::model);
   LoadOptions options = given;
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
   if (options.cache == CacheFormat::float32) options.cache = directory.cache();
+  options.packs = options.packs && !directory.low_memory();
   const WeightFormat stored = stored_format(directory.config());
   if (stored != WeightFormat::float32) {
     if (options.weights != WeightFormat::float32 && options.weights != stored)

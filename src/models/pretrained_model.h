@@ -47,11 +47,13 @@ class PretrainedModel {
  public:
   // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or
   // misshapen tensor, with file, name, expected and found; a warning for tensors nobody asked for. With
-  // `fresh`, says which weights are new.
+  // `fresh`, says which weights are new. A model that the directory has in memory is taken where it serves.
   static PretrainedModel load(const ModelDirectory& directory, const LoadOptions& options);
   static PretrainedModel load(const ModelDirectory& directory, Purpose purpose) {
     return load(directory, LoadOptions{.purpose = purpose});
   }
+  // Would load() with these give the same model? Then whoever has it need not read it again.
+  bool serves(const LoadOptions& options) const;
   // Random weights from `seed`.
   static PretrainedModel fresh(const Fields& config, std::uint64_t seed);
 

@@ -1,0 +1,17 @@
+// Between the arrays that programs hold and tensors.
+#pragma once
+
+#include <attend/array.h>
+
+#include "tensor/tensor.h"
+
+namespace attend {
+
+// Error, with `name`, if there are not as many numbers as the shape says.
+Tensor to_tensor(const Array& array, const std::string& name);
+Array to_array(const Tensor& tensor);  // integers and truth values as integers, all else as float32
+
+std::map<std::string, Tensor> to_tensors(const Arrays& arrays);
+Arrays to_arrays(const std::map<std::string, Tensor>& tensors);
+
+}  // namespace attend
