@@ -3,7 +3,8 @@
 //   attend::Embedder embedder("all-MiniLM-L6-v2");
 //   auto vectors = embedder.embed({"A cat sits on the mat.", "Ein Hund rennt."});
 //
-// Every function throws attend::Error with one line for a person. An object serves one thread at a time.
+// Every function throws attend::Error with one line for a person. Any number of threads may use one object at
+// a time, but for a Conversation.
 #pragma once
 
 #include <attend/error.h>
@@ -51,6 +52,15 @@ class Embedder {
 
 // The cosine of the angle between two vectors of the same size: 1 for the same direction.
 float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+
+// One of the vectors that were searched, by its number, and its cosine with the one that was looked for.
+struct Neighbour {
+  std::size_t number = 0;
+  float similarity = 0;
+};
+// The `most` nearest, the nearest first; of those equally near, in their order.
+std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
+                               std::size_t most);
 
 struct TranslateOptions : RunOptions {
   std::optional<std::int64_t> beams;  // absent: as the model's generation_config.json says

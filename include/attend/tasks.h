@@ -4,8 +4,9 @@
 //   for (const auto& labels : classifier.classify({{"What a day!"}, {"Never again."}}))
 //     std::cout << labels[0].label << "\n";
 //
-// Each class loads a model directory with a fitting head. Answers come in the order of the inputs, whatever
-// went through the model together. Copies of an object share the model and must not be used at the same time.
+// Each class loads a model directory with a fitting head, or shares a Model that is in memory
+// (attend/model.h). Answers come in the order of the inputs, whatever went through the model together. Copies
+// of an object share the model. Any number of threads may use one object at a time, but for a Conversation.
 #pragma once
 
 #include <attend/attend.h>
@@ -193,6 +194,15 @@ float similarity(const std::vector<float>& a, const std::vector<float>& b, Simil
 // prefix that a model's config.json has for them (task_specific_params).
 enum class GenerationTask { text_generation, text2text_generation, summarization, translation };
 
+// One of the texts that a generator made.
+struct GeneratedText {
+  std::string text;
+  std::vector<TokenId> ids;  // behind the prompt, with the end token if there is one
+  // Of a beam search: the log-probability divided by length ^ length_penalty.
+  float score = 0;
+  std::vector<float> log_probabilities = {};  // of each token (natural), if they were asked for
+};
+
 struct GenerateTextOptions : RunOptions {
   // A JSON object with fields as in generation_config.json, which win over everything else. Where they and
   // the model say nothing: 256 new tokens; four beams for an encoder-decoder; for a decoder sampling at a
@@ -205,6 +215,17 @@ struct GenerateTextOptions : RunOptions {
   // those of text number `text`, or of an encoder-decoder's result, and what has come since. It is called
   // from several threads at once; what it throws comes out of generate().
   std::function<void(std::size_t text, std::span<const std::int64_t> tokens, std::span<float> scores)> rule;
+  bool log_probabilities = false;  // into GeneratedText
+  std::optional<std::int64_t>
+      cache_bytes;  // for keys and values at most; absent: half of the machine's memory
+  // If given, called for every token as it is chosen, except in a beam search: text number `text`, of those
+  // made of it number `sequence`, and the whole characters that can be written by now, often none. What it
+  // throws comes out of generate().
+  std::function<void(std::size_t text, std::size_t sequence, TokenId token, const std::string& more)>
+      on_token;
+  // If given, asked between two tokens; true: no more of them. Texts that are not complete stay out of the
+  // result, so one may have none.
+  std::function<bool()> stop;
 };
 
 class TextGenerator {
@@ -214,7 +235,10 @@ class TextGenerator {
   TextGenerator(const ModelPath& model, GenerationTask task, const std::string& pair = {});
   // num_return_sequences texts for each one given.
   std::vector<std::vector<std::string>> generate(const std::vector<std::string>& texts,
-                                                 const GenerateTextOptions& options = {});
+                                                 const GenerateTextOptions& options = {}) const;
+  // The same with their tokens.
+  std::vector<std::vector<GeneratedText>> generate_tokens(const std::vector<std::string>& texts,
+                                                          const GenerateTextOptions& options = {}) const;
 
  private:
   struct State;
@@ -256,6 +280,36 @@ class TextScorer {
  private:
   struct State;
   std::shared_ptr<State> state_;
+};
+
+// How likely texts are by what a scorer says of their tokens.
+struct Likelihood {
+  double log_probability = 0;  // of all of them
+  std::size_t tokens = 0;
+
+  double loss() const;        // the mean over tokens, negative. Error where there is none
+  double perplexity() const;  // exp(loss())
+};
+Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts);
+
+// What a watermark leaves in a text (Kirchenbauer et al. 2023, arXiv:2301.10226).
+struct WatermarkFinding {
+  std::size_t tokens = 0;
+  double share = 0, expected = 0;  // of marked tokens: in this text, and in others
+  double z = 0;                    // how many standard deviations more are marked than in other texts
+  double p = 0;                    // the share of other texts with so high a z
+};
+
+class WatermarkDetector {
+ public:
+  // Looks for the mark of the watermarking_config that the model's generation_config.json has, or `settings`,
+  // a JSON object with fields like those of that file. Error where neither has one.
+  explicit WatermarkDetector(const ModelPath& model, const std::string& settings = "{}");
+  std::vector<WatermarkFinding> find(const std::vector<std::string>& texts) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 struct ChatMessage {

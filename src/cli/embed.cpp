@@ -7,10 +7,8 @@
 #include "cli/verb.h"
 #include "formats/json.h"
 
-#include <algorithm>
 #include <iostream>
 #include <map>
-#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -45,21 +43,16 @@ void print_nearest(const std::vector<std::string>& queries,
                    const std::vector<std::string>& candidates, const std::vector<std::vector<float>>& vectors,
                    std::size_t top, bool json) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    std::vector<float> scores;
-    for (const auto& vector : vectors) scores.push_back(cosine_similarity(query_vectors[q], vector));
-    std::vector<std::size_t> order(candidates.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
-    order.resize(std::min(order.size(), top));
+    const std::vector<Neighbour> found = nearest(query_vectors[q], vectors, top);
     if (json) {
       Json results = Json::array();
-      for (std::size_t i : order)
-        results.push_back({{"line", i + 1}, {"score", scores[i]}, {"text", candidates[i]}});
+      for (const auto& [i, score] : found)
+        results.push_back({{"line", i + 1}, {"score", score}, {"text", candidates[i]}});
       std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
       continue;
     }
     if (queries.size() > 1) std::cout << queries[q] << "\n";
-    for (std::size_t i : order) std::cout << fmt::format("{:.4f}  {}\n", scores[i], candidates[i]);
+    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates[i]);
   }
 }
 

@@ -9,11 +9,9 @@
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
-#include "generation/config/config.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"
-#include "models/pretrained_model.h"
 
 #include <iostream>
 
@@ -135,12 +133,6 @@ Scored score_texts(const EvaluateArguments& a) {
   return {std::move(texts), std::move(tokens)};
 }
 
-double sum_of(const std::vector<TokenProbability>& tokens) {
-  double sum = 0;
-  for (const TokenProbability& token : tokens) sum += token.log_probability;
-  return sum;
-}
-
 void print_tokens(const Scored& scored) {
   for (std::size_t i = 0; i < scored.texts.size(); ++i) {
     Json ids = Json::array(), tokens = Json::array(), scores = Json::array();
@@ -151,7 +143,7 @@ void print_tokens(const Scored& scored) {
     }
     print_line(Json{
         {"text", scored.texts[i]},
-        {"log_probability", sum_of(scored.tokens[i])},
+        {"log_probability", likelihood({scored.tokens[i]}).log_probability},
         {"ids", ids},
         {"tokens", tokens},
         {"log_probabilities",
@@ -161,50 +153,36 @@ void print_tokens(const Scored& scored) {
 
 void evaluate_perplexity(const EvaluateArguments& a) {
   const Scored scored = score_texts(a);
-  double sum = 0;
-  std::size_t count = 0;
-  for (const auto& tokens : scored.tokens) {
-    sum += sum_of(tokens);
-    count += tokens.size();
-  }
-  if (count == 0) fail("{}: expected a text of two tokens at least", fmt::join(a.data, ", "));
+  const Likelihood all = likelihood(scored.tokens);
+  if (all.tokens == 0) fail("{}: expected a text of two tokens at least", fmt::join(a.data, ", "));
   if (a.tokens) return print_tokens(scored);
-  const double loss = -sum / static_cast<double>(count);
-  print(a, {{"loss", loss}, {"perplexity", std::exp(loss)}, {"log_probability", sum}, {"tokens", count}},
-        fmt::format("loss {:.4f}, perplexity {:.3f}, {} tokens", loss, std::exp(loss), count));
+  print(a,
+        {{"loss", all.loss()},
+         {"perplexity", all.perplexity()},
+         {"log_probability", all.log_probability},
+         {"tokens", all.tokens}},
+        fmt::format("loss {:.4f}, perplexity {:.3f}, {} tokens", all.loss(), all.perplexity(), all.tokens));
 }
 
 // What the watermark of the model's generation config, or of the file that is given, leaves in every line.
 void evaluate_watermark(const EvaluateArguments& a) {
-  const ModelDirectory directory(a.model);
-  const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
-  GenerationConfig config = GenerationConfig::of(model);
-  if (!a.generation_config.empty())
-    config.apply(Fields(read_json(a.generation_config), a.generation_config), true);
-  if (!config.watermark)
-    fail("{}: it has no watermarking_config to look for; name a file that has one with --generation-config",
-         directory.path().string());
-  const Transformer network = model.network();
-  const std::int64_t vocabulary =
-      (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
-  config.check(vocabulary);
-  const TokenizerPair tokenizers = TokenizerPair::from_file(directory.path());
+  const std::string settings = a.generation_config.empty() ? "{}" : read_json(a.generation_config).dump();
+  const WatermarkDetector detector(a.model, settings);
   for (const std::string& file : a.data) {
     const std::vector<std::string> lines = read_lines(file);
     if (lines.empty()) fail("{}: the file is empty", file);
-    for (const std::string& line : lines) {
-      const auto ids = tokenizers.target->encode(line, {.special_tokens = false, .with_details = false}).ids;
-      const WatermarkCount count =
-          count_marks(*config.watermark, vocabulary, std::vector<std::int64_t>(ids.begin(), ids.end()));
+    const std::vector<WatermarkFinding> found = detector.find(lines);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto& [tokens, share, expected, z, p] = found[i];
       print(a,
-            {{"text", line},
-             {"tokens", count.tokens},
-             {"share", count.share},
-             {"expected", count.expected},
-             {"z", count.z},
-             {"p", count.p}},
-            fmt::format("z {:.2f}, p {:.2g}, {} tokens, {:.1f} % marked (other texts: {:.1f} %)", count.z,
-                        count.p, count.tokens, 100 * count.share, 100 * count.expected));
+            {{"text", lines[i]},
+             {"tokens", tokens},
+             {"share", share},
+             {"expected", expected},
+             {"z", z},
+             {"p", p}},
+            fmt::format("z {:.2f}, p {:.2g}, {} tokens, {:.1f} % marked (other texts: {:.1f} %)", z, p,
+                        tokens, 100 * share, 100 * expected));
     }
   }
 }

@@ -9,9 +9,9 @@
 #include "cli/verb.h"
 #include "generation/search/forced_words.h"
 #include "generation/tensors.h"
-#include "generation/text_stream.h"
 #include "models/pretrained_model.h"
 #include "models/tensors.h"
+#include "tasks/prompt_texts.h"
 
 #include <cstdio>
 #include <map>
@@ -98,77 +98,32 @@ GenerationConfig make_config(const PretrainedModel& model, const GenerateArgumen
   return config;
 }
 
-bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
-  if (a.vocabulary_size() != b.vocabulary_size()) return false;
-  for (TokenId id = 0; id < static_cast<TokenId>(a.vocabulary_size()); ++id)
-    if (a.id_to_token(id) != b.id_to_token(id)) return false;
-  return true;
-}
+// The prompts of a call.
+struct Texts {
+  PromptTexts reading;
+  std::vector<std::string> given;
+  std::vector<Prompt> prompts;
 
-// Prompts as token ids, and back.
-class Texts {
- public:
   Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const PretrainedModel& model,
         const GenerationConfig& config)
-      : tokenizers_(tokenizers),
-        texts_(texts_or_stdin(options.prompts)),
-        prefix_(options.prefix),
-        continues_(!model.network()->is_encoder_decoder()) {
-    if (continues_ && !prefix_.empty())
-      fail("--prefix: {} goes on with its prompt; write the words there", model.architecture());
-    const std::vector<std::int64_t> written =
-        prefix_.empty() ? std::vector<std::int64_t>() : forced_prefix(*tokenizers_.target, config, prefix_);
-    if (!options.negative.empty() && (!continues_ || config.guidance_scale == 1))
-      fail("--negative-prompt: it needs a decoder that stands alone, and --guidance-scale other than 1");
-    std::vector<TokenId> negative;
-    if (!options.negative.empty()) {
-      negative = tokenizers_.source->encode(options.negative).ids;
-      if (negative.empty())
-        fail("--negative-prompt: it has no tokens; leave it out to guide by the prompt's last token");
-    }
-    options.adapters.check(texts_.size());
-    for (const Encoding& encoding :
-         tokenizers_.source->encode_batch(texts_, {.special_tokens = true, .with_details = false})) {
-      Prompt prompt{{encoding.ids.begin(), encoding.ids.end()}, {}, {}};
-      if (prompt.ids.empty() && continues_ && config.bos_token_id) prompt.ids = {*config.bos_token_id};
-      prompt.written = written;
-      prompt.negative.assign(negative.begin(), negative.end());
-      prompt.adapter = options.adapters[prompts_.size()];
-      prompts_.push_back(std::move(prompt));
-    }
+      : reading(model, tokenizers, config), given(texts_or_stdin(options.prompts)) {
+    reading.begin_with(options.prefix);
+    reading.lead_away_from(options.negative);
+    options.adapters.check(given.size());
+    prompts = reading.read(given);
+    for (std::size_t i = 0; i < prompts.size(); ++i) prompts[i].adapter = options.adapters[i];
   }
-
-  const std::vector<Prompt>& prompts() const { return prompts_; }
-  const std::string& prompt(std::size_t i) const { return texts_[i]; }
-  // What a text is shown behind: a decoder's prompt, or the prefix.
-  const std::string& before(std::size_t i) const { return continues_ ? texts_[i] : prefix_; }
-  TextStream stream(std::size_t i) const {
-    const std::vector<std::int64_t>& ids = continues_ ? prompts_[i].ids : prompts_[i].written;
-    return TextStream(*tokenizers_.target, {ids.begin(), ids.end()});
-  }
-  // What was generated for prompt i, without the prompt.
-  std::string text(std::size_t i, const GeneratedSequence& generated) const {
-    TextStream stream = this->stream(i);
-    for (const std::int64_t id : generated.ids) stream.add(static_cast<TokenId>(id));
-    return stream.finish();
-  }
-
- private:
-  const TokenizerPair& tokenizers_;
-  std::vector<std::string> texts_;
-  std::string prefix_;
-  std::vector<Prompt> prompts_;
-  bool continues_;
 };
 
 void stream_text(const PretrainedModel& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
-  TextStream stream = texts.stream(0);
-  std::string prompt = texts.before(0);  // written with the first token: before it, much can be wrong
+  TextStream stream = texts.reading.stream(texts.prompts[0]);
+  std::string prompt =
+      texts.reading.before(texts.given[0]);  // written with the first token: before it, much can be wrong
   options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
     write_now(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
   };
-  generate(model, texts.prompts(), config, options);
+  generate(model, texts.prompts, config, options);
   write_now(stream.finish() + "\n");
 }
 
@@ -176,13 +131,14 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
                     const GenerationConfig& config, bool json) {
   Json results = Json::array();
   for (const GeneratedSequence& generated : all) {
-    const std::string text = texts.before(i) + texts.text(i, generated);
+    const std::string text =
+        texts.reading.before(texts.given[i]) + texts.reading.text(texts.prompts[i], generated.ids);
     if (!json) print_line(text);
     results.push_back({{"text", text}, {"ids", generated.ids}});
     if (config.num_beams > 1) results.back()["score"] = generated.score;
     if (config.output_scores) results.back()["log_probabilities"] = generated.log_probabilities;
   }
-  if (json) print_line(Json{{"prompt", texts.prompt(i)}, {"texts", results}}.dump());
+  if (json) print_line(Json{{"prompt", texts.given[i]}, {"texts", results}}.dump());
 }
 
 // In the order of the prompts, each as soon as all before it are there.
@@ -197,7 +153,7 @@ void print_texts(const PretrainedModel& model, const Texts& texts, const Generat
       print_texts_of(next, texts, early.extract(next).mapped(), config, options.json);
     std::fflush(stdout);
   };
-  generate(model, texts.prompts(), config, generation);
+  generate(model, texts.prompts, config, generation);
 }
 
 }  // namespace
@@ -246,8 +202,7 @@ int generate(int argc, char** argv) {
     return 0;
   }
   const Texts texts(options, *tokenizers, model, config);
-  if (texts.prompts().size() == 1 && !options.json && config.num_beams == 1 &&
-      config.num_return_sequences == 1)
+  if (texts.prompts.size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
     stream_text(model, texts, config, options.generation);
   else
     print_texts(model, texts, config, options);

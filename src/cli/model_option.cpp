@@ -42,6 +42,10 @@ void add_model(CLI::App& app, ModelPath& model) {
   add_weights(app, model,
               "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
               "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh");
+  app.add_flag(
+      "--low-memory", model.low_memory,
+      "Leave float32 matrices in the file, whose pages all processes that run the model share, in place "
+      "of copies that compute faster");
   add_adapters(app, model.adapters);
 }
 

@@ -4,10 +4,14 @@
 #include "base/characters.h"
 #include "base/log.h"
 #include "generation/generate.h"
+#include "generation/text_stream.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
 #include "tokenizers/files/tokenizer_config.h"
 #include "tokenizers/text/clean_up.h"
+
+#include <map>
+#include <utility>
 
 namespace attend {
 namespace {
@@ -139,10 +143,22 @@ TextGenerator::TextGenerator(const ModelPath& model, GenerationTask task, const 
     : state_(std::make_shared<State>(ModelDirectory(model), task, pair)) {}
 
 std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<std::string>& texts,
-                                                              const GenerateTextOptions& options) {
+                                                              const GenerateTextOptions& options) const {
+  std::vector<std::vector<std::string>> results;
+  for (const auto& all : generate_tokens(texts, options)) {
+    results.emplace_back();
+    for (const GeneratedText& each : all) results.back().push_back(each.text);
+  }
+  return results;
+}
+
+std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
+    const std::vector<std::string>& texts, const GenerateTextOptions& options) const {
   const State& state = *state_;
   GenerationConfig config = state.config;
   config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
+  config.output_scores = config.output_scores || options.log_probabilities;
+  const ErrorScope scope(ErrorKind::input);
   std::vector<std::string> inputs;
   for (const std::string& text : texts) inputs.push_back(state.prefix + text);
   std::vector<std::vector<std::int64_t>> ids =
@@ -153,22 +169,36 @@ std::vector<std::vector<std::string>> TextGenerator::generate(const std::vector<
   for (auto& prompt : ids)
     if (prompt.empty() && state.continues() && config.bos_token_id) prompt = {*config.bos_token_id};
 
-  std::vector<std::vector<std::string>> results(texts.size());
+  std::vector<std::vector<GeneratedText>> results(texts.size());
   std::size_t done = 0;
   GenerateOptions generation;
   generation.rule = options.rule;
   generation.seed = options.seed;
   generation.tokenizer = state.tokenizers.target.get();
   generation.batch_tokens = options.batch_tokens;
+  generation.cache.bytes = options.cache_bytes.value_or(generation.cache.bytes);
+  generation.stop = options.stop;
+  std::map<std::pair<std::size_t, std::size_t>, TextStream> streams;
+  if (options.on_token)
+    generation.on_token = [&](std::size_t i, std::size_t sequence, std::int64_t token) {
+      const auto id = static_cast<TokenId>(token);
+      std::vector<TokenId> before;  // of a decoder: its text goes on behind them
+      if (state.continues()) before.assign(ids[i].begin(), ids[i].end());
+      TextStream& stream =
+          streams.try_emplace({i, sequence}, *state.tokenizers.target, std::move(before)).first->second;
+      options.on_token(i, sequence, id, stream.put(id));
+    };
   generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> sequences) {
     for (const GeneratedSequence& sequence : sequences) {
-      const std::vector<TokenId> made(sequence.ids.begin(), sequence.ids.end());
-      if (!state.continues()) {
-        results[i].push_back(state.decode(made));
-        continue;
-      }
-      const std::string more = state.without_prompt({ids[i].begin(), ids[i].end()}, made);
-      results[i].push_back(options.full_text ? texts[i] + more : more);
+      GeneratedText& made = results[i].emplace_back();
+      made.ids.assign(sequence.ids.begin(), sequence.ids.end());
+      made.score = sequence.score;
+      if (options.log_probabilities) made.log_probabilities = sequence.log_probabilities;
+      if (!state.continues())
+        made.text = state.decode(made.ids);
+      else
+        made.text = (options.full_text ? texts[i] : std::string()) +
+                    state.without_prompt({ids[i].begin(), ids[i].end()}, made.ids);
     }
     if (options.on_progress) options.on_progress(++done, texts.size());
   };

@@ -288,4 +288,24 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
   return state_->score(targets.size(), pieces, options);
 }
 
+double Likelihood::loss() const {
+  if (tokens == 0) fail("expected a text of two tokens at least");
+  return -log_probability / static_cast<double>(tokens);
+}
+
+double Likelihood::perplexity() const {
+  return std::exp(loss());
+}
+
+Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts) {
+  Likelihood all;
+  for (const auto& tokens : texts) {
+    all.tokens += tokens.size();
+    double sum = 0;
+    for (const TokenProbability& token : tokens) sum += token.log_probability;
+    all.log_probability += sum;
+  }
+  return all;
+}
+
 }  // namespace attend

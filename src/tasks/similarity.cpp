@@ -8,6 +8,15 @@
 #include <numeric>
 
 namespace attend {
+
+std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
+                               std::size_t most) {
+  std::vector<Neighbour> all;
+  for (std::size_t i = 0; i < among.size(); ++i) all.push_back({i, cosine_similarity(vector, among[i])});
+  std::ranges::stable_sort(all, std::greater<>(), &Neighbour::similarity);
+  all.resize(std::min(all.size(), most));
+  return all;
+}
 namespace {
 
 // The sum of what `combine` makes of each pair of numbers.

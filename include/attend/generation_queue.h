@@ -1,0 +1,78 @@
+// Texts that are asked for at any time, from any thread, and made together: what a server stands on.
+//
+//   attend::GenerationQueue queue(model);
+//   queue.submit({.prompt = "Once upon a time",
+//                 .on_token = [](const attend::QueueToken& token) { send(token.more); },
+//                 .on_end = [](const attend::QueueResult& result) { finish(result); }});
+//
+// Requests join and leave between two steps of the decoder and share one bounded cache (Yu et al. 2022,
+// "Orca"; Kwon et al. 2023, arXiv:2309.06180), in the order of their arrival; nobody starves. A request's
+// result is to the last bit what it would be alone.
+#pragma once
+
+#include <attend/tasks.h>
+
+namespace attend {
+
+struct QueueOptions {
+  std::optional<std::int64_t>
+      cache_bytes;                   // for keys and values at most; absent: half of the machine's memory
+  std::int64_t batch_tokens = 4096;  // of prompts, how many are read in one step; one prompt always is
+};
+
+struct QueueToken {
+  std::size_t text = 0;  // which of the request's texts
+  TokenId id = 0;
+  std::string more;  // the whole characters that can be written by now, often none
+};
+
+struct QueueResult {
+  enum class End { finished, cancelled, failed };
+  End end = End::finished;
+  std::vector<GeneratedText>
+      texts;                 // finished: num_return_sequences of them, without the prompt, the best first
+  std::exception_ptr error;  // failed
+};
+
+// Callbacks come from the queue's own thread, on_token for every token except in a beam search, on_end once.
+// They may call submit() and cancel(), and must not wait for another request. What on_token throws ends its
+// request, as failed; what on_end throws is a warning in the log.
+struct QueueRequest {
+  std::string prompt;  // that a decoder goes on with, or an encoder-decoder reads
+  std::string settings =
+      "{}";  // a JSON object with fields as in generation_config.json, which win over the model's
+  std::uint64_t seed = 0;                    // of sampling
+  std::optional<std::int64_t> adapter = {};  // as in RunOptions
+  bool log_probabilities = false;
+  std::function<void(const QueueToken& token)> on_token = {};
+  std::function<void(const QueueResult& result)> on_end = {};
+};
+
+struct QueueStatus {
+  std::size_t running = 0, waiting = 0;                          // requests
+  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // of the cache: now, so far, ever
+  std::int64_t steps = 0, preemptions = 0;                       // so far
+};
+
+class GenerationQueue {
+ public:
+  using Ticket = std::uint64_t;
+
+  // Error for a model that generates no text.
+  explicit GenerationQueue(const ModelPath& model, const QueueOptions& options = {});
+  ~GenerationQueue();  // whoever is not done yet is cancelled
+  GenerationQueue(const GenerationQueue&) = delete;
+  GenerationQueue& operator=(const GenerationQueue&) = delete;
+
+  // From any thread. Error for settings that make no sense, and a prompt that is empty, too long, or could
+  // grow beyond the cache.
+  Ticket submit(QueueRequest request);
+  void cancel(Ticket ticket);  // before the next step; nothing happens if it is over
+  QueueStatus status() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attend

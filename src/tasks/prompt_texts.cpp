@@ -1,0 +1,62 @@
+#include "tasks/prompt_texts.h"
+
+#include "models/pretrained_model.h"
+
+namespace attend {
+
+PromptTexts::PromptTexts(const PretrainedModel& model, const TokenizerPair& tokenizers,
+                         const GenerationConfig& config)
+    : tokenizers_(tokenizers),
+      config_(config),
+      architecture_(model.architecture()),
+      continues_(!model.network()->is_encoder_decoder()) {}
+
+void PromptTexts::begin_with(const std::string& prefix) {
+  if (prefix.empty()) return;
+  if (continues_) fail("a prefix: {} goes on with its prompt; write the words there", architecture_);
+  prefix_ = prefix;
+  written_ = forced_prefix(*tokenizers_.target, config_, prefix);
+}
+
+void PromptTexts::lead_away_from(const std::string& negative) {
+  if (negative.empty()) return;
+  if (!continues_ || config_.guidance_scale == 1)
+    fail("a negative prompt: it needs a decoder that stands alone, and a guidance_scale other than 1");
+  const std::vector<TokenId> ids = tokenizers_.source->encode(negative).ids;
+  if (ids.empty())
+    fail("a negative prompt: it has no tokens; leave it out to guide by the prompt's last token");
+  negative_.assign(ids.begin(), ids.end());
+}
+
+std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts) const {
+  std::vector<Prompt> prompts;
+  for (const Encoding& encoding :
+       tokenizers_.source->encode_batch(texts, {.special_tokens = true, .with_details = false})) {
+    Prompt& prompt = prompts.emplace_back();
+    prompt.ids.assign(encoding.ids.begin(), encoding.ids.end());
+    if (prompt.ids.empty() && continues_ && config_.bos_token_id) prompt.ids = {*config_.bos_token_id};
+    prompt.written = written_;
+    prompt.negative = negative_;
+  }
+  return prompts;
+}
+
+TextStream PromptTexts::stream(const Prompt& prompt) const {
+  const std::vector<std::int64_t>& ids = continues_ ? prompt.ids : prompt.written;
+  return TextStream(*tokenizers_.target, {ids.begin(), ids.end()});
+}
+
+std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t> ids) const {
+  TextStream stream = this->stream(prompt);
+  for (const std::int64_t id : ids) stream.add(static_cast<TokenId>(id));
+  return stream.finish();
+}
+
+bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
+  if (a.vocabulary_size() != b.vocabulary_size()) return false;
+  for (TokenId id = 0; id < static_cast<TokenId>(a.vocabulary_size()); ++id)
+    if (a.id_to_token(id) != b.id_to_token(id)) return false;
+  return true;
+}
+
+}  // namespace attend

@@ -1,0 +1,42 @@
+// Texts into prompts, and what a model makes of them back into texts.
+#pragma once
+
+#include "generation/generate.h"
+#include "generation/text_stream.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attend {
+
+class PromptTexts {
+ public:
+  // `tokenizers` and `config` stay the caller's.
+  PromptTexts(const PretrainedModel& model, const TokenizerPair& tokenizers, const GenerationConfig& config);
+  // What an encoder-decoder's texts begin with. Error for a decoder, which goes on with its prompt.
+  void begin_with(const std::string& prefix);
+  // What a decoder's texts are led away from. Error without tokens, for an encoder-decoder, or where
+  // guidance_scale is 1.
+  void lead_away_from(const std::string& negative);
+
+  std::vector<Prompt> read(const std::vector<std::string>& texts) const;
+
+  // What a result is shown behind: a decoder's prompt, or the prefix.
+  const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
+  // Takes the tokens of a result, and gives its text, without the prompt.
+  TextStream stream(const Prompt& prompt) const;
+  std::string text(const Prompt& prompt, std::span<const std::int64_t> ids) const;
+
+ private:
+  const TokenizerPair& tokenizers_;
+  const GenerationConfig& config_;
+  std::string architecture_, prefix_;
+  bool continues_;
+  std::vector<std::int64_t> written_, negative_;
+};
+
+// Do both have the same tokens under the same ids?
+bool same_tokens(const Tokenizer& a, const Tokenizer& b);
+
+}  // namespace attend

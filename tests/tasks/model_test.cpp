@@ -1,0 +1,314 @@
+// A model that tasks and threads share, and what programs ask it for.
+#include <attend/families.h>
+#include <attend/generation_queue.h>
+#include <attend/model.h>
+#include <attend/tasks.h>
+
+#include "formats/json.h"
+#include "generation/models.h"
+#include "models/forward.h"
+#include "models/pretrained_model.h"
+#include "temporary_directory.h"
+#include "test_data.h"
+
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// A golden model with a tokenizer whose tokens are letters, beginning with 'a'.
+class LetterModel {
+ public:
+  explicit LetterModel(const std::string& name, char last = 'z') {
+    std::filesystem::copy(test_data() / "models" / name, path());
+    Json letters = Json::object();
+    for (char c = 'a'; c <= last; ++c) letters[std::string(1, c)] = c - 'a';
+    const Json tokenizer = {{"version", "1.0"},
+                            {"added_tokens", Json::array()},
+                            {"model", {{"type", "BPE"}, {"vocab", letters}, {"merges", Json::array()}}}};
+    directory_.file("model/tokenizer.json", tokenizer.dump());
+  }
+  std::filesystem::path path() const { return directory_.path() / "model"; }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+const std::vector<std::string> kTexts = {"thequick", "brownfox", "a", "jumps"};
+
+TEST(Model, GivesWhatForwardGives) {
+  const auto directory = test_data() / "models" / "bert-classifier";
+  const Model model(directory);
+  EXPECT_EQ(model.model_type(), "bert");
+  EXPECT_EQ(model.architecture(), "BertForSequenceClassification");
+  EXPECT_GT(model.size(), 1000);
+  EXPECT_EQ(Json::parse(model.config()).at("model_type"), "bert");
+  const std::vector<std::int64_t> ids = {3, 4, 5, 6, 0, 0}, mask = {1, 1, 1, 1, 0, 0};
+  const Arrays outputs =
+      model.forward({{"input_ids", Array({2, 3}, ids)}, {"attention_mask", Array({2, 3}, mask)}},
+                    {.hidden_states = true, .attentions = true});
+  const c10::InferenceMode inference;
+  const auto expected = run_forward(PretrainedModel::load(ModelDirectory(directory), Purpose::inference),
+                                    {{"input_ids", torch::tensor(ids, at::kLong).view({2, 3})},
+                                     {"attention_mask", torch::tensor(mask, at::kLong).view({2, 3})}},
+                                    {.hidden_states = true, .attentions = true});
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (const auto& [name, tensor] : expected) {
+    EXPECT_EQ(outputs.at(name).shape, tensor.sizes().vec()) << name;
+    const Tensor flat = tensor.contiguous().view({-1});
+    for (std::int64_t i = 0; i < flat.numel(); ++i)
+      EXPECT_EQ(outputs.at(name).floats()[static_cast<std::size_t>(i)], flat[i].item<float>()) << name;
+  }
+  EXPECT_THROW(outputs.begin()->second.integers(), Error);
+}
+
+TEST(Model, RefusesArraysThatMakeNoSense) {
+  const Model model(test_data() / "models" / "bert-classifier");
+  const auto kind_of = [&](const Arrays& inputs, const OutputOptions& options = {}) {
+    try {
+      model.forward(inputs, options);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    ADD_FAILURE() << "expected an Error";
+    return ErrorKind::system;
+  };
+  const std::vector<std::int64_t> three = {1, 2, 3};
+  const std::int64_t large = std::int64_t{1} << 62;
+  for (const auto& shape :
+       std::vector<std::vector<std::int64_t>>{{2, 2}, {3}, {-1, -3}, {large, large}, {}, {0}})
+    EXPECT_EQ(kind_of({{"input_ids", Array(shape, three)}}), ErrorKind::input);
+  EXPECT_EQ(kind_of({{"input_ids", Array({1, 3}, std::vector<float>{1, 2, 3})}}), ErrorKind::input);
+  EXPECT_EQ(kind_of({{"input_ids", Array({1, 1}, std::vector<std::int64_t>{100000})}}), ErrorKind::input);
+  EXPECT_EQ(kind_of({{"pixels", Array({1, 3}, three)}}), ErrorKind::input);
+  EXPECT_EQ(kind_of({{"input_ids", Array({1, 3}, three)}}, {.gradients = true}), ErrorKind::call);
+}
+
+TEST(Model, SaysWhoHasToChangeSomething) {
+  const auto kind_of = [](const auto& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    ADD_FAILURE() << "expected an Error";
+    return ErrorKind::system;
+  };
+  const LetterModel gpt2("gpt2-generation");
+  EXPECT_EQ(kind_of([&] { Model(gpt2.path() / "nowhere"); }), ErrorKind::model);
+  const TemporaryDirectory broken;
+  broken.file("config.json", R"({"model_type": "gpt2"})");
+  EXPECT_EQ(kind_of([&] { Model{broken.path()}; }), ErrorKind::model);
+  broken.file("model.safetensors", "this is none");
+  EXPECT_EQ(kind_of([&] { Model{broken.path()}; }), ErrorKind::model);
+  const TextGenerator generator(gpt2.path(), GenerationTask::text_generation);
+  GenerateTextOptions options;
+  options.settings = R"({"num_beams": 0})";
+  EXPECT_EQ(kind_of([&] { generator.generate({"abc"}, options); }), ErrorKind::call);
+  options.settings = "{";
+  EXPECT_EQ(kind_of([&] { generator.generate({"abc"}, options); }), ErrorKind::call);
+  options.settings = "{}";
+  EXPECT_EQ(kind_of([&] { generator.generate({"a\xff"}, options); }), ErrorKind::input);
+  EXPECT_EQ(kind_of([&] { generator.generate({std::string(1000, 'a')}, options); }), ErrorKind::input);
+  EXPECT_EQ(kind_of([&] { TextClassifier{gpt2.path()}; }), ErrorKind::call);
+}
+
+TEST(Model, GivesGradientsWhereTorchIs) {
+  const auto path = test_data() / "models" / "bert-classifier";
+  if (!kHasGradients) {
+    EXPECT_TRUE(contains(error_of([&] { Model(path, {.gradients = true}); }), "attend::training"));
+    return;
+  }
+  const Model model(path, {.gradients = true});
+  const Arrays inputs = {{"input_ids", Array({1, 3}, std::vector<std::int64_t>{3, 4, 5})},
+                         {"labels", Array({1}, std::vector<std::int64_t>{1})}};
+  EXPECT_TRUE(model.forward(inputs, {.gradients = true}).contains("grad.classifier.weight"));
+  EXPECT_FALSE(model.forward(inputs).contains("grad.classifier.weight"));
+}
+
+// All tasks of one model at a time, from many threads, give what each gives alone.
+TEST(Model, ServesTasksAndThreadsAtOnce) {
+  const LetterModel bert_files("bert-classifier"), gpt2_files("gpt2-generation");
+  const Model bert(bert_files.path()), gpt2(gpt2_files.path());
+  TextClassifier classifier(bert);
+  FeatureExtractor extractor(bert);
+  Embedder embedder(bert);
+  const TextGenerator generator(gpt2, GenerationTask::text_generation);
+  TextScorer scorer(gpt2);
+  GenerateTextOptions options;
+  options.settings = R"({"max_new_tokens": 6, "do_sample": true, "pad_token_id": 0})";
+  options.seed = 5;
+  const auto labels = [&] {
+    std::string all;
+    ClassifyOptions every;
+    every.top_k = 0;
+    for (const auto& text : classifier.classify({{"abc", {}}, {"thequick", {}}}, every))
+      for (const LabelScore& label : text) all += label.label + std::to_string(label.score);
+    return all;
+  };
+  const auto ids = std::vector<std::int64_t>{3, 4, 5};
+  const auto forward = [&] {
+    return bert.forward({{"input_ids", Array({1, 3}, ids)}}).at("logits").floats();
+  };
+  const auto expected_labels = labels();
+  const auto expected_vectors = embedder.embed(kTexts);
+  const auto expected_features = extractor.extract(kTexts).back().values;
+  const auto expected_texts = generator.generate(kTexts, options);
+  const auto expected_logits = forward();
+  const float expected_score = scorer.score(kTexts).front().back().log_probability;
+  EXPECT_EQ(Embedder(bert_files.path()).embed(kTexts), expected_vectors);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 5; ++round) switch ((i + round) % 6) {
+          case 0:
+            EXPECT_EQ(labels(), expected_labels);
+            break;
+          case 1:
+            EXPECT_EQ(embedder.embed(kTexts), expected_vectors);
+            break;
+          case 2:
+            EXPECT_EQ(extractor.extract(kTexts).back().values, expected_features);
+            break;
+          case 3:
+            EXPECT_EQ(generator.generate(kTexts, options), expected_texts);
+            break;
+          case 4:
+            EXPECT_EQ(forward(), expected_logits);
+            break;
+          default:
+            EXPECT_EQ(scorer.score(kTexts).front().back().log_probability, expected_score);
+        }
+    });
+}
+
+TEST(Model, IsReadOnce) {
+  const LetterModel files("bert-classifier");
+  const Model model(files.path());
+  TextClassifier alone(files.path());
+  std::filesystem::remove(files.path() / "model.safetensors");
+  EXPECT_THROW(TextClassifier{files.path()}, Error);
+  TextClassifier shared(model);  // reads no weights
+  EXPECT_EQ(shared.classify({{"abc", {}}}).front().front().score,
+            alone.classify({{"abc", {}}}).front().front().score);
+}
+
+TEST(TextGenerator, ShowsTokensAsTheyCome) {
+  const LetterModel files("gpt2-generation");
+  const TextGenerator generator(files.path(), GenerationTask::text_generation);
+  GenerateTextOptions options;
+  options.settings = R"({"max_new_tokens": 6, "do_sample": false, "pad_token_id": 0, "eos_token_id": null})";
+  options.full_text = false;
+  options.log_probabilities = true;
+  std::vector<std::vector<TokenId>> seen(kTexts.size());
+  std::vector<std::string> written(kTexts.size());
+  options.on_token = [&](std::size_t text, std::size_t sequence, TokenId token, const std::string& more) {
+    EXPECT_EQ(sequence, 0u);
+    seen[text].push_back(token);
+    written[text] += more;
+  };
+  const auto made = generator.generate_tokens(kTexts, options);
+  for (std::size_t i = 0; i < kTexts.size(); ++i) {
+    ASSERT_EQ(made[i].size(), 1u);
+    EXPECT_EQ(made[i][0].ids, seen[i]);
+    EXPECT_EQ(made[i][0].text, written[i]);
+    ASSERT_EQ(made[i][0].log_probabilities.size(), seen[i].size());
+    for (const float each : made[i][0].log_probabilities) EXPECT_LE(each, 0);
+  }
+  // Stopped between two tokens, texts that are not complete are not there.
+  int asked = 0;
+  options.on_token = {};
+  options.stop = [&] { return ++asked > 3; };
+  for (const auto& texts : generator.generate_tokens(kTexts, options)) EXPECT_TRUE(texts.empty());
+}
+
+TEST(GenerationQueue, MakesTheSameTextsForWhoeverAsks) {
+  const LetterModel files("gpt2-generation");
+  const Model model(files.path());
+  const TextGenerator generator(model, GenerationTask::text_generation);
+  GenerateTextOptions alone;
+  alone.settings = R"({"max_new_tokens": 9, "do_sample": true, "temperature": 0.9, "pad_token_id": 0})";
+  alone.full_text = false;
+  GenerationQueue queue(model);
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        std::promise<QueueResult> end;
+        std::string written;
+        queue.submit({.prompt = kTexts[t],
+                      .settings = alone.settings,
+                      .seed = seed,
+                      .log_probabilities = true,
+                      .on_token = [&](const QueueToken& token) { written += token.more; },
+                      .on_end = [&](const QueueResult& result) { end.set_value(result); }});
+        const QueueResult result = end.get_future().get();
+        ASSERT_EQ(result.end, QueueResult::End::finished);
+        GenerateTextOptions options = alone;
+        options.seed = seed;
+        const auto expected = generator.generate_tokens({kTexts[t]}, options).front().front();
+        EXPECT_EQ(result.texts.front().ids, expected.ids);
+        EXPECT_EQ(result.texts.front().text, written);
+        EXPECT_EQ(result.texts.front().log_probabilities.size(), expected.ids.size());
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(queue.status().running, 0u);
+  EXPECT_GT(queue.status().steps, 0);
+}
+
+TEST(GenerationQueue, CancelsAndRefuses) {
+  const LetterModel files("gpt2-generation");
+  std::promise<QueueResult::End> cancelled, left;
+  {
+    GenerationQueue queue(files.path());
+    EXPECT_THROW(queue.submit({.prompt = std::string(5000, 'a')}), Error);
+    EXPECT_THROW(queue.submit({.prompt = "abc", .settings = "nothing"}), Error);
+    const std::string settings = R"({"max_new_tokens": 20, "do_sample": false, "eos_token_id": null})";
+    GenerationQueue::Ticket own = 0;
+    std::promise<void> begun;
+    own = queue.submit({.prompt = "abc",
+                        .settings = settings,
+                        .on_token =
+                            [&, first = true](const QueueToken&) mutable {
+                              if (first) begun.set_value();
+                              first = false;
+                              std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                            },
+                        .on_end = [&](const QueueResult& result) { cancelled.set_value(result.end); }});
+    begun.get_future().wait();
+    queue.cancel(own);
+    EXPECT_EQ(cancelled.get_future().get(), QueueResult::End::cancelled);
+    std::promise<std::string> failed;
+    queue.submit({.prompt = "abc",
+                  .settings = settings,
+                  .on_token = [](const QueueToken&) { throw Error("enough"); },
+                  .on_end =
+                      [&](const QueueResult& result) {
+                        failed.set_value(error_of([&] { std::rethrow_exception(result.error); }));
+                      }});
+    EXPECT_EQ(failed.get_future().get(), "enough");
+    queue.submit(
+        {.prompt = "abc",
+         .settings = settings,
+         .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); },
+         .on_end = [&](const QueueResult& result) { left.set_value(result.end); }});
+  }
+  EXPECT_EQ(left.get_future().get(), QueueResult::End::cancelled);
+}
+
+TEST(Families, AreListed) {
+  const std::vector<FamilyInfo> all = list_families();
+  EXPECT_GT(all.size(), 20u);
+  const auto gpt2 = std::ranges::find(all, "gpt2", &FamilyInfo::model_type);
+  ASSERT_NE(gpt2, all.end());
+  ASSERT_FALSE(gpt2->presets.empty());
+  EXPECT_EQ(Json::parse(preset_config("gpt2", gpt2->presets.front())).at("model_type"), "gpt2");
+  EXPECT_THROW(preset_config("gpt2", "enormous"), Error);
+}
+
+}  // namespace
+}  // namespace attend
