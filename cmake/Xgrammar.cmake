@@ -15,6 +15,7 @@ if(NOT EXISTS ${xgrammar_source}/include/xgrammar/xgrammar.h)
 endif()
 
 file(GLOB xgrammar_sources ${xgrammar_source}/cpp/*.cc ${xgrammar_source}/cpp/support/*.cc)
+list(FILTER xgrammar_sources EXCLUDE REGEX "/testing\\.cc$")  # what only its own tests call
 add_library(xgrammar STATIC ${xgrammar_sources})
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_source}/include
   ${xgrammar_source}/3rdparty/picojson ${xgrammar_source}/3rdparty/dlpack/include)
@@ -22,4 +23,6 @@ target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_source}/include
 target_compile_definitions(xgrammar PRIVATE XGRAMMAR_LOG_CUSTOMIZE=1 XGRAMMAR_ENABLE_CPPTRACE=0)
 target_compile_features(xgrammar PRIVATE cxx_std_17)
 target_compile_options(xgrammar PRIVATE -w -fvisibility=hidden)
+# A third of the time that its files take one by one.
+set_target_properties(xgrammar PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 target_link_libraries(xgrammar PRIVATE Threads::Threads)

@@ -15,10 +15,10 @@ namespace {
 
 constexpr unsigned bits = 4, per_word = 8;
 // Where output i of a word lies.
-constexpr unsigned place[per_word] = {0, 4, 1, 5, 2, 6, 3, 7};
+constexpr unsigned place_in_word[per_word] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 int integer_at(std::span<const std::uint32_t> words, std::size_t index) {
-  return static_cast<int>(words[index / per_word] >> (place[index % per_word] * bits) & 0xFU);
+  return static_cast<int>(words[index / per_word] >> (place_in_word[index % per_word] * bits) & 0xFU);
 }
 
 ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& module, std::int64_t group_size) {

@@ -19,17 +19,17 @@
 namespace attend {
 namespace {
 
-struct Settings {
+struct CompressedSettings {
   unsigned bits = 8;
   std::int64_t group_size = -1;  // -1: as the scales show
 };
 
 // Of all groups of config_groups, which may differ in what they are for but not in this.
-Settings read_settings(const Fields& config) {
+CompressedSettings read_compressed_settings(const Fields& config) {
   const Json groups = config.json().value("config_groups", Json());
   if (!groups.is_object() || groups.empty())
     fail("{}: config_groups: expected an object with groups, found {}", config.source(), shown(groups));
-  std::optional<Settings> settings;
+  std::optional<CompressedSettings> settings;
   for (const auto& [name, group] : groups.items()) {
     const std::string source = fmt::format("{}: config_groups: {}", config.source(), name);
     const Fields weights(Fields(group, source).json().value("weights", Json()), source + ": weights");
@@ -37,8 +37,8 @@ Settings read_settings(const Fields& config) {
       fail("{}: type: expected int, found {}", weights.source(), shown(Json(type)));
     const std::int64_t bits = weights.integer({"num_bits"});
     if (bits != 4 && bits != 8) fail("{}: num_bits: expected 4 or 8, found {}", weights.source(), bits);
-    const Settings own = {static_cast<unsigned>(bits),
-                          weights.maybe_integer({"group_size"}, -1, 1 << 20).value_or(-1)};
+    const CompressedSettings own = {static_cast<unsigned>(bits),
+                                    weights.maybe_integer({"group_size"}, -1, 1 << 20).value_or(-1)};
     if (settings && (settings->bits != own.bits || settings->group_size != own.group_size))
       fail("{}: config_groups: groups of several widths or sizes are not supported", config.source());
     settings = own;
@@ -55,7 +55,7 @@ struct Grid {
   std::vector<std::string> parts;
 };
 
-Grid read_grid(const Checkpoint& checkpoint, const std::string& module, const Settings& settings,
+Grid read_grid(const Checkpoint& checkpoint, const std::string& module, const CompressedSettings& settings,
                std::int64_t out, std::int64_t in) {
   const std::string scales = module + ".weight_scale", order = module + ".weight_g_idx";
   Grid grid;
@@ -103,7 +103,8 @@ auto decoder(Grid grid, std::int64_t out, std::int64_t in, Integer integer) {
   };
 }
 
-ForeignMatrix read_packed(const Checkpoint& checkpoint, const std::string& module, const Settings& settings) {
+ForeignMatrix read_packed(const Checkpoint& checkpoint, const std::string& module,
+                          const CompressedSettings& settings) {
   const std::string packed_name = module + ".weight_packed", shape_name = module + ".weight_shape",
                     zeros_name = module + ".weight_zero_point";
   const unsigned bits = settings.bits;
@@ -144,7 +145,8 @@ ForeignMatrix read_packed(const Checkpoint& checkpoint, const std::string& modul
   return matrix;
 }
 
-ForeignMatrix read_plain(const Checkpoint& checkpoint, const std::string& module, const Settings& settings) {
+ForeignMatrix read_plain(const Checkpoint& checkpoint, const std::string& module,
+                         const CompressedSettings& settings) {
   const std::string name = module + ".weight", zeros_name = module + ".weight_zero_point";
   const TensorView& integers = foreign::part(checkpoint, name, DType::i8, {-1, -1});
   const std::int64_t out = integers.shape[0], in = integers.shape[1];
@@ -176,7 +178,7 @@ std::vector<ForeignMatrix> read_compressed_tensors(const Checkpoint& checkpoint,
   if (!packed && format != "int-quantized" && format != "naive-quantized")
     fail("{}: format: expected pack-quantized or int-quantized, found {}", quantization.source(),
          shown(Json(format)));
-  const Settings settings = read_settings(quantization);
+  const CompressedSettings settings = read_compressed_settings(quantization);
   std::vector<ForeignMatrix> matrices;
   if (packed) {
     for (const std::string& module : foreign::modules(checkpoint, ".weight_packed"))

@@ -15,15 +15,15 @@
 namespace attend {
 namespace {
 
-struct Settings {
+struct GptqSettings {
   unsigned bits = 4;
   std::int64_t group_size = -1;  // -1: all inputs
   bool symmetric = true;
   bool zeros_less_one = true;  // version 1 stores zero - 1
 };
 
-Settings read_settings(const Fields& config) {
-  Settings settings;
+GptqSettings read_gptq_settings(const Fields& config) {
+  GptqSettings settings;
   settings.bits = static_cast<unsigned>(config.integer({"bits"}));
   if (settings.bits != 4 && settings.bits != 8)
     fail("{}: bits: expected 4 or 8, found {}", config.source(), settings.bits);
@@ -40,7 +40,7 @@ Settings read_settings(const Fields& config) {
 
 // Some of GPTQModel's versions write version 2 and call it the first. A symmetric zero is half the range, so
 // it shows which they are.
-bool are_less_one(std::span<const std::uint32_t> zeros, const Settings& settings) {
+bool are_less_one(std::span<const std::uint32_t> zeros, const GptqSettings& settings) {
   const std::uint32_t ones = settings.bits == 4 ? 0x11111111U : 0x01010101U,
                       half = ones << (settings.bits - 1);
   const auto all = [&](std::uint32_t word) {
@@ -51,7 +51,8 @@ bool are_less_one(std::span<const std::uint32_t> zeros, const Settings& settings
   return settings.zeros_less_one;
 }
 
-ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& module, const Settings& settings) {
+ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& module,
+                          const GptqSettings& settings) {
   const std::int64_t per_word = 32 / settings.bits;
   const std::string integers_name = module + ".qweight", zeros_name = module + ".qzeros",
                     scales_name = module + ".scales", groups_name = module + ".g_idx";
@@ -105,7 +106,7 @@ ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& modul
 }  // namespace
 
 std::vector<ForeignMatrix> read_gptq(const Checkpoint& checkpoint, const Fields& quantization) {
-  const Settings settings = read_settings(quantization);
+  const GptqSettings settings = read_gptq_settings(quantization);
   std::vector<ForeignMatrix> matrices;
   for (const std::string& module : foreign::modules(checkpoint, ".qweight"))
     matrices.push_back(read_matrix(checkpoint, module, settings));

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using NumberedWords = std::vector<std::uint32_t>;
 
 std::vector<std::string_view> split(std::string_view lowered) {
   std::vector<std::string_view> words;
@@ -27,13 +27,13 @@ double f_measure(double matched, double hypothesis, double reference) {
   return quotient(2 * matched, hypothesis + reference, 0);
 }
 
-double ngram_score(const Words& hypothesis, const Words& reference, std::size_t n) {
+double ngram_score(const NumberedWords& hypothesis, const NumberedWords& reference, std::size_t n) {
   const NgramMatches matches = match_ngrams(hypothesis, reference, n);
   return f_measure(static_cast<double>(matches.matched), static_cast<double>(matches.hypothesis),
                    static_cast<double>(matches.reference));
 }
 
-std::size_t longest_common_subsequence(const Words& a, const Words& b) {
+std::size_t longest_common_subsequence(const NumberedWords& a, const NumberedWords& b) {
   std::vector<std::size_t> row(b.size() + 1);  // of the words of `a` so far and the first words of `b`
   for (const std::uint32_t word : a)
     for (std::size_t j = 0, diagonal = 0; j < b.size(); ++j) {
@@ -46,7 +46,7 @@ std::size_t longest_common_subsequence(const Words& a, const Words& b) {
 
 // Marks the words of `reference` that belong to its longest common subsequence with `hypothesis`: of several,
 // the one that rouge_score's walk back through the table finds.
-void mark_common(const Words& reference, const Words& hypothesis, std::vector<char>& marks) {
+void mark_common(const NumberedWords& reference, const NumberedWords& hypothesis, std::vector<char>& marks) {
   const std::size_t columns = hypothesis.size() + 1;
   std::vector<std::uint32_t> lengths((reference.size() + 1) * columns);
   const auto length = [&](std::size_t i, std::size_t j) -> std::uint32_t& {
@@ -68,8 +68,8 @@ void mark_common(const Words& reference, const Words& hypothesis, std::vector<ch
   }
 }
 
-std::vector<Words> lines_of(std::string_view lowered, WordNumbers& numbers) {
-  std::vector<Words> lines;
+std::vector<NumberedWords> lines_of(std::string_view lowered, WordNumbers& numbers) {
+  std::vector<NumberedWords> lines;
   for (std::size_t begin = 0; begin <= lowered.size();) {
     const std::size_t end = std::min(lowered.find('\n', begin), lowered.size());
     lines.push_back(numbers.of(split(lowered.substr(begin, end - begin))));
@@ -80,15 +80,16 @@ std::vector<Words> lines_of(std::string_view lowered, WordNumbers& numbers) {
 
 // A word of a line of the reference is found if the line has it in common with any line of the hypothesis, in
 // order; as often at most as either text has it.
-double summary_score(const std::vector<Words>& hypothesis, const std::vector<Words>& reference) {
+double summary_score(const std::vector<NumberedWords>& hypothesis,
+                     const std::vector<NumberedWords>& reference) {
   std::unordered_map<std::uint32_t, std::int64_t> left;  // in the hypothesis
   double ours = 0, theirs = 0, found = 0;
-  for (const Words& line : hypothesis)
+  for (const NumberedWords& line : hypothesis)
     for (const std::uint32_t word : line) ++left[word], ++ours;
-  for (const Words& line : reference) {
+  for (const NumberedWords& line : reference) {
     theirs += static_cast<double>(line.size());
     std::vector<char> marks(line.size());
-    for (const Words& other : hypothesis) mark_common(line, other, marks);
+    for (const NumberedWords& other : hypothesis) mark_common(line, other, marks);
     for (std::size_t i = 0; i < line.size(); ++i)
       if (marks[i] && left[line[i]]-- > 0) ++found;
   }
@@ -100,7 +101,7 @@ double summary_score(const std::vector<Words>& hypothesis, const std::vector<Wor
 Rouge rouge(std::string_view hypothesis, std::string_view reference) {
   const std::string our_text = lowercase(hypothesis), their_text = lowercase(reference);
   WordNumbers numbers;
-  const Words ours = numbers.of(split(our_text)), theirs = numbers.of(split(their_text));
+  const NumberedWords ours = numbers.of(split(our_text)), theirs = numbers.of(split(their_text));
   Rouge result{.rouge1 = ngram_score(ours, theirs, 1),
                .rouge2 = ngram_score(ours, theirs, 2),
                .rougeL = f_measure(static_cast<double>(longest_common_subsequence(ours, theirs)),

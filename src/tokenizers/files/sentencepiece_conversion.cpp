@@ -17,7 +17,7 @@ using Kind = SentencePieceFile::Kind;
 using Type = SentencePieceFile::Type;
 using Steps = Family::Steps;
 
-Json replace(const char* kind, const char* from, const char* to) {
+Json replace(const char* kind, std::string_view from, std::string_view to) {
   return {{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
 }
 

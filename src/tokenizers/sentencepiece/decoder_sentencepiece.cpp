@@ -15,10 +15,8 @@ namespace {
 
 using Type = SentencePieceFile::Type;
 
-constexpr std::string_view space = space_letter;
-
 std::string with_spaces(std::string text) {
-  replace_all(text, space, " ");
+  replace_all(text, space_letter, " ");
   return text;
 }
 
@@ -66,15 +64,15 @@ class PieceDecoder : public Decoder {
   }
 
   std::string decode(std::vector<std::string> tokens) const {
-    if (joining_.drops_first_space && !tokens.empty() && tokens[0].starts_with(space))
-      tokens[0].erase(0, space.size());
+    if (joining_.drops_first_space && !tokens.empty() && tokens[0].starts_with(space_letter))
+      tokens[0].erase(0, space_letter.size());
     std::string text;
     std::vector<std::string> run;  // of pieces behind the last special token
     bool behind_special = false;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const bool special = specials_.contains(tokens[i]);
       if (!special) {
-        if (behind_special && i == 1 && joining_.space_behind_first && !tokens[i].starts_with(space))
+        if (behind_special && i == 1 && joining_.space_behind_first && !tokens[i].starts_with(space_letter))
           text += ' ';
         run.push_back(std::move(tokens[i]));
       } else {
@@ -107,8 +105,8 @@ class PieceDecoder : public Decoder {
         continue;
       }
       std::string_view rest = piece;
-      if (begins && skips_space_ && rest.starts_with(space)) {
-        rest.remove_prefix(space.size());
+      if (begins && skips_space_ && rest.starts_with(space_letter)) {
+        rest.remove_prefix(space_letter.size());
         begun = !skips_spaces_;
       }
       text += with_spaces(std::string(rest));

@@ -13,8 +13,6 @@ namespace {
 
 using Type = SentencePieceFile::Type;
 
-constexpr std::string_view space = space_letter;
-
 }  // namespace
 
 SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids, Json fields,
@@ -125,7 +123,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
       if (word.text.empty()) break;
       // One of the space's three bytes tells words with it from those without.
       std::string_view key = word.text;
-      if (key.starts_with(space)) key.remove_prefix(space.size() - 1);
+      if (key.starts_with(space_letter)) key.remove_prefix(space_letter.size() - 1);
       word.is_short = WordCache::is_short(key);
       if (!word.is_short) continue;
       word.key = WordCache::key(key);
@@ -180,12 +178,12 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   if (text.size() < 2 || !text.ends_with(',')) return false;
   if (!unicode::is(unicode::last(text.substr(0, text.size() - 1)).value, unicode::digit)) return false;
   // The rest is cut as one word: spaces go, of which words that are unknown together have several.
-  const bool begins = text.starts_with(space);
+  const bool begins = text.starts_with(space_letter);
   std::string rest;
-  if (has_prefix_) rest = space;
-  for (std::size_t at = begins ? space.size() : 0; at + 1 < text.size();)
-    if (text.substr(at).starts_with(space))
-      at += space.size();
+  if (has_prefix_) rest = space_letter;
+  for (std::size_t at = begins ? space_letter.size() : 0; at + 1 < text.size();)
+    if (text.substr(at).starts_with(space_letter))
+      at += space_letter.size();
     else
       rest += text[at++];
   Workspace workspace;
@@ -194,7 +192,7 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   std::size_t left = text.size() - 1;  // bytes that the parts have to stand for
   for_each_joined(rest, cut, [&](std::string_view part, TokenId piece) {
     if (has_prefix_ && !begins && part.data() == rest.data()) {
-      part.remove_prefix(space.size());
+      part.remove_prefix(space_letter.size());
       piece = find_piece(part);
     }
     if (part.empty()) return;
