@@ -54,6 +54,7 @@ struct EncodeOptions {
   // chance does follows from `seed` and, in a batch, from the text's number. Other models take no notice.
   double dropout = 0;
   std::uint64_t seed = 0;
+  std::optional<Truncation> truncation = {};  // of this call, in place of the tokenizer's own
 };
 
 // A translation goes from source to target text, and some models have a tokenizer for each.

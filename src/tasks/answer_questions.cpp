@@ -19,13 +19,14 @@ struct ReadPiece {
   Encoding encoding;
 };
 
-std::vector<ReadPiece> cut(const TextModel& model, const std::vector<Question>& questions) {
+std::vector<ReadPiece> cut(const TextModel& model, const std::vector<Question>& questions,
+                           const Truncation& truncation) {
   std::vector<ReadPiece> pieces;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto& [question, context] = questions[i];
     if (question.empty()) fail("question {} is empty", i + 1);
     if (context.empty()) fail("question {}: its context is empty", i + 1);
-    Encoding encoding = model.tokenizer().encode_pair(question, context);
+    Encoding encoding = model.tokenizer().encode_pair(question, context, {.truncation = truncation});
     model.check(encoding, fmt::format("question {} with its context", i + 1));
     std::vector<Encoding> more = std::move(encoding.overflowing);
     pieces.push_back({i, std::move(encoding)});
@@ -83,10 +84,9 @@ std::vector<std::vector<Answer>> QuestionAnswerer::answer(const std::vector<Ques
       options.max_length.value_or(std::min(model_->model_max_length().value_or(kMaxLength), kMaxLength));
   const std::size_t stride = options.stride.value_or(std::min(length / 2, kStride));
   if (stride > length) fail("stride: {} tokens are more than the {} of a piece", stride, length);
-  model_->tokenizer().truncation() =
-      Truncation{.strategy = Truncation::Strategy::only_second, .max_length = length, .stride = stride};
-
-  const std::vector<ReadPiece> pieces = cut(*model_, questions);
+  const Truncation truncation{
+      .strategy = Truncation::Strategy::only_second, .max_length = length, .stride = stride};
+  const std::vector<ReadPiece> pieces = cut(*model_, questions, truncation);
   std::vector<Encoding> encodings;
   for (const ReadPiece& piece : pieces) encodings.push_back(piece.encoding);
   // Some of the spans become one where only whole words count.

@@ -11,12 +11,12 @@ TextClassifier::TextClassifier(const ModelPath& model)
 
 std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<TextAndPair>& texts,
                                                               const ClassifyOptions& options) {
-  Tokenizer& tokenizer = model_->tokenizer();
-  tokenizer.truncation() = model_->truncation(options.truncate);
+  const Tokenizer& tokenizer = model_->tokenizer();
+  const EncodeOptions encode{.truncation = model_->truncation(options.truncate)};
   std::vector<Encoding> encodings;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    encodings.push_back(texts[i].pair ? tokenizer.encode_pair(texts[i].text, *texts[i].pair)
-                                      : tokenizer.encode(texts[i].text));
+    encodings.push_back(texts[i].pair ? tokenizer.encode_pair(texts[i].text, *texts[i].pair, encode)
+                                      : tokenizer.encode(texts[i].text, encode));
     model_->check(encodings.back(), fmt::format("text {}", i + 1));
   }
   const ScoreFunction function =

@@ -61,18 +61,18 @@ std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std
   if (options.stride && options.aggregation == Aggregation::none)
     fail("a stride of {} needs an aggregation: simple, first, average or max", *options.stride);
   check_ignored(*model_, options.ignored_labels);
-  Tokenizer& tokenizer = model_->tokenizer();
-  tokenizer.truncation() = model_->truncation(true);
-  if (options.stride && tokenizer.truncation()) {
-    if (*options.stride >= tokenizer.truncation()->max_length)
+  const Tokenizer& tokenizer = model_->tokenizer();
+  EncodeOptions encode{.truncation = model_->truncation(true)};
+  if (options.stride && encode.truncation) {
+    if (*options.stride >= encode.truncation->max_length)
       fail("stride: expected less than the tokenizer's model_max_length of {}, found {}",
-           tokenizer.truncation()->max_length, *options.stride);
-    tokenizer.truncation()->stride = *options.stride;
+           encode.truncation->max_length, *options.stride);
+    encode.truncation->stride = *options.stride;
   }
   std::vector<Encoding> pieces;
   std::vector<std::size_t> text_of;  // each piece's
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    Encoding encoding = tokenizer.encode(texts[i]);
+    Encoding encoding = tokenizer.encode(texts[i], encode);
     model_->check(encoding, fmt::format("text {}", i + 1));
     std::vector<Encoding> more = std::move(encoding.overflowing);
     if (!options.stride) more.clear();

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>

@@ -22,7 +22,6 @@ class TextModel {
   static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
   const PretrainedModel& model() const { return model_; }
-  Tokenizer& tokenizer() { return tokenizer_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // "mask_token" and the like; nothing if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;

@@ -39,15 +39,15 @@ std::string hypothesis_for(const std::string& pattern, const std::string& label)
 
 // Only the text may be cut, so that the label stays whole; where it is too short for that, nothing is.
 Encoding encode(TextModel& model, const std::string& text, const std::string& hypothesis) {
-  Tokenizer& tokenizer = model.tokenizer();
-  tokenizer.truncation().reset();
+  const Tokenizer& tokenizer = model.tokenizer();
   Encoding whole = tokenizer.encode_pair(text, hypothesis);
   const std::size_t most = model.model_max_length().value_or(whole.ids.size());
   if (whole.ids.size() <= most) return whole;
   const auto of_text = static_cast<std::size_t>(std::ranges::count(whole.sequence_ids, 0));
   if (whole.ids.size() - most >= of_text) return whole;
-  tokenizer.truncation() = Truncation{.strategy = Truncation::Strategy::only_first, .max_length = most};
-  return tokenizer.encode_pair(text, hypothesis);
+  return tokenizer.encode_pair(
+      text, hypothesis,
+      {.truncation = Truncation{.strategy = Truncation::Strategy::only_first, .max_length = most}});
 }
 
 // scores[i]: those of label i, as the model gives them.

@@ -146,7 +146,8 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
 Encoding Tokenizer::State::encode(std::string_view text, const std::string_view* pair,
                                   const EncodeOptions& options, Scratch& scratch) const {
   const bool details = options.with_details;
-  if (pair == nullptr && !truncation &&
+  const std::optional<Truncation>& cut = options.truncation ? options.truncation : truncation;
+  if (pair == nullptr && !cut &&
       (!post_processor || post_processor->leaves_text(options.special_tokens, details))) {
     Encoding encoding;
     encode_sequence(text, 0, details, scratch, encoding);
@@ -155,14 +156,13 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
   std::vector<Encoding> sequences(pair != nullptr ? 2 : 1);
   encode_sequence(text, 0, details, scratch, sequences[0]);
   if (pair != nullptr) encode_sequence(*pair, 1, details, scratch, sequences[1]);
-  if (truncation) {
+  if (cut) {
     const std::size_t added_count =
         options.special_tokens && post_processor ? post_processor->added(pair != nullptr) : 0;
-    if (truncation->max_length < added_count)
-      fail("truncation: max_length is {}, but the special tokens alone are {}", truncation->max_length,
-           added_count);
-    truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *truncation,
-             truncation->max_length - added_count, slow);
+    if (cut->max_length < added_count)
+      fail("truncation: max_length is {}, but the special tokens alone are {}", cut->max_length, added_count);
+    truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *cut, cut->max_length - added_count,
+             slow);
   }
   // The token that a text ends with stands for the one that would follow it.
   if (closes_once && options.special_tokens)
