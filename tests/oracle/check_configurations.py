@@ -95,7 +95,11 @@ def beside_decoder(model: Any, inputs: Tensors, draw: Draw, generator: torch.Gen
     if "token_type_ids" in taken and types > 0 and draw.random() < 0.3:
         more["decoder_token_type_ids"] = torch.randint(0, types, shape, generator=generator)
     if "position_ids" in taken and draw.random() < 0.3:
-        more["decoder_position_ids"] = torch.randint(0, config.max_position_embeddings, shape, generator=generator)
+        places = config.max_position_embeddings
+        positions = torch.randint(0, places, shape, generator=generator)
+        if "decoder_attention_mask" not in inputs:  # as in beside()
+            positions = torch.arange(shape[-1]).expand(shape) + draw.randint(0, places - shape[-1])
+        more["decoder_position_ids"] = positions.contiguous()
     return more
 
 
