@@ -15,7 +15,6 @@ if(NOT EXISTS ${xgrammar_source}/include/xgrammar/xgrammar.h)
 endif()
 
 file(GLOB xgrammar_sources ${xgrammar_source}/cpp/*.cc ${xgrammar_source}/cpp/support/*.cc)
-list(FILTER xgrammar_sources EXCLUDE REGEX "/testing\\.cc$")  # what only its own tests call
 add_library(xgrammar STATIC ${xgrammar_sources})
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_source}/include
   ${xgrammar_source}/3rdparty/picojson ${xgrammar_source}/3rdparty/dlpack/include)
