@@ -1,6 +1,7 @@
 // Fine-tunes a model on labelled texts and says how good it has become:
 //   fine_tune all-MiniLM-L6-v2 train.tsv dev.tsv reviews
 #include <attend/error.h>
+#include <attend/log.h>
 #include <attend/training.h>
 
 #include <csignal>
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGINT, [](int) { interrupted = 1; });
   try {
+    attend::log_to_standard_error();  // progress and remarks, as the command has them
     attend::Recipe recipe;
     recipe.objective = "classification";
     recipe.model = argv[1];
