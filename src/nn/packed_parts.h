@@ -69,15 +69,16 @@ struct WeightNumbers {
   std::int64_t row, column;
 };
 
-// pack(numbers, begin, end) for the panels of a weight of any floating type on all threads, a part of a
-// megabyte after the other: what is not float32 becomes it part by part. `width`: outputs of a panel.
+// pack(numbers, begin, end) for the panels of a weight of any floating type on all threads, a part of some
+// megabytes after the other; what is not float32 becomes it in parts of one. `width`: outputs of a panel.
 // `after_some` is called after some megabytes, for it costs as much as packing one.
 template <class Pack>
 void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, const AfterSome& after_some,
                    const Pack& pack) {
-  constexpr std::int64_t kNumbers = 1 << 18, kSome = 4 << 20;
+  constexpr std::int64_t kSome = 4 << 20;
+  const std::int64_t numbers_of_part = weight.scalar_type() == at::kFloat ? kSome : 1 << 18;
   const std::int64_t outputs = weight.size(0), panels = (outputs + width - 1) / width;
-  const std::int64_t parts = 1 + weight.numel() / kNumbers, some = (panels + parts - 1) / parts;
+  const std::int64_t parts = 1 + weight.numel() / numbers_of_part, some = (panels + parts - 1) / parts;
   for (std::int64_t first = 0, seen = 0; first < panels; first += some) {
     const std::int64_t row = first * width, rows = std::min(some * width, outputs - row);
     const Tensor part = weight.narrow(0, row, rows).to(at::kFloat);
