@@ -19,8 +19,8 @@ struct Work {
   std::map<std::size_t, TextStream> streams;  // by text
 };
 
-PretrainedModel generating(const ModelPath& path) {
-  PretrainedModel model = PretrainedModel::load(ModelDirectory(path), Purpose::inference);
+PretrainedModel generating(const ModelDirectory& directory) {
+  PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
   check_generates(model);
   return model;
 }
@@ -46,9 +46,9 @@ struct GenerationQueue::State {
   ContinuousBatch batch;
   std::jthread steps;  // ends first
 
-  State(const ModelPath& path, const QueueOptions& options)
-      : model(generating(path)),
-        tokenizers(TokenizerPair::from_file(path.directory)),
+  State(const ModelDirectory& directory, const QueueOptions& options)
+      : model(generating(directory)),
+        tokenizers(TokenizerPair::from_file(directory.path())),
         config(GenerationConfig::of(model)),
         batch(model,
               {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}),
@@ -74,7 +74,7 @@ struct GenerationQueue::State {
 };
 
 GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& options)
-    : state_(std::make_unique<State>(model, options)) {}
+    : state_(std::make_unique<State>(ModelDirectory(model), options)) {}
 GenerationQueue::~GenerationQueue() = default;
 
 GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
