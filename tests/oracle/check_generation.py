@@ -275,9 +275,17 @@ def stable_case(float32: Original, float64: Original, settings: Settings, seed: 
             if "without overflow" not in str(error):
                 raise
             continue  # the lowest float64, in the place of -inf, as a beam's score, which is float32
+        if "penalty_alpha" in settings and holds_padding(wanted["sequences"], config.pad_token_id):
+            continue  # read anew, as contrastive_search.py does, it is no place; behind a cache it is one
         if torch.equal(wanted["sequences"], more_exact["sequences"]):
             return inputs, wanted
     raise RuntimeError(f"no prompts found for which rounding does not decide: {settings}")
+
+
+def holds_padding(sequences: torch.Tensor, padding: int | None) -> bool:
+    """Does padding stand before another token?"""
+    is_padding = sequences == (-1 if padding is None else padding)
+    return bool((is_padding[:, :-1] & ~is_padding[:, 1:]).any())
 
 
 def differences(wanted: Tensors, got: Tensors) -> list[str]:
