@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Family;
+struct BpeFamily;
 struct Files {
-  const Family& family;
+  const BpeFamily& family;
   const TokenizerConfig& config;
   ModelTables vocabulary;                                   // without merges
   std::vector<std::pair<std::string, std::string>> merges;  // in the order of merges.txt
@@ -26,7 +26,7 @@ struct Files {
   std::map<std::string, std::string> tokens;  // by role
 };
 
-struct Family {
+struct BpeFamily {
   std::vector<std::string_view> names;  // of tokenizer classes and model types
   TokenizerConfig::Kind kind;
   std::vector<Role> roles;
@@ -41,7 +41,7 @@ TokenizerJson read_gpt(Files files);
 TokenizerJson read_ctrl(Files files);
 TokenizerJson read_xlm(Files files);
 
-const std::vector<Family>& families() {
+const std::vector<BpeFamily>& bpe_families() {
   using Kind = TokenizerConfig::Kind;
   static const std::vector<Role> gpt2 = {
       {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}};
@@ -55,7 +55,7 @@ const std::vector<Family>& families() {
                                         {"sep_token", "</s>"}, {"pad_token", "<pad>"},
                                         {"cls_token", "</s>"}, {"mask_token", "<special1>"}};
   static const std::vector<Role> unknown = {{"unk_token", "<unk>"}};
-  static const std::vector<Family> all = {
+  static const std::vector<BpeFamily> all = {
       {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, Kind::fast, gpt2, read_gpt2},
       {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"}, Kind::fast, roberta, read_roberta},
       {{"Deberta", "deberta"}, Kind::fast, deberta, read_deberta},
@@ -78,9 +78,9 @@ const std::vector<Family>& families() {
   return all;
 }
 
-const Family& family_of(const TokenizerConfig& config, const fs::path& directory) {
+const BpeFamily& bpe_family_of(const TokenizerConfig& config, const fs::path& directory) {
   std::string known;
-  for (const Family& family : families()) {
+  for (const BpeFamily& family : bpe_families()) {
     if (std::find(family.names.begin(), family.names.end(), config.family()) != family.names.end())
       return family;
     known += (known.empty() ? "" : ", ") + std::string(family.names[0]) + "Tokenizer";
@@ -315,7 +315,7 @@ TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json 
 TokenizerJson read_bpe_files(const fs::path& directory) {
   const TokenizerConfig config(directory);
   const fs::path merges = directory / file_names::merges_txt;
-  const Family& family = family_of(config, directory);
+  const BpeFamily& family = bpe_family_of(config, directory);
   return family.read({family, config, read_vocab_json(directory / file_names::vocab_json),
                       read_merges(merges, family.read == read_xlm), merges.string(),
                       config.tokens(family.roles)});

@@ -19,14 +19,14 @@ namespace {
 using Type = SentencePieceFile::Type;  // whose numbers GGUF has
 constexpr const char* key_tokens = "tokenizer.ggml.tokens";
 
-struct Token {
+struct GgufToken {
   std::string_view text;
   Type type = Type::normal;
 };
 
-std::vector<Token> read_tokens(const Gguf& gguf) {
+std::vector<GgufToken> read_tokens(const Gguf& gguf) {
   constexpr const char* key = "tokenizer.ggml.token_type";
-  std::vector<Token> tokens;
+  std::vector<GgufToken> tokens;
   for (const std::string_view text : gguf.texts(key_tokens)) tokens.push_back({text});
   if (!gguf.has_array(key)) return tokens;
   const std::vector<std::int64_t> types = gguf.integers(key);
@@ -42,9 +42,9 @@ std::vector<Token> read_tokens(const Gguf& gguf) {
 }
 
 // Those that are looked for in the text itself, as the converter marks them.
-std::vector<TokenizerConfig::Token> added(const std::vector<Token>& tokens) {
+std::vector<TokenizerConfig::Token> added(const std::vector<GgufToken>& tokens) {
   std::vector<TokenizerConfig::Token> result;
-  for (const Token& token : tokens)
+  for (const GgufToken& token : tokens)
     if (token.type == Type::control || token.type == Type::user_defined)
       result.push_back({.text = std::string(token.text), .special = token.type == Type::control});
   return result;
@@ -63,7 +63,7 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
   check_pattern(gguf);
   ModelTables tables;
   tables.has_vocabulary = tables.has_merges = true;
-  const std::vector<Token> tokens = read_tokens(gguf);
+  const std::vector<GgufToken> tokens = read_tokens(gguf);
   const std::string source = gguf.source() + ": " + key_tokens;
   for (std::size_t id = 0; id < tokens.size(); ++id)
     if (tokens[id].type != Type::unused)  // "[PAD50300]" stands where the original has no token
@@ -97,11 +97,11 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
 
 // GGUF marks the tokens that begin a word instead of those that go on with one.
 TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
-  const std::vector<Token> tokens = read_tokens(gguf);
-  const auto begins = [](const Token& token) { return token.text.starts_with(space_letter); };
+  const std::vector<GgufToken> tokens = read_tokens(gguf);
+  const auto begins = [](const GgufToken& token) { return token.text.starts_with(space_letter); };
   const bool marked = std::ranges::any_of(tokens, begins);
   Vocabulary vocabulary;
-  for (const Token& token : tokens) {
+  for (const GgufToken& token : tokens) {
     std::string text(token.text);
     const bool whole = token.type == Type::control || token.type == Type::unknown ||
                        (text.starts_with('[') && text.ends_with(']'));
@@ -117,7 +117,7 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
 TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
   constexpr const char *key_scores = "tokenizer.ggml.scores",
                        *key_rules = "tokenizer.ggml.precompiled_charsmap";
-  std::vector<Token> tokens = read_tokens(gguf);
+  std::vector<GgufToken> tokens = read_tokens(gguf);
   std::vector<float> scores = gguf.numbers(key_scores);
   if (scores.size() != tokens.size())
     fail("{}: {}: expected one for each of {} tokens, found {}", gguf.source(), key_scores, tokens.size(),

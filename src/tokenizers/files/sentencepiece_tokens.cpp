@@ -10,7 +10,6 @@ namespace attend::tokenizers {
 namespace {
 
 using Family = SentencePieceFamily;
-using Token = TokenizerConfig::Token;
 
 std::int64_t sentinel_count(const Family& family, const TokenizerConfig& config) {
   return family.sentinels == 0 ? 0 : config.fields().integer({"extra_ids"}, family.sentinels, 0, 10000);
@@ -88,11 +87,11 @@ PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const To
   return result;
 }
 
-std::vector<Token> special_tokens(const Family& family, const TokenizerConfig& config) {
-  std::vector<Token> tokens = config.specials(family.roles), more;
+std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const TokenizerConfig& config) {
+  std::vector<TokenizerConfig::Token> tokens = config.specials(family.roles), more;
   for (const std::string_view text : family.additional) more.push_back({std::string(text)});
   if (auto own = config.additional_tokens()) more = std::move(*own);
-  const auto is_sentinel = [](const Token& token) {
+  const auto is_sentinel = [](const TokenizerConfig::Token& token) {
     return token.text.find("<extra_id_") != token.text.npos;
   };
   if (std::none_of(more.begin(), more.end(), is_sentinel))
