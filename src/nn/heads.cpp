@@ -28,8 +28,9 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
-  return adapted_linear(transform(hidden, pass), weight_, bias_, &packed_, adapters, 0, pass,
-                        Activation::none, {});
+  // As a Linear: what is not packed is left as it is, in the file where memory is to be low.
+  return adapted_linear(transform(hidden, pass), weight_, bias_, packed() != nullptr ? &packed_ : nullptr,
+                        adapters, 0, pass, Activation::none, {});
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_labels,

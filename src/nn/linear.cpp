@@ -3,6 +3,8 @@
 #include "tensor/parallel.h"
 #include "tensor/product.h"
 
+#include <mutex>
+
 namespace attend {
 namespace {
 
@@ -151,6 +153,8 @@ Tensor activate(const Tensor& x, Activation activation) {
 }
 
 const float* PackedWeight::get(const Tensor& weight) {
+  static std::mutex packing;  // of any weight: several threads may be the first to use one
+  const std::lock_guard lock(packing);
   const std::uint32_t version = weight.is_inference() ? 0 : weight._version();
   if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
     panels_ = panels_of(weight.t());
