@@ -59,7 +59,7 @@ std::vector<Ids> in_static_batches(const PretrainedModel& model, const Work& wor
 }
 
 std::vector<Ids> in_a_continuous_batch(const PretrainedModel& model, const Work& work,
-                                       const BatchOptions& options, BatchStatus& status) {
+                                       const BatchOptions& options, QueueStatus& status) {
   std::vector<Ids> all(work.prompts.size());
   ContinuousBatch batch(model, options);
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -97,7 +97,7 @@ int main(int argc, char** argv) try {
     if (first.empty()) first = all;
     if (all != first) fail("{}: other tokens than before", name);
   };
-  BatchStatus status;
+  QueueStatus status;
   for (int round = 0; round < 2; ++round) {
     measure("static batches", [&] { return in_static_batches(model, work, texts); });
     std::printf("\n");

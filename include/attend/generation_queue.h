@@ -10,13 +10,16 @@
 // result is to the last bit what it would be alone.
 #pragma once
 
+#include <attend/queue_status.h>
 #include <attend/tasks.h>
+
+#include <exception>
 
 namespace attend {
 
 struct QueueOptions {
-  std::optional<std::int64_t>
-      cache_bytes;                   // for keys and values at most; absent: half of the machine's memory
+  // For keys and values at most; absent: half of the machine's memory.
+  std::optional<std::int64_t> cache_bytes;
   std::int64_t batch_tokens = 4096;  // of prompts, how many are read in one step; one prompt always is
 };
 
@@ -27,10 +30,10 @@ struct QueueToken {
 };
 
 struct QueueResult {
-  enum class End { finished, cancelled, failed };
+  using End = QueueEnd;
   End end = End::finished;
-  std::vector<GeneratedText>
-      texts;                 // finished: num_return_sequences of them, without the prompt, the best first
+  // Finished: num_return_sequences of them, without the prompt, the best first.
+  std::vector<GeneratedText> texts;
   std::exception_ptr error;  // failed
 };
 
@@ -39,19 +42,13 @@ struct QueueResult {
 // request, as failed; what on_end throws is a warning in the log.
 struct QueueRequest {
   std::string prompt;  // that a decoder goes on with, or an encoder-decoder reads
-  std::string settings =
-      "{}";  // a JSON object with fields as in generation_config.json, which win over the model's
+  // A JSON object with fields as in generation_config.json, which win over the model's.
+  std::string settings = "{}";
   std::uint64_t seed = 0;                    // of sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;
   std::function<void(const QueueToken& token)> on_token = {};
   std::function<void(const QueueResult& result)> on_end = {};
-};
-
-struct QueueStatus {
-  std::size_t running = 0, waiting = 0;                          // requests
-  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // of the cache: now, so far, ever
-  std::int64_t steps = 0, preemptions = 0;                       // so far
 };
 
 class GenerationQueue {

@@ -10,7 +10,7 @@ namespace attend {
 enum class LogLevel { remark, warning };
 
 // Where lines go from now on; nowhere until this is called, or for an empty handler. It is called from any
-// thread, by one at a time.
+// thread, by one at a time, and must not call the library.
 using LogHandler = std::function<void(LogLevel level, std::string_view line)>;
 void set_log(LogHandler handler);
 

@@ -2,8 +2,8 @@
 //
 //   attend::Model model("all-MiniLM-L6-v2");
 //   attend::Embedder embedder(model);                   // reads no weights of its own
-//   auto outputs = model.forward({{"input_ids", attend::Array({1, 3}, std::vector<std::int64_t>{101, 7592,
-//   102})}});
+//   std::vector<std::int64_t> ids = {101, 7592, 102};
+//   auto outputs = model.forward({{"input_ids", attend::Array({1, 3}, ids)}});
 #pragma once
 
 #include <attend/array.h>

@@ -216,11 +216,12 @@ struct GenerateTextOptions : RunOptions {
   // from several threads at once; what it throws comes out of generate().
   std::function<void(std::size_t text, std::span<const std::int64_t> tokens, std::span<float> scores)> rule;
   bool log_probabilities = false;  // into GeneratedText
-  std::optional<std::int64_t>
-      cache_bytes;  // for keys and values at most; absent: half of the machine's memory
+  // For keys and values at most; absent: half of the machine's memory.
+  std::optional<std::int64_t> cache_bytes;
   // If given, called for every token as it is chosen, except in a beam search: text number `text`, of those
-  // made of it number `sequence`, and the whole characters that can be written by now, often none. What it
-  // throws comes out of generate().
+  // made of it number `sequence`, and the whole characters that can be written by now, often none (of a
+  // decoder with the spaces in front of punctuation, which the result loses). What it throws comes out of
+  // generate().
   std::function<void(std::size_t text, std::size_t sequence, TokenId token, const std::string& more)>
       on_token;
   // If given, asked between two tokens; true: no more of them. Texts that are not complete stay out of the

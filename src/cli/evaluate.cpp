@@ -167,7 +167,14 @@ void evaluate_perplexity(const EvaluateArguments& a) {
 // What the watermark of the model's generation config, or of the file that is given, leaves in every line.
 void evaluate_watermark(const EvaluateArguments& a) {
   const std::string settings = a.generation_config.empty() ? "{}" : read_json(a.generation_config).dump();
-  const WatermarkDetector detector(a.model, settings);
+  const WatermarkDetector detector = [&] {
+    try {
+      return WatermarkDetector(a.model, settings);
+    } catch (const Error& error) {  // whose call is the file
+      if (a.generation_config.empty() || error.kind() != ErrorKind::call) throw;
+      fail("{}: {}", a.generation_config, error.what());
+    }
+  }();
   for (const std::string& file : a.data) {
     const std::vector<std::string> lines = read_lines(file);
     if (lines.empty()) fail("{}: the file is empty", file);

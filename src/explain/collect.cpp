@@ -285,8 +285,10 @@ bool reads_images(const ModelDirectory& directory) {
 
 }  // namespace
 
-Explanation explain(const ModelPath& path, const ExplainInput& input, const ExplainOptions& options) {
+Explanation explain(const ModelPath& given, const ExplainInput& input, const ExplainOptions& options) {
   const at::NoGradGuard no_gradients;  // but those that an attribution asks for
+  ModelPath path = given;
+  path.low_memory = true;  // a few passes, and gradients of inputs: both want the matrices as they lie
   const ModelDirectory directory(path);
   Explanation result;
   const auto finish = [&](Collector& collector, const PretrainedModel& model, const Tokenizer* source) {
@@ -302,7 +304,7 @@ Explanation explain(const ModelPath& path, const ExplainInput& input, const Expl
     result = collector.finish();
   };
   if (input.image) {
-    const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
+    const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
     if (!model.network()->reads_images())
       fail("{}: expected a model of pictures, found {}, which reads text", directory.path().string(),
            model.architecture());

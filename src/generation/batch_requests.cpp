@@ -107,7 +107,7 @@ void ContinuousBatch::cancel(Ticket ticket) {
   news_.notify_one();
 }
 
-BatchStatus ContinuousBatch::status() const {
+QueueStatus ContinuousBatch::status() const {
   const std::lock_guard lock(mutex_);
   return status_;
 }

@@ -16,6 +16,8 @@
 // Transformer-XL's and XLM's texts, which keep no keys and values.
 #pragma once
 
+#include <attend/queue_status.h>
+
 #include "generation/decoding/assistant.h"
 #include "generation/decoding/guided_decoder.h"
 #include "generation/search/search.h"
@@ -38,7 +40,7 @@ struct BatchOptions {
 };
 
 struct BatchResult {
-  enum class End { finished, cancelled, failed };
+  using End = QueueEnd;
   End end = End::finished;
   std::vector<GeneratedSequence> texts = {};  // finished: num_return_sequences of them, the best first
   std::exception_ptr error = nullptr;         // failed
@@ -52,12 +54,6 @@ struct BatchRequest {
   std::function<void(std::size_t text, std::int64_t token)> on_token = {};
   // Called once. What it throws comes out of step().
   std::function<void(BatchResult result)> on_end = {};
-};
-
-struct BatchStatus {
-  std::size_t running = 0, waiting = 0;                          // requests
-  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // of the cache: now, so far, ever
-  std::int64_t steps = 0, preemptions = 0;                       // so far
 };
 
 class ContinuousBatch {
@@ -81,7 +77,7 @@ class ContinuousBatch {
   Ticket submit(BatchRequest request);
   // Ends the request before the next step; nothing happens if it is over.
   void cancel(Ticket ticket);
-  BatchStatus status() const;
+  QueueStatus status() const;
 
   // From one thread, which also makes all the callbacks.
 
@@ -122,7 +118,7 @@ class ContinuousBatch {
   Jobs submitted_;
   std::vector<Ticket> cancelled_;
   Ticket last_ticket_ = 0;
-  BatchStatus status_;
+  QueueStatus status_;
   bool warned_ = false;
 };
 

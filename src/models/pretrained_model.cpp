@@ -442,8 +442,10 @@ std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pi
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
     if (source.frozen && !with_frozen) continue;
+    // In fewer bits it is nobody's to pick: save() refuses, and what learns beside it has tensors of its own.
     const PackedMatrix* const packed = network_->packed(item.key());
-    const Tensor tensor = pick(item.key(), packed != nullptr ? packed->dequantized() : item.value());
+    const bool exact = packed != nullptr && packed->format() == WeightFormat::float32;
+    const Tensor tensor = pick(item.key(), exact ? packed->dequantized() : item.value());
     if (!tensor.defined()) continue;
     const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i) {

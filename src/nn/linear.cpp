@@ -58,12 +58,7 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   } else {
     m.b = (once = panels_of(weight.t())).const_data_ptr<float>();
   }
-  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
-  m.activation = activation;
-  if (residual.defined()) {
-    m.residual = residual.const_data_ptr<float>();
-    m.residual_row = residual.stride(0);
-  }
+  finish_with(m, bias, activation, residual);
   run(m);
   return y;
 }

@@ -5,10 +5,10 @@ namespace attend {
 namespace {
 
 // Float32 in the order in which the kernel reads it: nothing is lost.
-class Float32Panels : public PackedMatrix {
+class Float32Panels : public PanelMatrix {
  public:
   Float32Panels(const Tensor& weight, const AfterSome& after_some)
-      : PackedMatrix(weight.size(0), weight.size(1)) {
+      : PanelMatrix(weight.size(0), weight.size(1)) {
     const kernels::Kernels& k = kernels::kernels();
     packed_ = at::empty({k.packed_size(in_, out_)}, at::kFloat);
     float* const to = packed_.data_ptr<float>();
@@ -16,16 +16,6 @@ class Float32Panels : public PackedMatrix {
                   [&](const WeightNumbers& from, std::int64_t begin, std::int64_t end) {
                     k.pack_panels(to, from.first, from.column, from.row, in_, out_, begin, end);
                   });
-  }
-
-  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
-                  const Tensor& residual) const override {
-    return product(0, out_, x, bias, activation, residual);
-  }
-
-  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override {
-    const std::int64_t before = first % panel(), begin = first - before;
-    return product(begin, before + count, x, {}, Activation::none, {}).narrow(1, before, count).contiguous();
   }
 
   Tensor rows(const Tensor& ids) const override {
@@ -41,23 +31,16 @@ class Float32Panels : public PackedMatrix {
   std::map<std::string, Tensor> stored() const override { return {{"", dequantized()}}; }
 
  private:
-  static std::int64_t panel() { return kernels::kernels().packed_size(1, 1); }  // columns
-
-  // Of `columns` columns from number `first` on, where a panel begins.
-  Tensor product(std::int64_t first, std::int64_t columns, const Tensor& given, const Tensor& bias,
-                 Activation activation, const Tensor& given_residual) const {
-    const Tensor x = checked(given), y = at::empty({x.size(0), columns}, at::kFloat);
-    const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
-    kernels::MatrixProduct m = product_with(x, y, bias, activation, residual);
+  void multiply_panels(kernels::MatrixProduct& m, std::int64_t first) const override {
     m.b = packed_.const_data_ptr<float>() + first * in_;
-    Tensor
-        pairs;  // of this use alone: who computes in bfloat16 again and again keeps its weights as they are
+    // Rounded pairs are of this use alone: who computes in bfloat16 again and again keeps its weights as they
+    // are.
+    Tensor pairs;
     if (Bfloat16Products::on()) {
-      pairs = pairs_of_panels(m.b, in_, columns);
+      pairs = pairs_of_panels(m.b, in_, m.columns);
       point_at_pairs(m, pairs);
     }
     run(m);
-    return y;
   }
 
   Tensor packed_;

@@ -7,10 +7,10 @@ namespace {
 using kernels::HalfFormat;
 
 // Widened to float32 on the way into a product: x is not rounded.
-class HalfWeights : public PackedMatrix {
+class HalfWeights : public PanelMatrix {
  public:
   HalfWeights(const Tensor& weight, WeightFormat format, const AfterSome& after_some)
-      : PackedMatrix(weight.size(0), weight.size(1)),
+      : PanelMatrix(weight.size(0), weight.size(1)),
         format_(format == WeightFormat::float16 ? HalfFormat::float16 : HalfFormat::bfloat16) {
     const kernels::Kernels& k = kernels::kernels();
     packed_ = at::empty({k.packed_size(in_, out_)}, at::kShort);
@@ -20,16 +20,6 @@ class HalfWeights : public PackedMatrix {
                     kernels::half_kernels().pack(format_, to, from.first, from.column, from.row, in_, out_,
                                                  begin, end);
                   });
-  }
-
-  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
-                  const Tensor& residual) const override {
-    return product(0, out_, x, bias, activation, residual);
-  }
-
-  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override {
-    const std::int64_t before = first % panel(), begin = first - before;
-    return product(begin, before + count, x, {}, Activation::none, {}).narrow(1, before, count).contiguous();
   }
 
   Tensor rows(const Tensor& ids) const override {
@@ -50,22 +40,14 @@ class HalfWeights : public PackedMatrix {
   const std::uint16_t* halves() const {
     return reinterpret_cast<const std::uint16_t*>(packed_.const_data_ptr<std::int16_t>());
   }
-  static std::int64_t panel() { return kernels::kernels().packed_size(1, 1); }  // columns
-
-  // Of `columns` columns from number `first` on, where a panel begins.
-  Tensor product(std::int64_t first, std::int64_t columns, const Tensor& given, const Tensor& bias,
-                 Activation activation, const Tensor& given_residual) const {
-    const Tensor x = checked(given), y = at::empty({x.size(0), columns}, at::kFloat);
-    const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
-    const kernels::MatrixProduct m = product_with(x, y, bias, activation, residual);
+  void multiply_panels(kernels::MatrixProduct& m, std::int64_t first) const override {
     const std::uint16_t* const packed = halves() + first * in_;
-    run_in_pieces(m.rows, in_, columns, kernels::kernels().panel_count(columns), 0,
+    run_in_pieces(m.rows, in_, m.columns, kernels::kernels().panel_count(m.columns), 0,
                   [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
                       std::int64_t panel_end, std::uint8_t*) {
                     kernels::half_kernels().multiply(format_, m, packed, row_begin, row_end, panel_begin,
                                                      panel_end);
                   });
-    return y;
   }
 
   HalfFormat format_;

@@ -23,25 +23,28 @@ kernels::Int8Product int8_product(const Tensor& x, const Tensor& y, const Tensor
   m.x_row = x.stride(0);
   m.y = y.data_ptr<float>();
   m.y_row = y.size(1);
-  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
-  m.activation = activation;
-  if (residual.defined()) {
-    m.residual = residual.const_data_ptr<float>();
-    m.residual_row = residual.stride(0);
-  }
+  finish_with(m, bias, activation, residual);
   return m;
 }
 
-kernels::MatrixProduct product_with(const Tensor& x, const Tensor& y, const Tensor& bias,
-                                    Activation activation, const Tensor& residual) {
+Tensor PanelMatrix::multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                             const Tensor& residual) const {
+  return product(0, out_, x, bias, activation, residual);
+}
+
+Tensor PanelMatrix::part(const Tensor& x, std::int64_t first, std::int64_t count) const {
+  const std::int64_t before = first % panel(), begin = first - before;
+  return product(begin, before + count, x, {}, Activation::none, {}).narrow(1, before, count).contiguous();
+}
+
+Tensor PanelMatrix::product(std::int64_t first, std::int64_t columns, const Tensor& given, const Tensor& bias,
+                            Activation activation, const Tensor& given_residual) const {
+  const Tensor x = checked(given), y = at::empty({x.size(0), columns}, at::kFloat);
+  const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
   kernels::MatrixProduct m = product_of(x, y);
-  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
-  m.activation = activation;
-  if (residual.defined()) {
-    m.residual = residual.const_data_ptr<float>();
-    m.residual_row = residual.stride(0);
-  }
-  return m;
+  finish_with(m, bias, activation, residual);
+  multiply_panels(m, first);
+  return y;
 }
 
 std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, WeightFormat format,

@@ -59,9 +59,23 @@ void run_in_pieces(std::int64_t rows, std::int64_t depth, std::int64_t columns, 
 kernels::Int8Product int8_product(const Tensor& x, const Tensor& y, const Tensor& bias, Activation activation,
                                   const Tensor& residual);
 
-// y [T, columns] = activation(x B + bias) + residual, all but B.
-kernels::MatrixProduct product_with(const Tensor& x, const Tensor& y, const Tensor& bias,
-                                    Activation activation, const Tensor& residual);
+// Of panels of Kernels, whatever type their numbers have: products of some of them are products of a part.
+class PanelMatrix : public PackedMatrix {
+ public:
+  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                  const Tensor& residual) const override;
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override;
+
+ protected:
+  using PackedMatrix::PackedMatrix;
+  static std::int64_t panel() { return kernels::kernels().packed_size(1, 1); }  // columns
+
+ private:
+  // m is of the columns from number `first` on, where a panel begins, with all but B.
+  virtual void multiply_panels(kernels::MatrixProduct& m, std::int64_t first) const = 0;
+  Tensor product(std::int64_t first, std::int64_t columns, const Tensor& x, const Tensor& bias,
+                 Activation activation, const Tensor& residual) const;
+};
 
 // The first number of a weight and how far apart its rows and columns are.
 struct WeightNumbers {

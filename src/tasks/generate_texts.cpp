@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "generation/generate.h"
 #include "generation/text_stream.h"
+#include "tasks/prompt_texts.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
 #include "tokenizers/files/tokenizer_config.h"
@@ -190,15 +191,11 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
     };
   generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> sequences) {
     for (const GeneratedSequence& sequence : sequences) {
-      GeneratedText& made = results[i].emplace_back();
-      made.ids.assign(sequence.ids.begin(), sequence.ids.end());
-      made.score = sequence.score;
-      if (options.log_probabilities) made.log_probabilities = sequence.log_probabilities;
-      if (!state.continues())
-        made.text = state.decode(made.ids);
-      else
-        made.text = (options.full_text ? texts[i] : std::string()) +
-                    state.without_prompt({ids[i].begin(), ids[i].end()}, made.ids);
+      const std::vector<TokenId> made(sequence.ids.begin(), sequence.ids.end());
+      std::string text =
+          state.continues() ? state.without_prompt({ids[i].begin(), ids[i].end()}, made) : state.decode(made);
+      if (state.continues() && options.full_text) text = texts[i] + text;
+      results[i].push_back(generated_text(sequence, std::move(text), options.log_probabilities));
     }
     if (options.on_progress) options.on_progress(++done, texts.size());
   };

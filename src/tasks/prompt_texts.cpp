@@ -52,6 +52,12 @@ std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t
   return stream.finish();
 }
 
+GeneratedText generated_text(const GeneratedSequence& made, std::string text, bool log_probabilities) {
+  GeneratedText result{std::move(text), {made.ids.begin(), made.ids.end()}, made.score};
+  if (log_probabilities) result.log_probabilities = made.log_probabilities;
+  return result;
+}
+
 bool same_tokens(const Tokenizer& a, const Tokenizer& b) {
   if (a.vocabulary_size() != b.vocabulary_size()) return false;
   for (TokenId id = 0; id < static_cast<TokenId>(a.vocabulary_size()); ++id)

@@ -1,6 +1,8 @@
 // Texts into prompts, and what a model makes of them back into texts.
 #pragma once
 
+#include <attend/tasks.h>
+
 #include "generation/generate.h"
 #include "generation/text_stream.h"
 
@@ -35,6 +37,9 @@ class PromptTexts {
   bool continues_;
   std::vector<std::int64_t> written_, negative_;
 };
+
+// What programs get of a result, with its text.
+GeneratedText generated_text(const GeneratedSequence& made, std::string text, bool log_probabilities);
 
 // Do both have the same tokens under the same ids?
 bool same_tokens(const Tokenizer& a, const Tokenizer& b);

@@ -20,6 +20,18 @@ kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
   return m;
 }
 
+// What the kernels do behind a product: activation(. + bias) + residual. Both may be undefined; their numbers
+// lie behind each other, but for the rows of the residual.
+template <class Product, class Tensor>
+void finish_with(Product& m, const Tensor& bias, kernels::Activation activation, const Tensor& residual) {
+  if (bias.defined()) m.bias = bias.template const_data_ptr<float>();
+  m.activation = activation;
+  if (residual.defined()) {
+    m.residual = residual.template const_data_ptr<float>();
+    m.residual_row = residual.stride(0);
+  }
+}
+
 // B [k, n] where it lies, of any strides but 0 for its rows, which would mean that it is packed.
 template <class Tensor>
 void point_at(kernels::MatrixProduct& m, const Tensor& b) {

@@ -138,7 +138,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
     while (submitted < all.size() && all[submitted].arrival <= step)
       submit(batch, model, all[submitted++], step);
     busy = batch.step();
-    const BatchStatus status = batch.status();
+    const QueueStatus status = batch.status();
     EXPECT_LE(status.most_pages * PagedCache::kPageRows, kTokens);
     waited += static_cast<std::int64_t>(status.waiting);
     ASSERT_LT(step, 100000);
