@@ -10,16 +10,7 @@ namespace attend::kernels::ATTEND_ISA {
 
 // W bytes, or the first `count` of them, as floats.
 inline Vector load(const std::int8_t* p) {
-#if defined(__AVX512F__)
-  const __m512i numbers = _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128((const __m128i*)p));
-  return __builtin_convertvector((IntVector)numbers, Vector);
-#elif defined(__AVX2__)
-  return (Vector)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
-#else
-  Vector v;
-  for (int i = 0; i < W; ++i) v[i] = p[i];
-  return v;
-#endif
+  return __builtin_convertvector(load_wide(p), Vector);
 }
 inline Vector load_part(const std::int8_t* p, std::int64_t count) {
   if (count == W) return load(p);

@@ -240,10 +240,7 @@ float widened(HalfFormat format, std::uint16_t half) {
 template <HalfFormat format>
 inline Vector load_halves(const std::uint16_t* from) {
   if constexpr (format == HalfFormat::bfloat16) {
-    typedef std::uint16_t Halves __attribute__((vector_size(W * 2)));
-    Halves halves;
-    std::memcpy(&halves, from, sizeof halves);
-    return reinterpret_cast<Vector>(__builtin_convertvector(halves, UintVector) << 16);
+    return reinterpret_cast<Vector>(load_wide(from) << 16);
   } else {
 #if defined(__AVX512F__)
     return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));

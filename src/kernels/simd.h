@@ -74,6 +74,37 @@ inline void store_part(float* p, Vector v, std::int64_t count) {
 #endif
 }
 
+// W narrow numbers as integers of 32 bits. (GCC 12 converts between vectors of bytes and of these one number
+// at a time.)
+#if defined(__AVX512F__)
+inline IntVector load_wide(const std::uint8_t* from) {
+  return (IntVector)_mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128((const __m128i*)from));
+}
+inline IntVector load_wide(const std::int8_t* from) {
+  return (IntVector)_mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128((const __m128i*)from));
+}
+inline IntVector load_wide(const std::uint16_t* from) {
+  return (IntVector)_mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256((const __m256i*)from));
+}
+#elif defined(__AVX2__)
+inline IntVector load_wide(const std::uint8_t* from) {
+  return (IntVector)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)from));
+}
+inline IntVector load_wide(const std::int8_t* from) {
+  return (IntVector)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)from));
+}
+inline IntVector load_wide(const std::uint16_t* from) {
+  return (IntVector)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from));
+}
+#else
+template <class Narrow>
+inline IntVector load_wide(const Narrow* from) {
+  IntVector v;
+  for (int i = 0; i < W; ++i) v[i] = from[i];
+  return v;
+}
+#endif
+
 inline Vector max(Vector a, Vector b) {
   return a > b ? a : b;
 }

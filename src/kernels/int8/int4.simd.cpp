@@ -19,15 +19,56 @@ inline IntVector high_halves(IntVector v) {
   return (v >> 4) & 0x0f0f0f0f;
 }
 
-template <class T>
-inline IntVector widened(const T* from) {
-  typedef T Narrow __attribute__((vector_size(W)));
-  Narrow v;
-  std::memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, IntVector);
+inline Left left_at(const std::uint8_t* four) {
+  std::int32_t bytes;
+  std::memcpy(&bytes, four, 4);
+  return Left(bytes);
 }
 
-// R rows by a panel: sums of n times a for each group, by the group's step, and its start by the sum of a.
+// The sum of n times q over a group, in lanes of a column each, q being a row's integers without an offset.
+class GroupSum {
+ public:
+  // Eight depths: their n in both halves of bytes, and the row's q of the first four and of the others.
+  void add(IntVector both, const Left& first, const Left& second) {
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+    low_ = dot_products(low_, low_halves(both), first.bytes);
+    high_ = dot_products(high_, both & kHighHalves, second.bytes);
+#elif defined(__AVX2__)
+    pairs_ += (Shorts)_mm256_maddubs_epi16((__m256i)low_halves(both), first.bytes);
+    pairs_ += (Shorts)_mm256_maddubs_epi16((__m256i)high_halves(both), second.bytes);
+#else
+    pairs_ += pairs(low_halves(both), first) + pairs(high_halves(both), second);
+#endif
+  }
+  IntVector whole() const {
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+    return low_ + (high_ >> 4);
+#elif defined(__AVX2__)
+    return (IntVector)_mm256_madd_epi16((__m256i)pairs_, _mm256_set1_epi16(1));
+#else
+    const IntVector both = reinterpret_cast<IntVector>(pairs_);
+    return ((both << 16) >> 16) + (both >> 16);
+#endif
+  }
+
+ private:
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  static constexpr std::int32_t kHighHalves = static_cast<std::int32_t>(0xf0f0f0f0);
+  IntVector low_{}, high_{};  // the second 16 times as large, which saves to shift each byte
+#else
+  // 16 bits hold the 8 products of two that a lane gets: 8 * 2 * 15 * 127 < 2^15.
+  static_assert(kInt4Group / 4 * 2 * 15 * 127 < 1 << 15);
+#if !defined(__AVX2__)
+  static Shorts pairs(IntVector n, const Left& q) {
+    const Shorts bytes = reinterpret_cast<Shorts>(n);
+    return (bytes & 0xff) * q.even + (bytes >> 8) * q.odd;
+  }
+#endif
+  Shorts pairs_{};
+#endif
+};
+
+// R rows by a panel: the groups' sums of n times q by their steps, and their starts by their sums of q.
 template <int R>
 void few_rows(const Int4Matrix& b, const Int8Product& m, const Factors& f, const std::int32_t* group_sums,
               std::int64_t r0, std::int64_t panel) {
@@ -35,46 +76,28 @@ void few_rows(const Int4Matrix& b, const Int8Product& m, const Factors& f, const
   const std::uint8_t* rows = f.rows + r0 * f.stride;
   IntVector sum[R][kPerPanel];
 #pragma GCC unroll 4
-  for (int v = 0; v < kPerPanel; ++v)
+  for (int v = 0; v < kPerPanel; ++v) {
+    IntVector total[R] = {};
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::uint8_t* numbers = b.numbers + (panel * groups + g) * kEights * kPanelEight + v * W * 4;
+      GroupSum part[R];
+#pragma GCC unroll 4
+      for (std::int64_t e = 0; e < kEights; ++e) {
+        const IntVector both = load_ints(numbers + e * kPanelEight);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r)
-      sum[r][v] = load_ints(b.sums + panel * kInt8Panel + v * W) * -std::int32_t{kOffset};
-  for (std::int64_t g = 0; g < groups; ++g) {
-    const std::uint8_t* numbers = b.numbers + (panel * groups + g) * kEights * kPanelEight;
-    // Two sums where there are registers for them, so that one need not wait for the other.
-    constexpr int kSums = R * kPerPanel <= 4 ? 2 : 1;
-    IntVector part[kSums][R][kPerPanel] = {};
-#pragma GCC unroll 4
-    for (std::int64_t e = 0; e < kEights; ++e) {
-      IntVector low[kPerPanel], high[kPerPanel];
-#pragma GCC unroll 4
-      for (int v = 0; v < kPerPanel; ++v) {
-        const IntVector both = load_ints(numbers + e * kPanelEight + v * W * 4);
-        low[v] = low_halves(both);
-        high[v] = high_halves(both);
-      }
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) {
-        std::int32_t fours[2];
-        std::memcpy(fours, rows + r * f.stride + g * kInt4Group + e * 8, 8);
-        const Left first(fours[0]), second(fours[1]);
-#pragma GCC unroll 4
-        for (int v = 0; v < kPerPanel; ++v) {
-          part[0][r][v] = add_products(part[0][r][v], first, low[v]);
-          part[kSums - 1][r][v] = add_products(part[kSums - 1][r][v], second, high[v]);
+        for (int r = 0; r < R; ++r) {
+          const std::uint8_t* eight = rows + r * f.stride + g * kInt4Group + e * 8;
+          part[r].add(both, left_at(eight), left_at(eight + 4));
         }
       }
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < kPerPanel; ++v) {
       const std::int64_t at = (panel * groups + g) * kInt8Panel + v * W;
-      const IntVector step = widened(b.steps + at), start = widened(b.starts + at);
+      const IntVector step = load_wide(b.steps + at), start = load_wide(b.starts + at);
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) {
-        if (kSums == 2) part[0][r][v] += part[kSums - 1][r][v];
-        sum[r][v] += part[0][r][v] * step + start * group_sums[(r0 + r) * groups + g];
-      }
+      for (int r = 0; r < R; ++r)
+        total[r] += part[r].whole() * step + start * group_sums[(r0 + r) * groups + g];
     }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) sum[r][v] = total[r];
   }
   finish_sums<R, 1>(m, f, r0, panel - f.first_panel, sum);
 }
@@ -94,7 +117,7 @@ void expand(std::int8_t* to, const Int4Matrix& b, std::int64_t panel) {
   for (std::int64_t g = 0; g < groups; ++g)
     for (int v = 0; v < kPerPanel; ++v) {
       const std::int64_t at = (panel * groups + g) * kInt8Panel + v * W;
-      const IntVector step = widened(b.steps + at), start = widened(b.starts + at) & 0xff;
+      const IntVector step = load_wide(b.steps + at), start = load_wide(b.starts + at) & 0xff;
       const Shorts steps = reinterpret_cast<Shorts>(step | (step << 16));
       const Bytes starts = reinterpret_cast<Bytes>((start | (start << 8)) | ((start | (start << 8)) << 16));
       for (std::int64_t e = 0; e < kEights; ++e) {
@@ -232,16 +255,16 @@ void multiply_int4(const Int4Matrix& b, const Int8Product& m, std::int64_t row_b
   float scales[kInt8Rows];
   for (std::int64_t i = row_begin; i < row_end; i += kInt8Rows) {
     const std::int64_t rows = row_end - i < kInt8Rows ? row_end - i : kInt8Rows;
+    const bool few = rows <= kFewRows;
     for (std::int64_t r = 0; r < rows; ++r)
-      scales[r] = quantize_left(scratch + r * stride, m.x + (i + r) * m.x_row, b.depth, padded, room);
-    if (rows <= kFewRows) {
+      scales[r] = quantize_left(scratch + r * stride, m.x + (i + r) * m.x_row, b.depth, padded, room,
+                                few ? 0 : kOffset);
+    if (few) {
       for (std::int64_t r = 0; r < rows; ++r)
         for (std::int64_t g = 0; g < groups; ++g) {
           std::int32_t sum = 0;
-          for (std::int64_t k = 0; k < kInt4Group; ++k) {
-            const std::uint8_t byte = scratch[r * stride + g * kInt4Group + k];
-            sum += kOffset > 0 ? byte : static_cast<std::int8_t>(byte);
-          }
+          for (std::int64_t k = 0; k < kInt4Group; ++k)
+            sum += static_cast<std::int8_t>(scratch[r * stride + g * kInt4Group + k]);
           group_sums[r * groups + g] = sum;
         }
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {

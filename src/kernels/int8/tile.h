@@ -47,12 +47,21 @@ struct Left {
 #endif
 };
 
+// sum + the products of four bytes in each lane, unsigned by signed.
+#if defined(__AVX512VNNI__)
+inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
+  return (IntVector)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+}
+#elif defined(__AVXVNNI__)
+inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
+  return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a, (__m256i)b);
+}
+#endif
+
 // sum + the products of four bytes in each lane.
 inline IntVector add_products(IntVector sum, const Left& a, IntVector w) {
-#if defined(__AVX512VNNI__)
-  return (IntVector)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a.bytes, (__m512i)w);
-#elif defined(__AVXVNNI__)
-  return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a.bytes, (__m256i)w);
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  return dot_products(sum, a.bytes, w);
 #elif defined(__AVX2__)
   const __m256i pairs = _mm256_maddubs_epi16(a.size, _mm256_sign_epi8((__m256i)w, a.bytes));
   return sum + (IntVector)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
@@ -143,9 +152,9 @@ inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std:
 
 // A row of the left factor likewise, rotated first if `room` for that is given.
 inline float quantize_left(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
-                           float* room) {
+                           float* room, std::uint8_t offset = kOffset) {
   if (room != nullptr) rotate(room, x, count);
-  return quantize(to, room != nullptr ? room : x, count, padded, kOffset);
+  return quantize(to, room != nullptr ? room : x, count, padded, offset);
 }
 
 // Activation and residual of finished rows.
