@@ -106,7 +106,8 @@ class Tokenizer {
 };
 
 // The tokenizers of both sides of a translation. As transformers has it, inputs are encoded by `source`;
-// labels are encoded, and outputs decoded, by `target`.
+// labels are encoded, and outputs decoded, by `target`; and what the file says of truncation and padding,
+// which may be no more than its last user's wish, is forgotten.
 struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;
 

@@ -88,11 +88,15 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side)
 }
 
 TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
+  const auto read = [&](TextSide side) {
+    Tokenizer tokenizer = Tokenizer::from_file(path, side);
+    tokenizer.truncation().reset();
+    tokenizer.padding().reset();
+    return std::make_shared<const Tokenizer>(std::move(tokenizer));
+  };
   TokenizerPair pair;
-  pair.source = std::make_shared<const Tokenizer>(Tokenizer::from_file(path));
-  pair.target = has_target_side(path)
-                    ? std::make_shared<const Tokenizer>(Tokenizer::from_file(path, TextSide::target))
-                    : pair.source;
+  pair.source = read(TextSide::source);
+  pair.target = has_target_side(path) ? read(TextSide::target) : pair.source;
   return pair;
 }
 
