@@ -6,6 +6,7 @@
 #include "generation/continuous_batch.h"
 #include "generation/text_stream.h"
 #include "tasks/chat_template.h"
+#include "tasks/generating_model.h"
 
 #include <algorithm>
 
@@ -56,34 +57,27 @@ class AnswerText {
 
 }  // namespace
 
-struct Conversation::State {
-  PretrainedModel model;
-  Tokenizer tokenizer;
+struct Conversation::State : GeneratingModel {
   ChatTemplate chat_template;
   ContinuousBatch batch;  // of one request at a time: it keeps the keys and values of what was read
-  GenerationConfig config;
   std::vector<std::string> endings;  // of an answer
   std::uint64_t seed;
   std::vector<ChatMessage> messages;
   std::size_t forgotten = 0;  // of the messages behind the system's, the oldest
 
   State(const ModelDirectory& directory, const ConversationOptions& options)
-      : model(PretrainedModel::load(directory, Purpose::inference)),
-        tokenizer(Tokenizer::from_file(directory.path())),
+      : GeneratingModel(directory),
         chat_template(options.chat_template, directory.path()),
         batch(model),
         seed(options.seed) {
     if (model.network()->is_encoder_decoder())
       fail("{}: a conversation takes a decoder such as GPT-2, found {}", directory.path().string(),
            model.architecture());
-    tokenizer.truncation().reset();
-    tokenizer.padding().reset();
-    config = GenerationConfig::of(model);
     config.max_length.reset();
     if (!config.max_new_tokens) config.max_new_tokens = 256;
     config.do_sample = true;
     config.temperature = 0.7;
-    config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
+    config.apply(options.settings);
     if (config.num_return_sequences > 1)
       fail("num_return_sequences: a conversation has one answer at a time");
     endings = config.stop_strings;
@@ -91,7 +85,7 @@ struct Conversation::State {
     config.stop_strings = endings;
     // A token ends a text sooner than its letters do, and where they are never written.
     for (const std::string& ending : endings)
-      if (const auto token = tokenizer.token_to_id(ending); token && !config.is_eos(*token))
+      if (const auto token = tokenizers.target->token_to_id(ending); token && !config.is_eos(*token))
         config.eos_token_id.push_back(*token);
     if (!options.system.empty()) messages.push_back({"system", options.system});
   }
@@ -112,8 +106,8 @@ struct Conversation::State {
                                     messages.begin() + static_cast<std::ptrdiff_t>(first()));
       seen.insert(seen.end(), messages.begin() + static_cast<std::ptrdiff_t>(first() + forgotten),
                   messages.end());
-      const Encoding encoding =
-          tokenizer.encode(chat_template.prompt(seen), {.special_tokens = false, .with_details = false});
+      const Encoding encoding = tokenizers.source->encode(chat_template.prompt(seen),
+                                                          {.special_tokens = false, .with_details = false});
       if (static_cast<std::int64_t>(encoding.ids.size()) <= room) {
         if (forgotten > before)
           warn("the model reads {} tokens: it sees nothing of the conversation's first {} messages any more",
@@ -132,7 +126,7 @@ struct Conversation::State {
 
   std::string answer(const OnAnswer& on_text) {
     const std::vector<std::int64_t> ids = prompt();
-    TextStream stream(tokenizer, {ids.begin(), ids.end()});
+    TextStream stream(*tokenizers.target, {ids.begin(), ids.end()});
     AnswerText text(endings);
     const auto show = [&](const std::string& more) {
       if (on_text && !on_text(more)) throw Stopped();
@@ -141,7 +135,7 @@ struct Conversation::State {
     config.max_new_tokens =
         std::min(*config.max_new_tokens, most_tokens() - static_cast<std::int64_t>(ids.size()));
     BatchResult result;
-    BatchRequest request{{ids, {}, {}}, batch.prepare(config, seed++, &tokenizer)};
+    BatchRequest request{{ids, {}, {}}, batch.prepare(config, seed++, tokenizers.target.get())};
     request.on_token = [&](std::size_t, std::int64_t token) {
       show(text.put(stream.put(static_cast<TokenId>(token))));
     };

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "generation/generate.h"
 #include "generation/text_stream.h"
+#include "tasks/generating_model.h"
 #include "tasks/prompt_texts.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
@@ -39,21 +40,15 @@ bool is_language_token(const std::string& token) {
 
 }  // namespace
 
-struct TextGenerator::State {
-  PretrainedModel model;
-  TokenizerPair tokenizers;
+struct TextGenerator::State : GeneratingModel {
   GenerationTask task;
   std::string prefix;  // of every text
   std::optional<std::int64_t>
       source_language;        // the first token of every text, in place of the tokenizer's own
   bool has_settings = false;  // of its own for this task
-  GenerationConfig config;
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
-      : model(PretrainedModel::load(directory, Purpose::inference)),
-        tokenizers(TokenizerPair::from_file(directory.path())),
-        task(wanted) {
-    check_generates(model);
+      : GeneratingModel(directory), task(wanted) {
     if (continues() == model.network()->is_encoder_decoder())
       fail("{}: {} takes {}, found {}", directory.path().string(), name_of(task, {}),
            continues() ? "a decoder such as GPT-2" : "an encoder-decoder such as BART or T5",
@@ -68,7 +63,6 @@ struct TextGenerator::State {
   // As the pipelines: their own settings count more than the model's, except for a length; those that the
   // model has for this task count more than both.
   void read_settings(const ModelDirectory& directory, const std::string& name) {
-    config = GenerationConfig::of(model);
     if (config.max_length)
       config.max_new_tokens.reset();
     else
@@ -157,7 +151,7 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
     const std::vector<std::string>& texts, const GenerateTextOptions& options) const {
   const State& state = *state_;
   GenerationConfig config = state.config;
-  config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
+  config.apply(options.settings);
   config.output_scores = config.output_scores || options.log_probabilities;
   const ErrorScope scope(ErrorKind::input);
   std::vector<std::string> inputs;

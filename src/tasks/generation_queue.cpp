@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "generation/continuous_batch.h"
-#include "models/pretrained_model.h"
+#include "tasks/generating_model.h"
 #include "tasks/prompt_texts.h"
 
 #include <map>
@@ -19,10 +19,9 @@ struct Work {
   Prompt prompt = {};
   std::map<std::size_t, TextStream> streams = {};  // by text
 
-  Work(QueueRequest asked, const PretrainedModel& model, const TokenizerPair& tokenizers,
-       const GenerationConfig& of_model)
-      : request(std::move(asked)), config(of_model), reading(model, tokenizers, config) {
-    config.apply(Fields(parse_json(request.settings, "the settings"), "the settings"), true);
+  Work(QueueRequest asked, const GeneratingModel& of)
+      : request(std::move(asked)), config(of.config), reading(of.model, of.tokenizers, config) {
+    config.apply(request.settings);
     config.output_scores = config.output_scores || request.log_probabilities;
   }
 
@@ -54,25 +53,14 @@ struct Work {
   }
 };
 
-PretrainedModel generating(const ModelDirectory& directory) {
-  PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
-  check_generates(model);
-  return model;
-}
-
 }  // namespace
 
-struct GenerationQueue::State {
-  PretrainedModel model;
-  TokenizerPair tokenizers;
-  GenerationConfig config;
+struct GenerationQueue::State : GeneratingModel {
   ContinuousBatch batch;
   std::jthread steps;  // ends first
 
   State(const ModelDirectory& directory, const QueueOptions& options)
-      : model(generating(directory)),
-        tokenizers(TokenizerPair::from_file(directory.path())),
-        config(GenerationConfig::of(model)),
+      : GeneratingModel(directory),
         batch(model,
               {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}),
         steps([this](const std::stop_token& stop) { batch.run(stop); }) {}
@@ -83,8 +71,7 @@ GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& opt
 GenerationQueue::~GenerationQueue() = default;
 
 GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
-  const auto work =
-      std::make_shared<Work>(std::move(request), state_->model, state_->tokenizers, state_->config);
+  const auto work = std::make_shared<Work>(std::move(request), *state_);
   const auto settings =
       state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get());
   const ErrorScope scope(ErrorKind::input);

@@ -1,6 +1,7 @@
 #include "tasks/translate.h"
 
 #include "generation/generate.h"
+#include "tasks/generating_model.h"
 #include "tasks/text_batches.h"
 
 namespace attend {
@@ -23,7 +24,7 @@ std::vector<std::vector<std::string>> translate_several(const PretrainedModel& m
                                                         const std::vector<std::string>& texts,
                                                         const TranslateOptions& options) {
   GenerationConfig config = GenerationConfig::of(model);
-  config.apply(Fields(parse_json(options.settings, "the settings"), "the settings"), true);
+  config.apply(options.settings);
   if (options.beams) config.num_beams = *options.beams;
   if (options.length_penalty) config.length_penalty = *options.length_penalty;
   if (options.max_length) config.max_length = *options.max_length;
@@ -61,14 +62,9 @@ std::vector<std::string> translate(const PretrainedModel& model, const Tokenizer
   return best;
 }
 
-struct Translator::State {
-  PretrainedModel model;
-  TokenizerPair tokenizers;
-
-  explicit State(const ModelDirectory& directory)
-      : model(PretrainedModel::load(directory, Purpose::inference)),
-        tokenizers(TokenizerPair::from_file(directory.path())) {
-    if (!model.network()->is_encoder_decoder() || !model.network()->language_model_head)
+struct Translator::State : GeneratingModel {
+  explicit State(const ModelDirectory& directory) : GeneratingModel(directory) {
+    if (!model.network()->is_encoder_decoder())
       fail("{}: expected a model that translates, an encoder-decoder such as Marian, found {}",
            directory.path().string(), model.architecture());
   }

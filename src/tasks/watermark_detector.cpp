@@ -15,7 +15,7 @@ WatermarkDetector::WatermarkDetector(const ModelPath& path, const std::string& s
   const ModelDirectory directory(path);
   const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
   GenerationConfig config = GenerationConfig::of(model);
-  config.apply(Fields(parse_json(settings, "the settings"), "the settings"), true);
+  config.apply(settings);
   if (!config.watermark)
     fail("{}: it has no watermarking_config to look for; give one in the settings",
          directory.path().string());

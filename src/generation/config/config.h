@@ -156,6 +156,8 @@ struct GenerationConfig {
   // out of range, and for a field that would change the result but is not supported yet. `strict`: also for a
   // field that nobody knows, which is otherwise a warning.
   void apply(const Fields& fields, bool strict);
+  // The same, strictly, with what a caller wrote: a JSON object.
+  void apply(const std::string& settings);
 
   // Error unless the fields make sense together, and with a vocabulary of this size.
   void check(std::int64_t vocabulary) const;

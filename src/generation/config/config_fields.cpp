@@ -230,6 +230,10 @@ void GenerationConfig::apply(const Fields& fields, bool strict) {
   }
 }
 
+void GenerationConfig::apply(const std::string& settings) {
+  apply(Fields(parse_json(settings, "the settings"), "the settings"), true);
+}
+
 std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   const GenerationConfig defaults;
   Reader reader(fields);
