@@ -27,7 +27,7 @@ const std::map<std::string, at::ScalarType> kTypes = {
 
 at::ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
   if (!a.type.empty()) return kTypes.at(a.type);
-  const Checkpoint checkpoint = directory.checkpoint();
+  const WeightFiles checkpoint = directory.weight_files();
   for (const auto& [name, view] : checkpoint.tensors())
     if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).scalar_type();
   return at::kFloat;

@@ -42,7 +42,7 @@ std::string memory(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", size, units[unit]);
 }
 
-Json tensor_list(const Checkpoint& checkpoint) {
+Json tensor_list(const WeightFiles& checkpoint) {
   Json list = Json::array();
   for (const auto& [tensor_name, tensor] : checkpoint.tensors())
     list.push_back({{"name", tensor_name},
@@ -128,7 +128,7 @@ int inspect(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const ModelDirectory directory(model);
-  const Checkpoint checkpoint = directory.checkpoint();
+  const WeightFiles checkpoint = directory.weight_files();
   const Inspection inspection = inspect_model(directory, checkpoint, check_values);
   const Json list = tensors ? tensor_list(checkpoint) : Json::array();
   if (json) {

@@ -32,7 +32,7 @@ void print(const std::vector<MatrixError>& errors, bool json) {
 // Each of `names` is that of a matrix of the model, under one of the spellings of its checkpoints.
 void check_names(const ModelDirectory& directory, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  const Checkpoint checkpoint = directory.checkpoint();
+  const WeightFiles checkpoint = directory.weight_files();
   const std::vector<std::string> known = [&] {
     std::vector<std::string> all;
     for (const auto& [name, view] : checkpoint.tensors())

@@ -14,8 +14,9 @@ std::string usual_task(const ModelDirectory& directory) {
   const std::vector<std::string> named = directory.architectures();
   const ModelSpec spec = family.spec(
       directory.config(), named.empty() ? family.architectures.front() : std::string_view(named.front()));
-  if (spec.language_model) return spec.encoder && spec.decoder ? "sequence-to-sequence" : "language-model";
-  if (spec.scores) switch (spec.scores->kind) {
+  if (spec.language_model_head)
+    return spec.encoder && spec.decoder ? "sequence-to-sequence" : "language-model";
+  if (spec.score_head) switch (spec.score_head->kind) {
       case ScoreKind::sequence_classification:
         return spec.encoder && spec.encoder->patches ? "image-classification" : "classification";
       case ScoreKind::token_classification:

@@ -76,7 +76,7 @@ class Attributor {
   }
 
   std::vector<AskedQuestion> of_labels() const {
-    const auto& spec = network()->spec().scores;
+    const auto& spec = network()->spec().score_head;
     if (!spec || spec->kind != ScoreKind::sequence_classification || network()->is_encoder_decoder())
       fail(
           "{}: attributions are towards a label of a text or picture (...ForSequenceClassification, "

@@ -101,7 +101,7 @@ class Collector {
     const Tensor last = encoded_ = network_->encode(ImageBatch{pixels, {}}, pass_);
     source_offsets_ = Offsets(std::vector<std::int64_t>{last.size(0)});
     keep_side(std::move(side), capture_.encoder);
-    if (network_->scores && !network_->is_encoder_decoder())
+    if (network_->score_head && !network_->is_encoder_decoder())
       keep_labels(run_forward(model_, {{"pixel_values", pixels}}, {}));
   }
 
@@ -127,7 +127,7 @@ class Collector {
     side.texts.push_back(
         target ? *target : tokenizer.decode(std::vector<TokenId>(written.begin(), written.end()), true));
     side.embedded = embedded(network_->decoder, batch);
-    const Memory memory = network_->remember(encoded_, source_offsets_, pass_);
+    const EncoderMemory memory = network_->remember(encoded_, source_offsets_, pass_);
     const Tensor last = network_->decode(batch, pass_, &memory);
     keep_side(std::move(side), capture_.decoder);
     if (network_->language_model_head) keep_predictions(last, tokenizer, capture_.decoder);
@@ -192,7 +192,7 @@ class Collector {
   void say_what_it_says(const Tensor& last, const Tokenizer& tokenizer,
                         const std::map<std::string, Tensor>& inputs, const Capture::Stack& states) {
     if (network_->language_model_head) keep_predictions(last, tokenizer, states);
-    const auto& scores = network_->spec().scores;
+    const auto& scores = network_->spec().score_head;
     if (scores && scores->kind == ScoreKind::sequence_classification && !network_->language_model_head)
       keep_labels(run_forward(model_, inputs, {}));
   }

@@ -130,7 +130,7 @@ Tensor ExplainedScore::scores(const std::vector<Tensor>& x, const AskedScore& as
   Tensor hidden = encoded(x.front(), copies, pass);  // [copies * n, d]
   const CopiedText* last = &*copies.source;
   if (copies.target) {
-    const Memory memory = network_->remember(hidden, copies.source->batch.offsets, pass);
+    const EncoderMemory memory = network_->remember(hidden, copies.source->batch.offsets, pass);
     const GivenVectors vectors(network_->decoder->embeddings, copies.target->batch, x.back());
     hidden = network_->decode(vectors.batch(), pass, &memory);
     last = &*copies.target;
@@ -144,35 +144,35 @@ Tensor ExplainedScore::scores(const std::vector<Tensor>& x, const AskedScore& as
   const Tensor pooled = network_->pooler ? network_->pooler(hidden, last->batch.offsets, pass) : Tensor();
   put_scores(out, named, network_,
              {.hidden = hidden, .pooled = pooled, .layout = last->layout, .batch = last->batch}, pass);
-  const Tensor scores = out.at(std::string(network_->scores->spec().output));
+  const Tensor scores = out.at(std::string(network_->score_head->spec().quirks.output));
   return scores.dim() == 1 ? scores.unsqueeze(1) : scores;
 }
 
 std::vector<std::int64_t> ExplainedScore::rows_read(const AskedScore& asked) const {
   if (!asked.label) return {asked.place};
   const Copies one(given_, 1, inputs_.front().size(0));
-  const Tensor rows = head_row_numbers(network_->scores->spec(), one.source->batch, nullptr);
+  const Tensor rows = head_row_numbers(network_->score_head->spec(), one.source->batch, nullptr);
   return rows.defined() ? std::vector<std::int64_t>{rows[0].item<std::int64_t>()}
                         : std::vector<std::int64_t>{};
 }
 
 bool ExplainedScore::has_probability(const AskedScore& asked) const {
   if (!asked.label || asked.instead_of) return true;
-  const ScoreHeadSpec& spec = network_->scores->spec();
+  const ScoreHeadSpec& spec = network_->score_head->spec();
   return spec.problem != ProblemType::regression && spec.labels > 1;
 }
 
 Tensor ExplainedScore::certainty(const Tensor& scores, const AskedScore& asked) const {
   const Tensor score = asked.of(scores);
   if (!has_probability(asked)) return score;
-  const bool single = asked.label && network_->scores->spec().problem == ProblemType::multi_label;
+  const bool single = asked.label && network_->score_head->spec().problem == ProblemType::multi_label;
   if (asked.instead_of || single) return at::sigmoid(score);
   return at::softmax(scores, 1).select(1, asked.toward);
 }
 
 std::int64_t ExplainedScore::copies_at_once() const {
   // Without an id for padding some heads score one text at a time.
-  const auto& spec = network_->spec().scores;
+  const auto& spec = network_->spec().score_head;
   const bool alone = spec && !network_->language_model_head && !spec->token_id &&
                      (spec->input == HeadInput::last_token || spec->input == HeadInput::before_token);
   if (alone) return 1;

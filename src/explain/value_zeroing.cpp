@@ -11,7 +11,7 @@ constexpr std::int64_t kCopiedRows = 4096;  // of copies of a text that go throu
 // A stack and its one text (or picture), layer by layer.
 class Layers {
  public:
-  Layers(const AttributionTask& task, Stack stack, Tensor first, Tensor types, const Memory* memory)
+  Layers(const AttributionTask& task, Stack stack, Tensor first, Tensor types, const EncoderMemory* memory)
       : task_(task),
         stack_(std::move(stack)),
         x_(std::move(first)),
@@ -98,7 +98,7 @@ class Layers {
   Stack stack_;
   Tensor x_;  // [n, d]: what the next layer is given
   Tensor types_;
-  const Memory* memory_;
+  const EncoderMemory* memory_;
 };
 
 // Rows as shares of 1; where nothing turns, a token keeps what it has.
@@ -136,7 +136,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
   pass.capture = nullptr;
 
   const auto go = [&](Stack& stack, const Capture::Stack& captured, const Tensor& types,
-                      const Memory* memory) {
+                      const EncoderMemory* memory) {
     const auto [first, last] = ends(captured);
     Layers layers(task, stack, first, types, memory);
     std::vector<std::pair<Tensor, Tensor>> steps;
@@ -144,7 +144,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
       const auto [own, source] = layers.pass_layer(i);
       steps.push_back(as_shares(own, source));
     }
-    const Tensor result = stack->spec().norm_in_states ? layers.last() : layers.states();
+    const Tensor result = stack->spec().quirks.norm_in_states ? layers.last() : layers.states();
     check_ends(result, last);
     return std::pair(steps, layers.last());
   };
@@ -159,7 +159,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
   std::vector<Tensor> steps;
   for (const auto& [own, source] : encoder) steps.push_back(own);
   if (task.function.sides() == 1) return {roll_out(steps, rows)};
-  const Memory memory = network->remember(encoded, Offsets({encoded.size(0)}), pass);
+  const EncoderMemory memory = network->remember(encoded, Offsets({encoded.size(0)}), pass);
   const auto decoder = go(network->decoder, capture.decoder, {}, &memory).first;
   Tensor source = at::zeros({encoded.size(0)}, at::kDouble);
   for (auto step = decoder.rbegin(); step != decoder.rend(); ++step) {

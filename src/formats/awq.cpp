@@ -21,7 +21,7 @@ int integer_at(std::span<const std::uint32_t> words, std::size_t index) {
   return static_cast<int>(words[index / per_word] >> (place_in_word[index % per_word] * bits) & 0xFU);
 }
 
-ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& module, std::int64_t group_size) {
+ForeignMatrix read_matrix(const WeightFiles& checkpoint, const std::string& module, std::int64_t group_size) {
   const std::string integers_name = module + ".qweight", zeros_name = module + ".qzeros",
                     scales_name = module + ".scales";
   const TensorView& integers = foreign::part(checkpoint, integers_name, DType::i32, {-1, -1});
@@ -52,7 +52,7 @@ ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& modul
 
 }  // namespace
 
-std::vector<ForeignMatrix> read_awq(const Checkpoint& checkpoint, const Fields& quantization) {
+std::vector<ForeignMatrix> read_awq(const WeightFiles& checkpoint, const Fields& quantization) {
   if (const std::int64_t given = quantization.integer({"bits", "w_bit"}); given != bits)
     fail("{}: bits: expected 4, found {}", quantization.source(), given);
   std::string version = quantization.text({"version"}, "gemm");

@@ -13,7 +13,7 @@ namespace attend {
 namespace {
 
 // NAME.weight int8 [out, in], NAME.SCB [out]: the largest magnitude of each row, which 127 stands for.
-ForeignMatrix read_int8(const Checkpoint& checkpoint, const std::string& module) {
+ForeignMatrix read_int8(const WeightFiles& checkpoint, const std::string& module) {
   const std::string name = module + ".weight", scales_name = module + ".SCB";
   const TensorView& integers = foreign::part(checkpoint, name, DType::i8, {-1, -1});
   ForeignMatrix matrix = {name, "bitsandbytes int8", integers.shape[0], integers.shape[1]};
@@ -39,7 +39,7 @@ ForeignMatrix read_int8(const Checkpoint& checkpoint, const std::string& module)
 }
 
 // A JSON object that is stored as the bytes of a tensor.
-Fields read_state(const Checkpoint& checkpoint, const std::string& name) {
+Fields read_state(const WeightFiles& checkpoint, const std::string& name) {
   const TensorView& view = foreign::part(checkpoint, name, DType::u8, {-1});
   const std::string source = checkpoint.file_of(name).string() + ": " + name;
   return {parse_json({reinterpret_cast<const char*>(view.data.data()), view.data.size()}, source), source};
@@ -48,7 +48,8 @@ Fields read_state(const Checkpoint& checkpoint, const std::string& name) {
 // NAME.weight uint8 [n / 2, 1]: two of the codebook's 16 numbers a byte, the first in the high half; times
 // NAME.weight.absmax of each block, which is itself in a codebook of 256 numbers with scales and an offset
 // where it is quantized twice.
-ForeignMatrix read_four_bits(const Checkpoint& checkpoint, const std::string& name, const std::string& kind) {
+ForeignMatrix read_four_bits(const WeightFiles& checkpoint, const std::string& name,
+                             const std::string& kind) {
   const std::string state_name = fmt::format("{}.quant_state.bitsandbytes__{}", name, kind);
   const Fields state = read_state(checkpoint, state_name);
   const std::vector<std::int64_t> shape = state.integers({"shape"});
@@ -98,7 +99,7 @@ ForeignMatrix read_four_bits(const Checkpoint& checkpoint, const std::string& na
 
 }  // namespace
 
-std::vector<ForeignMatrix> read_bitsandbytes(const Checkpoint& checkpoint, const Fields&) {
+std::vector<ForeignMatrix> read_bitsandbytes(const WeightFiles& checkpoint, const Fields&) {
   std::vector<ForeignMatrix> matrices;
   for (const std::string& module : foreign::modules(checkpoint, ".SCB"))
     matrices.push_back(read_int8(checkpoint, module));

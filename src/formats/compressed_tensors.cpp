@@ -55,7 +55,7 @@ struct Grid {
   std::vector<std::string> parts;
 };
 
-Grid read_grid(const Checkpoint& checkpoint, const std::string& module, const CompressedSettings& settings,
+Grid read_grid(const WeightFiles& checkpoint, const std::string& module, const CompressedSettings& settings,
                std::int64_t out, std::int64_t in) {
   const std::string scales = module + ".weight_scale", order = module + ".weight_g_idx";
   Grid grid;
@@ -103,7 +103,7 @@ auto decoder(Grid grid, std::int64_t out, std::int64_t in, Integer integer) {
   };
 }
 
-ForeignMatrix read_packed(const Checkpoint& checkpoint, const std::string& module,
+ForeignMatrix read_packed(const WeightFiles& checkpoint, const std::string& module,
                           const CompressedSettings& settings) {
   const std::string packed_name = module + ".weight_packed", shape_name = module + ".weight_shape",
                     zeros_name = module + ".weight_zero_point";
@@ -145,7 +145,7 @@ ForeignMatrix read_packed(const Checkpoint& checkpoint, const std::string& modul
   return matrix;
 }
 
-ForeignMatrix read_plain(const Checkpoint& checkpoint, const std::string& module,
+ForeignMatrix read_plain(const WeightFiles& checkpoint, const std::string& module,
                          const CompressedSettings& settings) {
   const std::string name = module + ".weight", zeros_name = module + ".weight_zero_point";
   const TensorView& integers = foreign::part(checkpoint, name, DType::i8, {-1, -1});
@@ -172,7 +172,8 @@ ForeignMatrix read_plain(const Checkpoint& checkpoint, const std::string& module
 
 }  // namespace
 
-std::vector<ForeignMatrix> read_compressed_tensors(const Checkpoint& checkpoint, const Fields& quantization) {
+std::vector<ForeignMatrix> read_compressed_tensors(const WeightFiles& checkpoint,
+                                                   const Fields& quantization) {
   const std::string format = quantization.text({"format"});
   const bool packed = format == "pack-quantized";
   if (!packed && format != "int-quantized" && format != "naive-quantized")

@@ -26,23 +26,23 @@ struct ForeignMatrix {
 };
 
 // `quantization` is config.json's quantization_config. Everything that a decode() relies on has been checked.
-std::vector<ForeignMatrix> read_bitsandbytes(const Checkpoint& checkpoint, const Fields& quantization);
-std::vector<ForeignMatrix> read_gptq(const Checkpoint& checkpoint, const Fields& quantization);
-std::vector<ForeignMatrix> read_awq(const Checkpoint& checkpoint, const Fields& quantization);
-std::vector<ForeignMatrix> read_compressed_tensors(const Checkpoint& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_bitsandbytes(const WeightFiles& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_gptq(const WeightFiles& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_awq(const WeightFiles& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_compressed_tensors(const WeightFiles& checkpoint, const Fields& quantization);
 
 namespace foreign {
 
 // The tensor of this name. Error if it is missing or not of the type and shape; -1 is any size.
-const TensorView& part(const Checkpoint& checkpoint, const std::string& name, DType type,
+const TensorView& part(const WeightFiles& checkpoint, const std::string& name, DType type,
                        std::initializer_list<std::int64_t> shape);
 // Of any floating-point type, as float32.
-std::vector<float> numbers(const Checkpoint& checkpoint, const std::string& name,
+std::vector<float> numbers(const WeightFiles& checkpoint, const std::string& name,
                            std::initializer_list<std::int64_t> shape);
 // Of int32, whose bits are what counts.
 std::vector<std::uint32_t> words(const TensorView& tensor);
 // The names that end so, without the ending.
-std::vector<std::string> modules(const Checkpoint& checkpoint, std::string_view ending);
+std::vector<std::string> modules(const WeightFiles& checkpoint, std::string_view ending);
 // Integers of `bits` in words, the first in the lowest bits.
 inline std::uint32_t packed(std::span<const std::uint32_t> words, std::size_t index, unsigned bits) {
   const std::size_t per_word = 32 / bits;

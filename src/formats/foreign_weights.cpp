@@ -14,7 +14,7 @@
 namespace attend {
 namespace {
 
-using Reader = std::vector<ForeignMatrix> (*)(const Checkpoint&, const Fields&);
+using Reader = std::vector<ForeignMatrix> (*)(const WeightFiles&, const Fields&);
 constexpr std::pair<std::string_view, Reader> readers[] = {{"bitsandbytes", read_bitsandbytes},
                                                            {"gptq", read_gptq},
                                                            {"awq", read_awq},
@@ -42,7 +42,7 @@ bool is_foreign(const Fields& config) {
   return reader_of(config) != nullptr;
 }
 
-Checkpoint decode_foreign(Checkpoint checkpoint, const Fields& config) {
+WeightFiles decode_foreign(WeightFiles checkpoint, const Fields& config) {
   const Reader reader = reader_of(config);
   if (reader == nullptr) return checkpoint;
   const Fields quantization(config.json().at("quantization_config"),
@@ -75,14 +75,14 @@ std::string shape_text(std::initializer_list<std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-const TensorView& find(const Checkpoint& checkpoint, const std::string& name) {
+const TensorView& find(const WeightFiles& checkpoint, const std::string& name) {
   const TensorView* const view = checkpoint.find(name);
   if (view == nullptr)
     fail("{}: the tensor {} is missing", checkpoint.files().front().path().string(), shown(Json(name)));
   return *view;
 }
 
-void check_shape(const Checkpoint& checkpoint, const std::string& name, const TensorView& view,
+void check_shape(const WeightFiles& checkpoint, const std::string& name, const TensorView& view,
                  std::initializer_list<std::int64_t> shape) {
   if (!fits(view.shape, shape))
     fail("{}: {}: expected the shape {}, found [{}]", checkpoint.file_of(name).string(), shown(Json(name)),
@@ -98,7 +98,7 @@ Bits bits_at(const TensorView& view, std::size_t i) {
 
 }  // namespace
 
-const TensorView& part(const Checkpoint& checkpoint, const std::string& name, DType type,
+const TensorView& part(const WeightFiles& checkpoint, const std::string& name, DType type,
                        std::initializer_list<std::int64_t> shape) {
   const TensorView& view = find(checkpoint, name);
   if (view.type != type || view.code)
@@ -108,7 +108,7 @@ const TensorView& part(const Checkpoint& checkpoint, const std::string& name, DT
   return view;
 }
 
-std::vector<float> numbers(const Checkpoint& checkpoint, const std::string& name,
+std::vector<float> numbers(const WeightFiles& checkpoint, const std::string& name,
                            std::initializer_list<std::int64_t> shape) {
   const TensorView& view = find(checkpoint, name);
   check_shape(checkpoint, name, view, shape);
@@ -138,7 +138,7 @@ std::vector<std::uint32_t> words(const TensorView& tensor) {
   return words;
 }
 
-std::vector<std::string> modules(const Checkpoint& checkpoint, std::string_view ending) {
+std::vector<std::string> modules(const WeightFiles& checkpoint, std::string_view ending) {
   std::vector<std::string> modules;
   for (const auto& [name, view] : checkpoint.tensors())
     if (name.ends_with(ending)) modules.push_back(name.substr(0, name.size() - ending.size()));

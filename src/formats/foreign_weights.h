@@ -6,12 +6,12 @@
 
 namespace attend {
 
-class Checkpoint;
+class WeightFiles;
 
 // Does config.json's quantization_config name one of these programs?
 bool is_foreign(const Fields& config);
 // The checkpoint with plain tensors in the place of what they are stored as; unchanged unless is_foreign.
 // Error for a format that is not read, and for tensors that are missing or do not fit each other.
-Checkpoint decode_foreign(Checkpoint checkpoint, const Fields& config);
+WeightFiles decode_foreign(WeightFiles checkpoint, const Fields& config);
 
 }  // namespace attend

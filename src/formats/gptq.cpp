@@ -51,7 +51,7 @@ bool are_less_one(std::span<const std::uint32_t> zeros, const GptqSettings& sett
   return settings.zeros_less_one;
 }
 
-ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& module,
+ForeignMatrix read_matrix(const WeightFiles& checkpoint, const std::string& module,
                           const GptqSettings& settings) {
   const std::int64_t per_word = 32 / settings.bits;
   const std::string integers_name = module + ".qweight", zeros_name = module + ".qzeros",
@@ -105,7 +105,7 @@ ForeignMatrix read_matrix(const Checkpoint& checkpoint, const std::string& modul
 
 }  // namespace
 
-std::vector<ForeignMatrix> read_gptq(const Checkpoint& checkpoint, const Fields& quantization) {
+std::vector<ForeignMatrix> read_gptq(const WeightFiles& checkpoint, const Fields& quantization) {
   const GptqSettings settings = read_gptq_settings(quantization);
   std::vector<ForeignMatrix> matrices;
   for (const std::string& module : foreign::modules(checkpoint, ".qweight"))

@@ -98,7 +98,7 @@ void remark_on_files(Inspection& inspection, const fs::path& directory) {
     unusual.push_back("there is no tokenizer");
 }
 
-void remark_on_config(Inspection& inspection, const Fields& config, const Checkpoint& checkpoint) {
+void remark_on_config(Inspection& inspection, const Fields& config, const WeightFiles& checkpoint) {
   auto& unusual = inspection.unusual;
   if (inspection.model_type.empty()) unusual.push_back("config.json has no model_type");
   if (inspection.architectures.empty()) unusual.push_back("config.json names no architecture");
@@ -119,7 +119,7 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Checkp
                                   *inspection.tokenizer->vocabulary, *vocabulary));
 }
 
-void remark_on_tensors(Inspection& inspection, const Fields& config, const Checkpoint& checkpoint) {
+void remark_on_tensors(Inspection& inspection, const Fields& config, const WeightFiles& checkpoint) {
   auto& unusual = inspection.unusual;
   std::map<std::string_view, std::size_t> floating;  // tensors by type, buffers left out
   bool coded = false;
@@ -142,7 +142,7 @@ void remark_on_tensors(Inspection& inspection, const Fields& config, const Check
     unusual.push_back(fmt::format("config.json says {}, the tensors are {}", said, floating.begin()->first));
 }
 
-void remark_on_values(Inspection& inspection, const Checkpoint& checkpoint) {
+void remark_on_values(Inspection& inspection, const WeightFiles& checkpoint) {
   std::vector<std::pair<std::string_view, const TensorView*>> tensors;
   for (const auto& [tensor_name, tensor] : checkpoint.tensors()) tensors.emplace_back(tensor_name, &tensor);
   std::vector<NotFinite> found(tensors.size());
@@ -179,7 +179,7 @@ NotFinite count_not_finite(const TensorView& tensor) {
   }
 }
 
-Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& checkpoint, bool check_values) {
+Inspection inspect_model(const ModelDirectory& directory, const WeightFiles& checkpoint, bool check_values) {
   Inspection inspection;
   const Fields& config = directory.config();
   inspection.model_type = config.text({"model_type"}, "");

@@ -39,7 +39,7 @@ struct Inspection {
 };
 
 // `check_values` reads all weights in search of NaN and infinity.
-Inspection inspect_model(const ModelDirectory& directory, const Checkpoint& checkpoint, bool check_values);
+Inspection inspect_model(const ModelDirectory& directory, const WeightFiles& checkpoint, bool check_values);
 
 struct NotFinite {
   std::uint64_t nan = 0, infinite = 0;

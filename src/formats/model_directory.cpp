@@ -104,8 +104,8 @@ constexpr const char* generation_fields[] = {"max_length",
 
 }  // namespace
 
-Checkpoint Checkpoint::open(const fs::path& directory) {
-  Checkpoint checkpoint;
+WeightFiles WeightFiles::open(const fs::path& directory) {
+  WeightFiles checkpoint;
   const auto add = [&](const fs::path& path) {
     const TensorFile& file = checkpoint.files_.emplace_back(
         is_gguf(path) ? static_cast<TensorFile>(GgufCheckpoint(path)) : open_tensor_file(path));
@@ -150,8 +150,8 @@ Checkpoint Checkpoint::open(const fs::path& directory) {
   return checkpoint;
 }
 
-void Checkpoint::replace(const std::vector<std::string>& parts, const std::string& name,
-                         const TensorView& tensor) {
+void WeightFiles::replace(const std::vector<std::string>& parts, const std::string& name,
+                          const TensorView& tensor) {
   const std::size_t file = file_index_.at(parts.at(0));
   for (const std::string& part : parts) {
     tensors_.erase(part);
@@ -163,12 +163,12 @@ void Checkpoint::replace(const std::vector<std::string>& parts, const std::strin
   file_index_.emplace(name, file);
 }
 
-const TensorView* Checkpoint::find(const std::string& name) const {
+const TensorView* WeightFiles::find(const std::string& name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
-const fs::path& Checkpoint::file_of(const std::string& name) const {
+const fs::path& WeightFiles::file_of(const std::string& name) const {
   const auto found = file_index_.find(name);
   if (found == file_index_.end()) fail("the checkpoint holds no tensor {}", shown(name));
   return files_[found->second].path();
@@ -183,8 +183,8 @@ ModelDirectory::ModelDirectory(const ModelPath& model)
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
 
-Checkpoint ModelDirectory::checkpoint() const {
-  return decode_foreign(Checkpoint::open(path_), config_);
+WeightFiles ModelDirectory::weight_files() const {
+  return decode_foreign(WeightFiles::open(path_), config_);
 }
 
 std::string ModelDirectory::model_type() const {

@@ -17,13 +17,13 @@
 namespace attend {
 
 // All tensors of a checkpoint, whatever files they lie in.
-class Checkpoint {
+class WeightFiles {
  public:
   // The first that is there of model.safetensors, the shards of model.safetensors.index.json,
   // pytorch_model.bin and the shards of its index. Error if there is none, a shard named by the index is
   // missing or does not lie in the directory, a tensor is not in the shard the index names, or two shards
   // hold the same tensor. Of a GGUF file: that one.
-  static Checkpoint open(const std::filesystem::path& directory);
+  static WeightFiles open(const std::filesystem::path& directory);
 
   // Takes these tensors out and puts one in that is made of them and lies with the first.
   void replace(const std::vector<std::string>& parts, const std::string& name, const TensorView& tensor);
@@ -82,7 +82,7 @@ class ModelDirectory {
   // SentencePooling cannot say.
   std::optional<SentencePooling> sentence_pooling() const;
   // Matrices that another program stored in fewer bits are decoded when they are read (foreign_weights.h).
-  Checkpoint checkpoint() const;
+  WeightFiles weight_files() const;
   // What lies beside its weights.
   const std::vector<AdapterPath>& adapters() const { return adapters_; }
   // How its matrices are to be kept.

@@ -52,27 +52,27 @@ class TensorFile {
  public:
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::filesystem::path& path() const { return mapping().path(); }
-  const MappedFile& mapping() const { return memory_->file; }
-  std::shared_ptr<const void> owner() const { return memory_; }
+  const MappedFile& mapping() const { return contents_->file; }
+  std::shared_ptr<const void> owner() const { return contents_; }
 
  protected:
-  explicit TensorFile(const std::filesystem::path& path) : memory_(std::make_shared<Memory>(path)) {}
+  explicit TensorFile(const std::filesystem::path& path) : contents_(std::make_shared<Contents>(path)) {}
   // False if there is one of this name already.
   bool add(const std::string& name, const TensorView& view) { return tensors_.emplace(name, view).second; }
   // One that does not lie in the file as a view wants it.
   bool add(const std::string& name, DType type, const std::vector<std::int64_t>& shape,
            std::vector<std::byte> data) {
-    const auto& kept = memory_->copies.emplace_back(std::move(data));
+    const auto& kept = contents_->copies.emplace_back(std::move(data));
     return add(name, {type, shape, kept});
   }
 
  private:
-  struct Memory {
-    explicit Memory(const std::filesystem::path& path) : file(path) {}
+  struct Contents {
+    explicit Contents(const std::filesystem::path& path) : file(path) {}
     MappedFile file;
     std::list<std::vector<std::byte>> copies;
   };
-  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<Contents> contents_;
   std::map<std::string, TensorView> tensors_;
 };
 

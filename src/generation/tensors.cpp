@@ -63,7 +63,7 @@ struct Given {
 
 Given::Given(const PretrainedModel& model, const Tensors& inputs, const GenerationConfig& config)
     : has_encoder(model.network()->is_encoder_decoder()),
-      by_column(has_encoder || model.network()->spec().prompts_by_column) {
+      by_column(has_encoder || model.network()->spec().quirks.prompts_by_column) {
   using Names = std::vector<std::string>;
   const bool reads_images = has_encoder && model.network()->reads_images();
   Names names = reads_images  ? Names{"pixel_values", "interpolate_pos_encoding", "decoder_input_ids"}

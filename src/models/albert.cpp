@@ -19,7 +19,7 @@ constexpr BertRelative albert_relative = {.vocabulary = 30000,
 // Layer i belongs to group i / (layers / groups); a group is `inner` layers one behind the other.
 void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
   const auto layers = static_cast<std::int64_t>(stack.layers.size());
-  stack.layers_per_state = inner;
+  stack.quirks.layers_per_state = inner;
   for (std::int64_t i = 0; i < layers; ++i)
     for (std::int64_t j = 0; j < inner; ++j) stack.weights_of.push_back(i * groups / layers * inner + j);
   stack.layers.resize(static_cast<std::size_t>(layers * inner), LayerSpec(stack.layers.front()));
@@ -42,21 +42,22 @@ ModelSpec albert_spec(const Fields& config, std::string_view architecture) {
   const bool pretraining = architecture == "AlbertForPreTraining";
   const double dropout = read_dropout(config, {"classifier_dropout_prob"}, 0.1);
   if (pretraining || architecture == "AlbertForMaskedLM")
-    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+    model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   if (pretraining) {
-    model.language_model->output = "prediction_logits";
-    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
-                                 .dense = {},
-                                 .labels = read_label_count(config),
-                                 .problem = {},
-                                 .dropout = dropout,
-                                 .output = "sop_logits",
-                                 .label_input = "sentence_order_label"};
+    model.language_model_head->quirks.output = "prediction_logits";
+    model.score_head =
+        ScoreHeadSpec{.kind = ScoreKind::next_sentence,
+                      .dense = {},
+                      .labels = read_label_count(config),
+                      .problem = {},
+                      .dropout = dropout,
+                      .quirks = {.output = "sop_logits", .label_input = "sentence_order_label"}};
   } else {
-    model.scores = read_score_head(
+    model.score_head = read_score_head(
         config, architecture, {.input = HeadInput::pooled, .dense = {}, .problem = {}, .dropout = dropout});
   }
-  model.pooler = architecture == "AlbertModel" || (model.scores && model.scores->input == HeadInput::pooled);
+  model.pooler =
+      architecture == "AlbertModel" || (model.score_head && model.score_head->input == HeadInput::pooled);
   return model;
 }
 
@@ -64,7 +65,7 @@ std::vector<WeightName> albert_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("albert");
   table.push_back({"albert.encoder.embedding_hidden_mapping_in.{weight|bias}",
                    "encoder.embeddings.projection.{weight|bias}"});
-  const std::int64_t inner = model.encoder->layers_per_state;
+  const std::int64_t inner = model.encoder->quirks.layers_per_state;
   for (std::int64_t i = 0; i <= model.encoder->weights_of.back(); ++i) {
     const std::string layer =
         fmt::format("albert.encoder.albert_layer_groups.{}.albert_layers.{}.", i / inner, i % inner);
@@ -82,13 +83,14 @@ std::vector<WeightName> albert_weights(const ModelSpec& model) {
         {layer + "full_layer_layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"});
   }
   table.push_back({"albert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
-  table.push_back({"predictions.dense.{weight|bias}", "head.dense.{weight|bias}"});
-  table.push_back({"predictions.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"});
-  table.push_back(
-      {.checkpoint = "predictions.bias", .ours = "head.bias", .aliases = {"predictions.decoder.bias"}});
-  table.push_back({"predictions.decoder.weight", "head.weight"});
-  if (model.language_model && model.scores)
-    table.push_back({"sop_classifier.classifier.{weight|bias}", "scores.out.{weight|bias}"});
+  table.push_back({"predictions.dense.{weight|bias}", "language_model_head.dense.{weight|bias}"});
+  table.push_back({"predictions.LayerNorm.{weight|bias}", "language_model_head.norm.{weight|bias}"});
+  table.push_back({.checkpoint = "predictions.bias",
+                   .ours = "language_model_head.bias",
+                   .aliases = {"predictions.decoder.bias"}});
+  table.push_back({"predictions.decoder.weight", "language_model_head.weight"});
+  if (model.language_model_head && model.score_head)
+    table.push_back({"sop_classifier.classifier.{weight|bias}", "score_head.out.{weight|bias}"});
   else
     table.push_back(score_weights(model));
   return table;

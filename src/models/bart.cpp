@@ -23,17 +23,17 @@ ModelSpec bart_spec(const Fields& config, std::string_view architecture) {
   model.encoder->embeddings.positions = positions;
   model.decoder = decoder;
   if (architecture == "BartForConditionalGeneration")
-    model.language_model = LanguageModelHeadSpec{
+    model.language_model_head = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   // A sentence is scored where the decoder has read all of it: at its end token.
   const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
-  model.scores = read_score_head(config, architecture,
-                                 {.input = HeadInput::end_token,
-                                  .dense = Activation::tanh,
-                                  .token_id = config.integer({"eos_token_id"}, 2, 0),
-                                  .problem = {},
-                                  .dense_dropout = dropout,
-                                  .dropout = dropout});
+  model.score_head = read_score_head(config, architecture,
+                                     {.input = HeadInput::end_token,
+                                      .dense = Activation::tanh,
+                                      .token_id = config.integer({"eos_token_id"}, 2, 0),
+                                      .problem = {},
+                                      .dense_dropout = dropout,
+                                      .dropout = dropout});
   return model;
 }
 
@@ -41,10 +41,10 @@ std::vector<WeightName> bart_weights(const ModelSpec& model) {
   std::vector<WeightName> table = sequence_to_sequence_weights(model);
   table.push_back(
       {"model.{encoder|decoder}.embed_positions.weight", "{encoder|decoder}.embeddings.positions"});
-  table.push_back({"classification_head.dense.{weight|bias}", "scores.dense.{weight|bias}"});
-  const bool sentence = model.scores && model.scores->kind == ScoreKind::sequence_classification;
+  table.push_back({"classification_head.dense.{weight|bias}", "score_head.dense.{weight|bias}"});
+  const bool sentence = model.score_head && model.score_head->kind == ScoreKind::sequence_classification;
   table.push_back({sentence ? "classification_head.out_proj.{weight|bias}" : "qa_outputs.{weight|bias}",
-                   "scores.out.{weight|bias}"});
+                   "score_head.out.{weight|bias}"});
   return table;
 }
 

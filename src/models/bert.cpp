@@ -13,13 +13,13 @@ ModelSpec bert_spec(const Fields& config, std::string_view architecture) {
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const bool pretraining = architecture == "BertForPreTraining";
   if (pretraining || architecture == "BertForMaskedLM" || model.decoder)
-    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+    model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   if (pretraining) {
     put_pretraining_heads(model);
   } else if (architecture == "BertForNextSentencePrediction") {
-    model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
+    model.score_head = ScoreHeadSpec{.kind = ScoreKind::next_sentence, .dense = {}, .problem = {}};
   } else {
-    model.scores =
+    model.score_head =
         read_score_head(config, architecture,
                         {.input = HeadInput::pooled,
                          .dense = {},
@@ -29,7 +29,7 @@ ModelSpec bert_spec(const Fields& config, std::string_view architecture) {
   }
   // Files made for sentence vectors come without it.
   model.pooler = (architecture == "BertModel" && config.flag({"add_pooling_layer"}, true)) ||
-                 (model.scores && model.scores->input == HeadInput::pooled);
+                 (model.score_head && model.score_head->input == HeadInput::pooled);
   return model;
 }
 

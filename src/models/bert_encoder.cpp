@@ -48,7 +48,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
     fail("{}: add_cross_attention: only false is supported", config.source());
   const std::int64_t width = config.integer({"hidden_size", "dim"}, relative.width);
   AttentionSpec attention = read_attention(config, {"num_attention_heads", "n_heads"}, relative.heads, width);
-  attention.causal = attention.padding_sees_all = decoder;
+  attention.causal = attention.quirks.padding_sees_all = decoder;
   attention.dropout =
       read_dropout(config, {"attention_probs_dropout_prob", "attention_dropout"}, relative.dropout);
   const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};
@@ -133,27 +133,27 @@ std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
 
 std::vector<WeightName> bert_prediction_weights() {
   return {
-      {"cls.predictions.transform.dense.{weight|bias}", "head.dense.{weight|bias}"},
-      {"cls.predictions.transform.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"},
+      {"cls.predictions.transform.dense.{weight|bias}", "language_model_head.dense.{weight|bias}"},
+      {"cls.predictions.transform.LayerNorm.{weight|bias}", "language_model_head.norm.{weight|bias}"},
       {.checkpoint = "cls.predictions.bias",
-       .ours = "head.bias",
+       .ours = "language_model_head.bias",
        .aliases = {"cls.predictions.decoder.bias"}},
-      {"cls.predictions.decoder.weight", "head.weight"},
+      {"cls.predictions.decoder.weight", "language_model_head.weight"},
   };
 }
 
 void put_pretraining_heads(ModelSpec& model) {
-  model.language_model->output = "prediction_logits";
-  model.scores = ScoreHeadSpec{.kind = ScoreKind::next_sentence,
-                               .dense = {},
-                               .problem = {},
-                               .output = "seq_relationship_logits",
-                               .label_input = "next_sentence_label"};
+  model.language_model_head->quirks.output = "prediction_logits";
+  model.score_head =
+      ScoreHeadSpec{.kind = ScoreKind::next_sentence,
+                    .dense = {},
+                    .problem = {},
+                    .quirks = {.output = "seq_relationship_logits", .label_input = "next_sentence_label"}};
 }
 
 WeightName bert_score_weights(const ModelSpec& model) {
-  if (model.scores && model.scores->kind == ScoreKind::next_sentence)
-    return {"cls.seq_relationship.{weight|bias}", "scores.out.{weight|bias}"};
+  if (model.score_head && model.score_head->kind == ScoreKind::next_sentence)
+    return {"cls.seq_relationship.{weight|bias}", "score_head.out.{weight|bias}"};
   return score_weights(model);
 }
 

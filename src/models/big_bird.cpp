@@ -33,7 +33,7 @@ ModelSpec big_bird_spec(const Fields& config, std::string_view architecture) {
 
   const LayerSpec& layer = stack.layers.front();
   if (architecture == "BigBirdForPreTraining" || architecture == "BigBirdForMaskedLM" || model.decoder)
-    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+    model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, big_bird_relative.dropout);
   const bool choice = architecture == "BigBirdForMultipleChoice";
@@ -43,13 +43,13 @@ ModelSpec big_bird_spec(const Fields& config, std::string_view architecture) {
                             .dense_dropout = dropout,
                             .dropout = dropout};
   if (!choice) sentence.dense = layer.feed_forward.activation;
-  model.scores = read_score_head(config, architecture, sentence);
+  model.score_head = read_score_head(config, architecture, sentence);
   if (architecture == "BigBirdForPreTraining") put_pretraining_heads(model);
   if (architecture == "BigBirdForQuestionAnswering") {
-    model.scores->dropout = layer.feed_forward_result_dropout;
-    model.scores->block =
+    model.score_head->dropout = layer.feed_forward_result_dropout;
+    model.score_head->block =
         ScoreHeadSpec::Block{layer.feed_forward, layer.norm, layer.feed_forward_result_dropout};
-    model.scores->question_end = config.integer({"sep_token_id"}, 66, 0);
+    model.score_head->question_end = config.integer({"sep_token_id"}, 66, 0);
   }
   // Stored with every other head, used by few.
   model.pooler = architecture != "BigBirdForQuestionAnswering";
@@ -61,14 +61,14 @@ std::vector<WeightName> big_bird_weights(const ModelSpec& model) {
   table.push_back({"bert.pooler.{weight|bias}", "pooler.dense.{weight|bias}"});
   for (WeightName& row : bert_layer_weights("bert")) table.push_back(std::move(row));
   for (WeightName& row : bert_prediction_weights()) table.push_back(std::move(row));
-  if (model.scores && model.scores->block) {
-    table.push_back({"qa_classifier.intermediate.dense.{weight|bias}", "scores.block.in.{weight|bias}"});
-    table.push_back({"qa_classifier.output.dense.{weight|bias}", "scores.block.out.{weight|bias}"});
-    table.push_back({"qa_classifier.output.LayerNorm.{weight|bias}", "scores.block_norm.{weight|bias}"});
-    table.push_back({"qa_classifier.qa_outputs.{weight|bias}", "scores.out.{weight|bias}"});
-  } else if (model.scores && model.scores->dense) {
-    table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
-    table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  if (model.score_head && model.score_head->block) {
+    table.push_back({"qa_classifier.intermediate.dense.{weight|bias}", "score_head.block.in.{weight|bias}"});
+    table.push_back({"qa_classifier.output.dense.{weight|bias}", "score_head.block.out.{weight|bias}"});
+    table.push_back({"qa_classifier.output.LayerNorm.{weight|bias}", "score_head.block_norm.{weight|bias}"});
+    table.push_back({"qa_classifier.qa_outputs.{weight|bias}", "score_head.out.{weight|bias}"});
+  } else if (model.score_head && model.score_head->dense) {
+    table.push_back({"classifier.dense.{weight|bias}", "score_head.dense.{weight|bias}"});
+    table.push_back({"classifier.out_proj.{weight|bias}", "score_head.out.{weight|bias}"});
   } else {
     table.push_back(bert_score_weights(model));
   }

@@ -18,11 +18,11 @@ ModelSpec ctrl_spec(const Fields& config, std::string_view architecture) {
   for (LayerSpec& layer : model.decoder->layers) {
     layer.norm = {1e-6};  // whatever the config says; that is for the last norm
     layer.self_attention.dropout = 0;
-    layer.self_attention.later_penalty = -1e4;
+    layer.self_attention.quirks.later_penalty = -1e4;
     layer.feed_forward.width = config.integer({"dff"}, 8192);
     layer.feed_forward.activation = Activation::relu;
   }
-  if (model.language_model) model.language_model->bias = true;
+  if (model.language_model_head) model.language_model_head->bias = true;
   return model;
 }
 

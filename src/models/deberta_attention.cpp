@@ -26,7 +26,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
     encoder.embeddings.projected_before_norm = true;
     encoder.embeddings.width = width;
   }
-  encoder.padding_begins_as_zero = true;
+  encoder.quirks.padding_begins_as_zero = true;
   encoder.embeddings.types = config.integer({"type_vocab_size"}, 0, 0);
   if (!config.flag({"position_biased_input"}, true)) encoder.embeddings.positions = {};
   const bool content_to_position = looks(config, "c2p"), position_to_content = looks(config, "p2c");
@@ -35,7 +35,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
   const double ways = 1.0 + (content_to_position ? 1 : 0) + (position_to_content ? 1 : 0);
   for (LayerSpec& layer : encoder.layers) {
     AttentionSpec& attention = layer.self_attention;
-    attention.padding_sees_all = true;
+    attention.quirks.padding_sees_all = true;
     attention.scale = 1 / std::sqrt(static_cast<double>(attention.head_size) * ways);
     if (relative)
       attention.distance = DistanceTerms{.with_query = content_to_position,
@@ -53,18 +53,18 @@ void disentangle(const Fields& config, StackSpec& encoder) {
 }
 
 void add_deberta_head(const Fields& config, std::string_view architecture, ModelSpec& model) {
-  model.other_names = !config.flag({"legacy"}, true);
+  model.quirks.other_names = !config.flag({"legacy"}, true);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture.ends_with("ForMaskedLM")) {
-    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+    model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
     // The newer head knows no other matrix than the embeddings, whatever tie_word_embeddings says.
-    if (model.other_names) model.language_model->untied = false;
-    if (model.other_names && model.encoder->embeddings.projected_width > 0)
+    if (model.quirks.other_names) model.language_model_head->untied = false;
+    if (model.quirks.other_names && model.encoder->embeddings.projected_width > 0)
       fail("{}: embedding_size: the head of \"legacy\": false needs one that is hidden_size",
            config.source());
   }
-  model.scores =
+  model.score_head =
       read_score_head(config, architecture,
                       {.input = HeadInput::first_token,
                        .dense = read_activation(config, {"pooler_hidden_act"}, "gelu"),
@@ -79,8 +79,8 @@ std::vector<WeightName> deberta_weights(const ModelSpec& model) {
   const std::string legacy = "cls.predictions.", now = "lm_predictions.lm_head.";
   const std::string legacy_transform = legacy + "transform.";
   const auto either = [&](const std::string& first, const std::string& second, const std::string& ours) {
-    return model.other_names ? WeightName{.checkpoint = second, .ours = ours}
-                             : WeightName{.checkpoint = first, .ours = ours, .aliases = {second}};
+    return model.quirks.other_names ? WeightName{.checkpoint = second, .ours = ours}
+                                    : WeightName{.checkpoint = first, .ours = ours, .aliases = {second}};
   };
   std::vector<WeightName> table = bert_embedding_weights("deberta");
   const std::string layer = "deberta.encoder.layer.{i}.", ours = "encoder.layers.{i}.";
@@ -96,12 +96,12 @@ std::vector<WeightName> deberta_weights(const ModelSpec& model) {
           {layer + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
           {layer + "output.LayerNorm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
           either(legacy_transform + "dense.{weight|bias}", now + "dense.{weight|bias}",
-                 "head.dense.{weight|bias}"),
+                 "language_model_head.dense.{weight|bias}"),
           either(legacy_transform + "LayerNorm.{weight|bias}", now + "LayerNorm.{weight|bias}",
-                 "head.norm.{weight|bias}"),
-          either(legacy + "bias", now + "bias", "head.bias"),
-          {legacy + "decoder.weight", "head.weight"},
-          {"pooler.dense.{weight|bias}", "scores.dense.{weight|bias}"},
+                 "language_model_head.norm.{weight|bias}"),
+          either(legacy + "bias", now + "bias", "language_model_head.bias"),
+          {legacy + "decoder.weight", "language_model_head.weight"},
+          {"pooler.dense.{weight|bias}", "score_head.dense.{weight|bias}"},
           score_weights(model),
       });
   return table;

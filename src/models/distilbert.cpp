@@ -16,16 +16,16 @@ ModelSpec distilbert_spec(const Fields& config, std::string_view architecture) {
   std::get<LearnedPositions>(model.encoder->embeddings.positions).trained =
       !config.flag({"sinusoidal_pos_embds"}, false);
   if (architecture == "DistilBertForMaskedLM")
-    model.language_model = masked_language_model(config, layer.feed_forward.activation, layer.norm);
-  model.scores = read_score_head(config, architecture,
-                                 {.input = HeadInput::first_token,
-                                  .dense = Activation::relu,
-                                  .problem = {},
-                                  .dropout = read_dropout(config, {"seq_classif_dropout"}, 0.2)});
-  if (model.scores && model.scores->kind == ScoreKind::token_classification)
-    model.scores->dropout = layer.feed_forward_result_dropout;
-  if (model.scores && model.scores->kind == ScoreKind::question_answering)
-    model.scores->dropout = read_dropout(config, {"qa_dropout"}, 0.1);
+    model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
+  model.score_head = read_score_head(config, architecture,
+                                     {.input = HeadInput::first_token,
+                                      .dense = Activation::relu,
+                                      .problem = {},
+                                      .dropout = read_dropout(config, {"seq_classif_dropout"}, 0.2)});
+  if (model.score_head && model.score_head->kind == ScoreKind::token_classification)
+    model.score_head->dropout = layer.feed_forward_result_dropout;
+  if (model.score_head && model.score_head->kind == ScoreKind::question_answering)
+    model.score_head->dropout = read_dropout(config, {"qa_dropout"}, 0.1);
   return model;
 }
 
@@ -44,10 +44,10 @@ std::vector<WeightName> distilbert_weights(const ModelSpec& model) {
                    {layer + "ffn.lin1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
                    {layer + "ffn.lin2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
                    {layer + "output_layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
-                   {"vocab_transform.{weight|bias}", "head.dense.{weight|bias}"},
-                   {"vocab_layer_norm.{weight|bias}", "head.norm.{weight|bias}"},
-                   {"vocab_projector.{weight|bias}", "head.{weight|bias}"},
-                   {"pre_classifier.{weight|bias}", "scores.dense.{weight|bias}"},
+                   {"vocab_transform.{weight|bias}", "language_model_head.dense.{weight|bias}"},
+                   {"vocab_layer_norm.{weight|bias}", "language_model_head.norm.{weight|bias}"},
+                   {"vocab_projector.{weight|bias}", "language_model_head.{weight|bias}"},
+                   {"pre_classifier.{weight|bias}", "score_head.dense.{weight|bias}"},
                    score_weights(model),
                });
   return table;

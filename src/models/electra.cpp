@@ -16,13 +16,13 @@ ModelSpec electra_spec(const Fields& config, std::string_view architecture) {
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, electra_relative.dropout);
   if (architecture == "ElectraForMaskedLM" || model.decoder) {
-    model.language_model = masked_language_model(config, Activation::gelu, layer.norm);
+    model.language_model_head = masked_language_model(config, Activation::gelu, layer.norm);
   } else if (architecture == "ElectraForPreTraining") {
-    model.scores = ScoreHeadSpec{.kind = ScoreKind::replaced_tokens,
-                                 .input = HeadInput::every_token,
-                                 .dense = layer.feed_forward.activation,
-                                 .labels = 1,
-                                 .problem = {}};
+    model.score_head = ScoreHeadSpec{.kind = ScoreKind::replaced_tokens,
+                                     .input = HeadInput::every_token,
+                                     .dense = layer.feed_forward.activation,
+                                     .labels = 1,
+                                     .problem = {}};
   } else {
     ScoreHeadSpec sentence = {.input = HeadInput::first_token,
                               .dense = Activation::gelu,
@@ -33,7 +33,7 @@ ModelSpec electra_spec(const Fields& config, std::string_view architecture) {
       sentence = read_summary_before_scores(
           config, {.type = "first", .activation = "gelu", .last_dropout = 0.1}, read_label_count(config),
           model.encoder->width(), model.encoder->width());
-    model.scores = read_score_head(config, architecture, sentence);
+    model.score_head = read_score_head(config, architecture, sentence);
   }
   return model;
 }
@@ -43,22 +43,23 @@ std::vector<WeightName> electra_weights(const ModelSpec& model) {
   for (WeightName& row : bert_layer_weights("electra")) table.push_back(std::move(row));
   table.push_back(
       {"electra.embeddings_project.{weight|bias}", "{encoder|decoder}.embeddings.projection.{weight|bias}"});
-  table.push_back({"generator_predictions.dense.{weight|bias}", "head.dense.{weight|bias}"});
-  table.push_back({"generator_predictions.LayerNorm.{weight|bias}", "head.norm.{weight|bias}"});
-  table.push_back({"generator_lm_head.{weight|bias}", "head.{weight|bias}"});
-  if (!model.scores) return table;
-  switch (model.scores->kind) {
+  table.push_back({"generator_predictions.dense.{weight|bias}", "language_model_head.dense.{weight|bias}"});
+  table.push_back(
+      {"generator_predictions.LayerNorm.{weight|bias}", "language_model_head.norm.{weight|bias}"});
+  table.push_back({"generator_lm_head.{weight|bias}", "language_model_head.{weight|bias}"});
+  if (!model.score_head) return table;
+  switch (model.score_head->kind) {
     case ScoreKind::replaced_tokens:
-      table.push_back({"discriminator_predictions.dense.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back({"discriminator_predictions.dense.{weight|bias}", "score_head.dense.{weight|bias}"});
       table.push_back(
-          {"discriminator_predictions.dense_prediction.{weight|bias}", "scores.out.{weight|bias}"});
+          {"discriminator_predictions.dense_prediction.{weight|bias}", "score_head.out.{weight|bias}"});
       break;
     case ScoreKind::sequence_classification:
-      table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
-      table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+      table.push_back({"classifier.dense.{weight|bias}", "score_head.dense.{weight|bias}"});
+      table.push_back({"classifier.out_proj.{weight|bias}", "score_head.out.{weight|bias}"});
       break;
     default:
-      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
+      table.push_back({"sequence_summary.summary.{weight|bias}", "score_head.dense.{weight|bias}"});
       table.push_back(score_weights(model));
   }
   return table;

@@ -18,7 +18,7 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
       decoder
           ? read_attention(config, {"decoder_attention_heads"}, relative.heads, width)
           : read_attention(config, {"encoder_attention_heads", "num_attention_heads"}, relative.heads, width);
-  attention.causal = attention.padding_sees_all = decoder;
+  attention.causal = attention.quirks.padding_sees_all = decoder;
   attention.dropout = read_dropout(config, {"attention_dropout"}, relative.attention_dropout);
   const NormSpec norm{1e-5};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
@@ -59,9 +59,10 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
 
 void put_decoder_alone(ModelSpec& model, const Fields& config, const StackSpec& decoder) {
   model.decoder = decoder;
-  model.prompts_by_column = true;
-  model.language_model = LanguageModelHeadSpec{
-      .transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true), .labels_in_place = true};
+  model.quirks.prompts_by_column = true;
+  model.language_model_head = LanguageModelHeadSpec{.transform = {},
+                                                    .untied = !config.flag({"tie_word_embeddings"}, true),
+                                                    .quirks = {.labels_in_place = true}};
 }
 
 std::vector<WeightName> sequence_to_sequence_weights(const ModelSpec& model) {
@@ -84,8 +85,8 @@ std::vector<WeightName> sequence_to_sequence_weights(const ModelSpec& model) {
       {"model.{encoder|decoder}.layernorm_embedding.{weight|bias}",
        "{encoder|decoder}.embeddings.norm.{weight|bias}"},
       {"model.{encoder|decoder}.layer_norm.{weight|bias}", "{encoder|decoder}.final_norm.{weight|bias}"},
-      {"lm_head.weight", "head.weight"},
-      {"final_logits_bias", "head.bias", WeightLayout::row, /*frozen=*/true},
+      {"lm_head.weight", "language_model_head.weight"},
+      {"final_logits_bias", "language_model_head.bias", WeightLayout::row, /*frozen=*/true},
   };
   if (!model.encoder)
     table.push_back({.checkpoint = "model.decoder.embed_tokens.weight",

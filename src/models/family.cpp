@@ -120,18 +120,18 @@ SpanSearchSpec read_span_search(const Fields& config, const NormSpec& norm) {
 
 std::vector<WeightName> span_search_weights(const std::string& prefix) {
   return {
-      {prefix + "start_logits.dense.{weight|bias}", "spans.start.{weight|bias}"},
-      {prefix + "end_logits.dense_0.{weight|bias}", "spans.end_in.{weight|bias}"},
-      {prefix + "end_logits.LayerNorm.{weight|bias}", "spans.end_norm.{weight|bias}"},
-      {prefix + "end_logits.dense_1.{weight|bias}", "spans.end_out.{weight|bias}"},
-      {prefix + "answer_class.dense_0.{weight|bias}", "spans.absent_in.{weight|bias}"},
-      {prefix + "answer_class.dense_1.weight", "spans.absent_out.weight"},
+      {prefix + "start_logits.dense.{weight|bias}", "span_search.start.{weight|bias}"},
+      {prefix + "end_logits.dense_0.{weight|bias}", "span_search.end_in.{weight|bias}"},
+      {prefix + "end_logits.LayerNorm.{weight|bias}", "span_search.end_norm.{weight|bias}"},
+      {prefix + "end_logits.dense_1.{weight|bias}", "span_search.end_out.{weight|bias}"},
+      {prefix + "answer_class.dense_0.{weight|bias}", "span_search.absent_in.{weight|bias}"},
+      {prefix + "answer_class.dense_1.weight", "span_search.absent_out.weight"},
   };
 }
 
 WeightName score_weights(const ModelSpec& model) {
-  const bool spans = model.scores && model.scores->kind == ScoreKind::question_answering;
-  return {spans ? "qa_outputs.{weight|bias}" : "classifier.{weight|bias}", "scores.out.{weight|bias}"};
+  const bool spans = model.score_head && model.score_head->kind == ScoreKind::question_answering;
+  return {spans ? "qa_outputs.{weight|bias}" : "classifier.{weight|bias}", "score_head.out.{weight|bias}"};
 }
 
 }  // namespace attend

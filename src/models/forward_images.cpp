@@ -65,12 +65,12 @@ Result forward_images(const PretrainedModel& model, const Tensors& inputs, const
   // Nothing is padded: every image has as many patches.
   const Padded layout(at::zeros({batch, length}, at::kLong), {}, "pixel_values");
   const TokenBatch tokens = layout.batch({}, {});
-  if (net->pixels) {
+  if (net->pixel_head) {
     const Tensor seen = hidden.reshape({batch, length, -1}).narrow(1, 1, length - 1);
-    const Tensor made = net->pixels(seen, rows, columns);
+    const Tensor made = net->pixel_head(seen, rows, columns);
     r.out["reconstruction"] = made;
     if (images.hidden.defined()) r.loss = reconstruction_loss(images, made, patches);
-  } else if (net->scores) {
+  } else if (net->score_head) {
     r.loss = put_scores(r.out, inputs, net,
                         {.hidden = hidden, .pooled = {}, .layout = layout, .batch = tokens}, pass);
   } else {

@@ -47,10 +47,11 @@ void check_names(const Tensors& inputs, const std::set<std::string>& known) {
 std::set<std::string> label_inputs(Transformer& net) {
   std::set<std::string> names;
   if (net->language_model_head) names.insert("labels");
-  if (net->pixels) names.insert("bool_masked_pos");
-  if (net->spans) names.insert({"start_positions", "end_positions", "cls_index", "is_impossible", "p_mask"});
-  if (net->scores)
-    for (const std::string& name : label_inputs(net->scores->spec())) names.insert(name);
+  if (net->pixel_head) names.insert("bool_masked_pos");
+  if (net->span_search)
+    names.insert({"start_positions", "end_positions", "cls_index", "is_impossible", "p_mask"});
+  if (net->score_head)
+    for (const std::string& name : label_inputs(net->score_head->spec())) names.insert(name);
   return names;
 }
 
@@ -95,13 +96,14 @@ void check_distances(const StackSpec& stack, const Padded& layout) {
 
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels, Pass& pass) {
-  if (const auto& clusters = net->spec().language_model->clusters; clusters && labels.defined()) {
+  if (const auto& clusters = net->spec().language_model_head->clusters; clusters && labels.defined()) {
     const Tensor scores = net->language_model_head(hidden, pass);
     r.out["losses"] = losses_by_cluster(scores, labels, layout, *clusters);
     r.loss = net->language_model_head->loss(hidden, labels, {}, pass).mean();
     return;
   }
-  r.out[std::string(net->spec().language_model->output)] = layout.pad(net->language_model_head(hidden, pass));
+  r.out[std::string(net->spec().language_model_head->quirks.output)] =
+      layout.pad(net->language_model_head(hidden, pass));
   if (labels.defined()) r.loss = net->language_model_head->loss(hidden, labels, {}, pass).mean();
 }
 
@@ -119,7 +121,7 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
          sequences, width, toString(states.scalar_type()), fmt::join(states.sizes(), ", "));
   Padded layout(at::zeros({sequences, states.size(1)}, at::kLong), mask, "encoder_hidden_states");
   const TokenBatch batch = layout.batch({}, {});
-  Memory memory = reader->remember(layout.unpad(states.to(at::kFloat)), batch.offsets, pass);
+  EncoderMemory memory = reader->remember(layout.unpad(states.to(at::kFloat)), batch.offsets, pass);
   return Encoded{layout, std::move(memory)};
 }
 
@@ -135,7 +137,7 @@ bool counts_padding(const Tensors& inputs) {
 
 bool labels_reach_padding(Transformer& net, const Tensor& labels, const Padded& given, bool next) {
   const bool of_tokens = net->language_model_head ||
-                         (net->scores && net->scores->spec().kind == ScoreKind::token_classification);
+                         (net->score_head && net->score_head->spec().kind == ScoreKind::token_classification);
   if (!labels.defined() || !of_tokens || labels.sizes() != given.ids().sizes()) return false;
   const Tensor counted = labels.ne(kIgnoredLabel), padding = given.padding();
   const std::int64_t L = given.length();

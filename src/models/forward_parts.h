@@ -56,7 +56,7 @@ bool labels_reach_padding(Transformer& net, const Tensor& labels, const Padded& 
 // encoder_attention_mask [B, Ls] says which rows are real. Nothing where neither is given.
 struct Encoded {
   Padded layout;
-  Memory memory;
+  EncoderMemory memory;
 };
 std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::int64_t sequences, Pass& pass);
 // The weights of cross-attentions that `capture` holds.

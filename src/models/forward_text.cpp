@@ -27,33 +27,35 @@ std::set<std::string> all_inputs(Transformer& net, const StackSpec& stack) {
   if (stack.layers.front().cross_attention) known.insert({"encoder_hidden_states", "encoder_attention_mask"});
   if (stack.two_streams || stack.memory)
     for (std::size_t i = 0; i < stack.layers.size(); ++i) known.insert(fmt::format("mems.{}", i));
-  if (net->scores && net->scores->spec().label_input == "mc_labels") known.insert("mc_token_ids");
-  if (net->scores && net->scores->spec().question_end) known.insert("question_lengths");
+  if (net->score_head && net->score_head->spec().quirks.label_input == "mc_labels")
+    known.insert("mc_token_ids");
+  if (net->score_head && net->score_head->spec().question_end) known.insert("question_lengths");
   return known;
 }
 
 // A head that reads a chosen token reads the last column where none is chosen.
 bool chooses_last_column(Transformer& net, const Tensors& inputs) {
-  return net->scores->spec().input == HeadInput::chosen_token && inputs.count("mc_token_ids") == 0;
+  return net->score_head->spec().input == HeadInput::chosen_token && inputs.count("mc_token_ids") == 0;
 }
 
 // Are labels those of the token behind each row?
 bool predicts_next(Transformer& net) {
-  return net->decoder && net->language_model_head && !net->spec().language_model->labels_in_place;
+  return net->decoder && net->language_model_head && !net->spec().language_model_head->quirks.labels_in_place;
 }
 
 // Does the head look at every row, padding or not?
 bool reads_padding(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted) {
-  return counts_padding(inputs) || net->spans ||
+  return counts_padding(inputs) || net->span_search ||
          labels_reach_padding(net, find(inputs, "labels"), given, predicts_next(net)) ||
-         (net->scores && ((prompted && net->scores->spec().input == HeadInput::last_token) ||
-                          net->scores->spec().input == HeadInput::last_column ||
-                          net->scores->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
+         (net->score_head &&
+          ((prompted && net->score_head->spec().input == HeadInput::last_token) ||
+           net->score_head->spec().input == HeadInput::last_column ||
+           net->score_head->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
 }
 
 // Does a head look at the first column, padding or not?
 bool reads_first_column(Transformer& net) {
-  return net->pooler || (net->scores && net->scores->spec().input == HeadInput::first_token);
+  return net->pooler || (net->score_head && net->score_head->spec().input == HeadInput::first_token);
 }
 
 // What the heads read: hidden states, whose rows are the tokens of `batch`, laid out as `layout` says.
@@ -64,7 +66,7 @@ struct Body {
   Tensor first = {};  // [B, d]: of the first column, if a head reads it
 };
 
-Tensor run(Transformer& net, const TokenBatch& batch, const Memory* memory, Pass& pass) {
+Tensor run(Transformer& net, const TokenBatch& batch, const EncoderMemory* memory, Pass& pass) {
   return net->decoder ? net->decode(batch, pass, memory) : net->encode(batch, pass, memory);
 }
 
@@ -118,12 +120,12 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
 }
 
 Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
-               Pass& pass, Capture::Stack& states, const Memory* memory) {
+               Pass& pass, Capture::Stack& states, const EncoderMemory* memory) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
   check_distances(stack, given);
-  const bool zeros = whole && stack.padding_is_zero;
+  const bool zeros = whole && stack.quirks.padding_is_zero;
   const Padded layout = whole ? given.whole() : given;
   const Padded& computed = zeros ? given : layout;
   Tensors own = inputs;
@@ -132,10 +134,10 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   if ((net->decoder ? net->decoder : net->encoder)
           ->prefix_length(pass.adapters ? pass.adapters->only : std::nullopt) > 0) {
     if (!net->decoder || !net->language_model_head) own.erase("position_ids");
-    if (!net->scores) own.erase("token_type_ids");
+    if (!net->score_head) own.erase("token_type_ids");
   }
-  if (net->scores && !find(own, "token_type_ids").defined())
-    if (const Tensor types = types_by_question(net->scores->spec(), inputs); types.defined())
+  if (net->score_head && !find(own, "token_type_ids").defined())
+    if (const Tensor types = types_by_question(net->score_head->spec(), inputs); types.defined())
       own["token_type_ids"] = types;
   TokenBatch batch = read_text(own, computed, stack);
   batch.prompted = prompted;
@@ -166,12 +168,12 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
     if (rows.defined() && predicts_next(net)) rows = next_labels(rows, body.batch.offsets);
     put_language_model(r, net, body.hidden, body.layout, rows, pass);
     if (reads_padding(net, inputs, given, body.batch.prompted))
-      keep_real_scores(r.out, given, {net->spec().language_model->output});
+      keep_real_scores(r.out, given, {net->spec().language_model_head->quirks.output});
   }
-  if (net->spans)
-    r.loss = put_spans(r.out, inputs, net->spans,
+  if (net->span_search)
+    r.loss = put_spans(r.out, inputs, net->span_search,
                        body.hidden.unflatten(0, {given.sequences(), given.length()}), pass);
-  if (net->scores) {
+  if (net->score_head) {
     const Tensor loss = put_scores(r.out, inputs, net,
                                    {.hidden = body.hidden,
                                     .pooled = pooled,
@@ -182,15 +184,15 @@ void put_heads(Result& r, Transformer& net, const Tensors& inputs, const Padded&
                                    pass);
     if (!net->language_model_head)
       r.loss = loss;
-    else if (net->scores->spec().loss == "loss")  // two pretraining objectives count only together
+    else if (net->score_head->spec().quirks.loss == "loss")  // two pretraining objectives count only together
       r.loss = loss.defined() && r.loss.defined() ? r.loss + loss : Tensor();
     else if (loss.defined())
-      r.out[std::string(net->scores->spec().loss)] = r.second_loss = loss;
+      r.out[std::string(net->score_head->spec().quirks.loss)] = r.second_loss = loss;
   }
   keep_real_scores(r.out, given, {"start_logits", "end_logits"});
-  if (net->scores && net->scores->spec().kind == ScoreKind::token_classification)
+  if (net->score_head && net->score_head->spec().kind == ScoreKind::token_classification)
     keep_real_scores(r.out, given, {"logits"});
-  if (!net->language_model_head && !net->scores && !net->spans) {
+  if (!net->language_model_head && !net->score_head && !net->span_search) {
     r.out["last_hidden_state"] = body.layout.pad(body.hidden);
     if (pooled.defined()) r.out["pooler_output"] = pooled;
   }
@@ -206,7 +208,7 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
   known.merge(label_inputs(net));
   check_names(inputs, known);
   std::int64_t choices = 1;
-  const bool by_choice = net->scores && net->scores->spec().kind == ScoreKind::multiple_choice;
+  const bool by_choice = net->score_head && net->score_head->spec().kind == ScoreKind::multiple_choice;
   if (by_choice) inputs = flatten_choices(std::move(inputs), choices);
   if (hides_types(model, options.adapter))
     for (const char* name : {"token_type_ids", "position_ids"}) inputs.erase(name);
@@ -251,7 +253,7 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
   if (!options.hidden_states || r.out.count("hidden_states.0") > 0) states.hidden.clear();
   put_captured(r.out, "", states, given);
   // The original's outputs of other heads have no place for them.
-  if (encoded && !net->scores && (net->decoder || !net->language_model_head))
+  if (encoded && !net->score_head && (net->decoder || !net->language_model_head))
     put_cross_attentions(r.out, states, given, encoded->layout);
   if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again
     const std::string last = fmt::format("hidden_states.{}", stack.layers.size());

@@ -62,9 +62,9 @@ std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view archi
           "(summary_use_proj and summary_proj_to_labels)",
           config.source());
     head.kind = ScoreKind::multiple_choice;
-    head.output = "mc_logits";
-    head.label_input = "mc_labels";
-    head.loss = "mc_loss";
+    head.quirks.output = "mc_logits";
+    head.quirks.label_input = "mc_labels";
+    head.quirks.loss = "mc_loss";
     return head;
   }
   std::optional<ScoreHeadSpec> head = read_score_head(config, architecture,
@@ -83,22 +83,22 @@ std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view archi
 ModelSpec gpt_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
   ModelSpec model;
   model.decoder = decoder(config, relative);
-  model.language_model = language_model(config, architecture);
-  model.scores = scores(config, architecture);
+  model.language_model_head = language_model(config, architecture);
+  model.score_head = scores(config, architecture);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
 
 std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
                                        const std::string& sentence) {
-  table.push_back({"lm_head.{weight|bias}", "head.{weight|bias}"});
-  if (!model.scores) return table;
-  const ScoreKind kind = model.scores->kind;
+  table.push_back({"lm_head.{weight|bias}", "language_model_head.{weight|bias}"});
+  if (!model.score_head) return table;
+  const ScoreKind kind = model.score_head->kind;
   const std::string name = kind == ScoreKind::sequence_classification ? sentence
                            : kind == ScoreKind::token_classification  ? "classifier"
                            : kind == ScoreKind::question_answering    ? "qa_outputs"
                                                                       : "multiple_choice_head.summary";
-  table.push_back({name + ".{weight|bias}", "scores.out.{weight|bias}"});
+  table.push_back({name + ".{weight|bias}", "score_head.out.{weight|bias}"});
   return table;
 }
 

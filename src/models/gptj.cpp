@@ -25,11 +25,11 @@ ModelSpec gptj_spec(const Fields& config, std::string_view architecture) {
   for (LayerSpec& layer : model.decoder->layers) {
     layer.self_attention.rotary = rotary;
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
-    layer.self_attention.padding_sees_all = true;
+    layer.self_attention.quirks.padding_sees_all = true;
   }
-  if (model.language_model) {
-    model.language_model->bias = true;
-    model.language_model->untied = !config.flag({"tie_word_embeddings"}, false);
+  if (model.language_model_head) {
+    model.language_model_head->bias = true;
+    model.language_model_head->untied = !config.flag({"tie_word_embeddings"}, false);
   }
   return model;
 }

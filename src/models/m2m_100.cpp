@@ -32,7 +32,7 @@ ModelSpec m2m_100_spec(const Fields& config, std::string_view architecture) {
       stack->embeddings.scale = std::sqrt(static_cast<double>(stack->embeddings.width));
   }
   if (architecture == "M2M100ForConditionalGeneration")
-    model.language_model =
+    model.language_model_head =
         LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};
   model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   return model;

@@ -25,7 +25,7 @@ ModelSpec marian_spec(const Fields& config, std::string_view architecture) {
     fail("{}: decoder_vocab_size differs from vocab_size, but share_encoder_decoder_embeddings is true",
          config.source());
   if (architecture == "MarianMTModel")
-    model.language_model = LanguageModelHeadSpec{
+    model.language_model_head = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   return model;
 }

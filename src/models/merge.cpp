@@ -67,7 +67,7 @@ void unmerge(const PretrainedModel& model, const OriginalModule& module, const M
 bool is_shared(const PretrainedModel& model, const OriginalModule& module) {
   const ModelSpec& spec = model.network()->spec();
   return module.parameter.ends_with(".tokens") &&
-         ((spec.language_model && !spec.language_model->untied) ||
+         ((spec.language_model_head && !spec.language_model_head->untied) ||
           (model.network()->is_encoder_decoder() && spec.share_embeddings));
 }
 

@@ -13,8 +13,8 @@ ModelSpec openai_gpt_spec(const Fields& config, std::string_view architecture) {
   const bool gelu = config.text({"afn"}, "gelu") == "gelu";
   for (LayerSpec& layer : model.decoder->layers) {
     layer.feed_forward.activation = gelu ? Activation::gelu_tanh : read_activation(config, {"afn"}, "gelu");
-    layer.self_attention.later_penalty = -1e4;
-    layer.self_attention.later_scores_are_equal = true;
+    layer.self_attention.quirks.later_penalty = -1e4;
+    layer.self_attention.quirks.later_scores_are_equal = true;
   }
   return model;
 }

@@ -29,7 +29,7 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
                    .first = static_cast<std::int64_t>(i) * rows,
                    .heads = source.heads,
                    .transposed = source.layout == WeightLayout::transposed,
-                   .scores_words = parameter == "head.weight"});
+                   .scores_words = parameter == "language_model_head.weight"});
 }
 
 // The names under which a stack's module for its tokens is known, where several modules have one table.
@@ -83,7 +83,8 @@ std::vector<OriginalModule> original_modules(const PretrainedModel& model) {
     if (const auto* matrix = item.value()->as<LinearImpl>())
       add_matrix(all, model, item.key() + std::string(kWeight), matrix->weight);
   const auto parameters = network->named_parameters();
-  if (const auto* words = parameters.find("head.weight")) add_matrix(all, model, "head.weight", *words);
+  if (const auto* words = parameters.find("language_model_head.weight"))
+    add_matrix(all, model, "language_model_head.weight", *words);
   return all;
 }
 

@@ -46,7 +46,7 @@ std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout la
 // which have been asked for.
 class WeightReader {
  public:
-  WeightReader(const Checkpoint& checkpoint, std::string_view prefix,
+  WeightReader(const WeightFiles& checkpoint, std::string_view prefix,
                const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
       : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
 
@@ -142,7 +142,7 @@ class WeightReader {
     return map_tensor(view, checkpoint_.owner_of(*found));
   }
 
-  const Checkpoint& checkpoint_;
+  const WeightFiles& checkpoint_;
   std::string_view prefix_;
   const std::vector<std::shared_ptr<Adapter>>& adapters_;
   std::string source_;
@@ -151,7 +151,8 @@ class WeightReader {
 
 // Is a parameter one of a head (ViT's mask token serves one too) rather than of the body?
 bool is_of_head(std::string_view parameter) {
-  for (std::string_view part : {"head.", "pooler.", "scores.", "spans.", "pixels."})
+  for (std::string_view part :
+       {"language_model_head.", "pooler.", "score_head.", "span_search.", "pixel_head."})
     if (parameter.starts_with(part)) return true;
   return parameter == "encoder.patches.mask";
 }
@@ -246,7 +247,7 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
          chosen, name(options.cache));
   for (const AdapterPath& path : directory.adapters())
     model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
-  const Checkpoint checkpoint = directory.checkpoint();
+  const WeightFiles checkpoint = directory.weight_files();
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options.fresh && options.fresh->labels &&
                             (other_head || differ(directory.config(), options.fresh->labels->names));
@@ -276,11 +277,11 @@ PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed)
   return model;
 }
 
-void PretrainedModel::set_weights(const Checkpoint& checkpoint, Purpose purpose) {
+void PretrainedModel::set_weights(const WeightFiles& checkpoint, Purpose purpose) {
   read_weights(checkpoint, {.purpose = purpose}, false);
 }
 
-void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptions& options,
+void PretrainedModel::read_weights(const WeightFiles& checkpoint, const LoadOptions& options,
                                    bool other_labels) {
   at::NoGradGuard no_grad;
   WeightReader reader(
@@ -316,8 +317,8 @@ void PretrainedModel::read_weights(const Checkpoint& checkpoint, const LoadOptio
   };
   const auto is_fresh = [&](const std::string& parameter, const WeightSource& source, const Tensor& weight) {
     if (!options.fresh || !is_of_head(parameter)) return false;
-    if (other_labels && parameter.starts_with("scores.out.")) return true;
-    const bool may_differ = parameter.starts_with("scores.");  // in shape, with the number of labels
+    if (other_labels && parameter.starts_with("score_head.out.")) return true;
+    const bool may_differ = parameter.starts_with("score_head.");  // in shape, with the number of labels
     return !std::ranges::all_of(
         source.names, [&](const std::string& name) { return reader.has(name, source, weight, may_differ); });
   };
@@ -460,7 +461,8 @@ std::string PretrainedModel::saved_name(const std::string& name) const {
   // transformers stores a model without a head without the prefix that tells body from head.
   const std::string prefix = std::string(family_->prefix) + ".";
   const ModelSpec& spec = network_->spec();
-  const bool headless = !spec.language_model && !spec.scores && !spec.spans && !spec.pixels;
+  const bool headless =
+      !spec.language_model_head && !spec.score_head && !spec.span_search && !spec.pixel_head;
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 

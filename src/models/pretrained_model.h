@@ -90,7 +90,7 @@ class PretrainedModel {
   using Pick = std::function<Tensor(const std::string& parameter, const Tensor& weight)>;
   std::map<std::string, Tensor> by_checkpoint_name(const Pick& pick, bool with_frozen) const;
   // Weights by checkpoint name into the network, as load() does.
-  void set_weights(const Checkpoint& checkpoint, Purpose purpose);
+  void set_weights(const WeightFiles& checkpoint, Purpose purpose);
   // Writes these tensors, by checkpoint name, over those of the network.
   void put(const std::map<std::string, Tensor>& tensors);
   // Is there a tensor of this name, under any spelling, in the checkpoints of this model?
@@ -104,7 +104,7 @@ class PretrainedModel {
  private:
   PretrainedModel(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout);
   // `other_labels`: what the checkpoint scores is not what is asked for.
-  void read_weights(const Checkpoint& checkpoint, const LoadOptions& options, bool other_labels);
+  void read_weights(const WeightFiles& checkpoint, const LoadOptions& options, bool other_labels);
 
   const Family* family_;
   Fields config_;

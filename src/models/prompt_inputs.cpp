@@ -25,7 +25,7 @@ std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
     all.erase("attention_mask");
   // As peft does: types where a head scores labels, and else none; positions are counted by the model, which
   // then passes over no padding.
-  if (const Tensor types = find(inputs, "token_type_ids"); types.defined() && net->scores)
+  if (const Tensor types = find(inputs, "token_type_ids"); types.defined() && net->score_head)
     all["token_type_ids"] = behind(at::zeros_like(ids), types);
   else
     all.erase("token_type_ids");

@@ -17,7 +17,7 @@ ModelSpec roberta_spec(const Fields& config, std::string_view architecture) {
   const StackSpec& stack = put_bert_stack(model, config, architecture, roberta_relative);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   if (architecture.ends_with("ForMaskedLM") || model.decoder)
-    model.language_model = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
+    model.language_model_head = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
   // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, roberta_relative.dropout);
@@ -28,7 +28,7 @@ ModelSpec roberta_spec(const Fields& config, std::string_view architecture) {
                             .dense_dropout = dropout,
                             .dropout = dropout};
   if (!choice) sentence.dense = Activation::tanh;
-  model.scores = read_score_head(config, architecture, sentence);
+  model.score_head = read_score_head(config, architecture, sentence);
   model.pooler = choice || architecture.ends_with("Model");
   return model;
 }
@@ -36,13 +36,15 @@ ModelSpec roberta_spec(const Fields& config, std::string_view architecture) {
 std::vector<WeightName> roberta_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_embedding_weights("roberta");
   for (WeightName& row : bert_layer_weights("roberta")) table.push_back(std::move(row));
-  table.push_back({"lm_head.dense.{weight|bias}", "head.dense.{weight|bias}"});
-  table.push_back({"lm_head.layer_norm.{weight|bias}", "head.norm.{weight|bias}"});
-  table.push_back({.checkpoint = "lm_head.bias", .ours = "head.bias", .aliases = {"lm_head.decoder.bias"}});
-  table.push_back({"lm_head.decoder.weight", "head.weight"});
-  table.push_back({"classifier.dense.{weight|bias}", "scores.dense.{weight|bias}"});
-  if (model.scores && model.scores->dense)
-    table.push_back({"classifier.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  table.push_back({"lm_head.dense.{weight|bias}", "language_model_head.dense.{weight|bias}"});
+  table.push_back({"lm_head.layer_norm.{weight|bias}", "language_model_head.norm.{weight|bias}"});
+  table.push_back({.checkpoint = "lm_head.bias",
+                   .ours = "language_model_head.bias",
+                   .aliases = {"lm_head.decoder.bias"}});
+  table.push_back({"lm_head.decoder.weight", "language_model_head.weight"});
+  table.push_back({"classifier.dense.{weight|bias}", "score_head.dense.{weight|bias}"});
+  if (model.score_head && model.score_head->dense)
+    table.push_back({"classifier.out_proj.{weight|bias}", "score_head.out.{weight|bias}"});
   else
     table.push_back(score_weights(model));
   return table;

@@ -20,7 +20,7 @@ Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view n
 // DeBERTa, where its config names no problem: a sentence's single score is a number without a dimension of
 // its own once there is a label for it, and several numbers as labels are the shares of the classes.
 bool goes_debertas_way(Transformer& network, const ScoreHeadSpec& spec) {
-  return !spec.problem && network->encoder && network->encoder->spec().padding_begins_as_zero;
+  return !spec.problem && network->encoder && network->encoder->spec().quirks.padding_begins_as_zero;
 }
 
 Tensor shared_label_loss(const Tensor& scores, const Tensor& labels) {
@@ -111,15 +111,15 @@ Tensor types_by_question(const ScoreHeadSpec& spec, const Tensors& inputs) {
 
 std::vector<std::string> label_inputs(const ScoreHeadSpec& spec) {
   if (spec.kind == ScoreKind::question_answering) return {"start_positions", "end_positions"};
-  return {std::string(spec.label_input)};
+  return {std::string(spec.quirks.label_input)};
 }
 
 Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, const ScoreRows& rows,
                   Pass& pass) {
-  const ScoreHeadSpec& spec = network->scores->spec();
-  const std::string name(spec.output);
-  const Tensor labels = find(inputs, spec.label_input);
-  Tensor scores = network->scores(read_rows(spec, inputs, rows), pass);  // [B or T, labels]
+  const ScoreHeadSpec& spec = network->score_head->spec();
+  const std::string name(spec.quirks.output);
+  const Tensor labels = find(inputs, spec.quirks.label_input);
+  Tensor scores = network->score_head(read_rows(spec, inputs, rows), pass);  // [B or T, labels]
   switch (spec.kind) {
     case ScoreKind::sequence_classification:
       out[name] = scores;
@@ -130,20 +130,20 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       return classification_loss(scores, labels, spec.problem);
     case ScoreKind::next_sentence:
       out[name] = scores;
-      return labels.defined() ? label_loss(scores, labels, spec.label_input) : Tensor();
+      return labels.defined() ? label_loss(scores, labels, spec.quirks.label_input) : Tensor();
     case ScoreKind::multiple_choice:
       out[name] = scores.reshape({-1, rows.choices});  // [questions, choices]
       if (!labels.defined()) return {};
-      return label_loss(out[name], labels, spec.label_input);
+      return label_loss(out[name], labels, spec.quirks.label_input);
     case ScoreKind::token_classification:
       out[name] = rows.layout.pad(scores);
       if (!labels.defined()) return {};
-      rows.layout.check(labels, std::string(spec.label_input));
-      return label_loss(scores, rows.layout.unpad(labels), spec.label_input);
+      rows.layout.check(labels, std::string(spec.quirks.label_input));
+      return label_loss(scores, rows.layout.unpad(labels), spec.quirks.label_input);
     case ScoreKind::replaced_tokens:
       out[name] = rows.layout.pad(scores.squeeze(1));
       if (!labels.defined()) return {};
-      rows.layout.check(labels, std::string(spec.label_input));
+      rows.layout.check(labels, std::string(spec.quirks.label_input));
       return sigmoid_cross_entropy(scores.squeeze(1), rows.layout.unpad(labels)).mean();
     case ScoreKind::question_answering: {
       if (spec.question_end) {  // an answer may stand at the first token, which means none, and behind the

@@ -8,7 +8,7 @@ namespace attend {
 namespace {
 
 // A tensor of a module's own file, as float32.
-Tensor read_weight(const Checkpoint& checkpoint, const SentenceModule& spec, const std::string& name,
+Tensor read_weight(const WeightFiles& checkpoint, const SentenceModule& spec, const std::string& name,
                    at::IntArrayRef shape) {
   const TensorView* view = checkpoint.find(name);
   if (view == nullptr) fail("{}: the tensor {} is missing", spec.folder.string(), name);
@@ -34,7 +34,7 @@ void SentenceModules::add(const SentenceModule& spec) {
     if (spec.in != size_)
       fail("{}: it reads {} numbers, but what is before it makes {}", spec.folder.string(), spec.in, size_);
     size_ = spec.out;
-    const Checkpoint checkpoint = Checkpoint::open(spec.folder);
+    const WeightFiles checkpoint = WeightFiles::open(spec.folder);
     const std::vector<std::int64_t> out{spec.out};
     if (spec.kind == Kind::dense) {
       const Fields activation({{"activation_function", spec.activation}}, spec.folder.string());

@@ -37,7 +37,7 @@ StackSpec read_t5_stack(const Fields& config, bool decoder) {
                                    .scale = 1,
                                    .causal = decoder,
                                    .distance = {},
-                                   .padding_sees_all = decoder,
+                                   .quirks = {.padding_sees_all = decoder},
                                    .input_bias = false,
                                    .output_bias = false,
                                    .dropout = dropout};
@@ -83,18 +83,18 @@ ModelSpec t5_spec(const Fields& config, std::string_view architecture) {
   if (architecture == "T5ForConditionalGeneration") {
     const bool tied = config.flag({"tie_word_embeddings"}, true);
     const auto width = static_cast<double>(model.encoder->width());
-    model.language_model =
+    model.language_model_head =
         LanguageModelHeadSpec{.transform = {}, .untied = !tied, .scale = tied ? 1 / std::sqrt(width) : 1};
   }
   // A sentence is scored where the decoder has read all of it: at its end token.
   const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
-  model.scores = read_score_head(config, architecture,
-                                 {.input = HeadInput::end_token,
-                                  .dense = Activation::tanh,
-                                  .token_id = config.integer({"eos_token_id"}, 1, 0),
-                                  .problem = {},
-                                  .dense_dropout = dropout,
-                                  .dropout = dropout});
+  model.score_head = read_score_head(config, architecture,
+                                     {.input = HeadInput::end_token,
+                                      .dense = Activation::tanh,
+                                      .token_id = config.integer({"eos_token_id"}, 1, 0),
+                                      .problem = {},
+                                      .dense_dropout = dropout,
+                                      .dropout = dropout});
   model.initialization = {.kind = InitializationSpec::Kind::fan_in,
                           .range = config.number({"initializer_factor"}, 1, 0, 10)};
   return model;
@@ -102,7 +102,7 @@ ModelSpec t5_spec(const Fields& config, std::string_view architecture) {
 
 std::vector<WeightName> t5_weights(const ModelSpec& model) {
   // Two heads stand beside the whole model, the others in its place.
-  const bool beside = model.scores && model.scores->kind != ScoreKind::question_answering;
+  const bool beside = model.score_head && model.score_head->kind != ScoreKind::question_answering;
   const std::string body = beside ? "transformer." : "";
   const std::string encoder = body + "encoder.block.{i}.layer.", decoder = body + "decoder.block.{i}.layer.";
   const bool gated = model.encoder->layers.front().feed_forward.gated;
@@ -115,11 +115,11 @@ std::vector<WeightName> t5_weights(const ModelSpec& model) {
       {decoder + "1.EncDecAttention.{k|v}.weight", "decoder.layers.{i}.cross_attention.key_value.weight"},
       {decoder + "1.EncDecAttention.o.weight", "decoder.layers.{i}.cross_attention.output.weight"},
       {decoder + "1.layer_norm.weight", "decoder.layers.{i}.cross_attention_norm.weight"},
-      {"lm_head.weight", "head.weight"},
-      {"classification_head.dense.{weight|bias}", "scores.dense.{weight|bias}"},
+      {"lm_head.weight", "language_model_head.weight"},
+      {"classification_head.dense.{weight|bias}", "score_head.dense.{weight|bias}"},
   };
-  if (model.scores && model.scores->dense)
-    table.push_back({"classification_head.out_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  if (model.score_head && model.score_head->dense)
+    table.push_back({"classification_head.out_proj.{weight|bias}", "score_head.out.{weight|bias}"});
   else
     table.push_back(score_weights(model));
   for (const auto& [theirs, ours, last] :

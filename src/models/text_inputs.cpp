@@ -17,7 +17,7 @@ Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
 
 // DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
 bool passes_over_types(const StackSpec& stack) {
-  return stack.padding_begins_as_zero;
+  return stack.quirks.padding_begins_as_zero;
 }
 
 }  // namespace
@@ -29,13 +29,13 @@ std::set<std::string> text_inputs(const StackSpec& stack) {
     known.insert("position_ids");
   if (passes_over_types(stack) || takes_types(stack)) known.insert("token_type_ids");
   // XLM takes both always, and passes over languages where it has no vectors for them.
-  if (stack.padding_is_zero) known.insert({"langs", "lengths"});
+  if (stack.quirks.padding_is_zero) known.insert({"langs", "lengths"});
   if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
   return known;
 }
 
 Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
-  if (stack.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
+  if (stack.quirks.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
   const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
   if (!padding.defined()) return mask;
   if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");

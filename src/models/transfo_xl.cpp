@@ -101,18 +101,18 @@ ModelSpec transfo_xl_spec(const Fields& config, std::string_view architecture) {
   if (architecture == "TransfoXLForSequenceClassification") {
     if (embeddings.width != embeddings.projected_width)
       fail("{}: d_embed: sentences are scored with a d_embed equal to d_model only", config.source());
-    model.scores = read_score_head(config, architecture,
-                                   {.input = HeadInput::before_token,
-                                    .dense = {},
-                                    .bias = false,
-                                    .token_id = config.maybe_integer({"pad_token_id"}, -1),
-                                    .problem = {}});
+    model.score_head = read_score_head(config, architecture,
+                                       {.input = HeadInput::before_token,
+                                        .dense = {},
+                                        .bias = false,
+                                        .token_id = config.maybe_integer({"pad_token_id"}, -1),
+                                        .problem = {}});
   }
   if (architecture == "TransfoXLLMHeadModel") {
-    model.language_model = LanguageModelHeadSpec{.transform = {},
-                                                 .untied = !config.flag({"tie_word_embeddings"}, true),
-                                                 .clusters = embeddings.clusters,
-                                                 .output = "prediction_scores"};
+    model.language_model_head = LanguageModelHeadSpec{.transform = {},
+                                                      .untied = !config.flag({"tie_word_embeddings"}, true),
+                                                      .clusters = embeddings.clusters,
+                                                      .quirks = {.output = "prediction_scores"}};
   }
   model.initialization = {.range = config.number({"init_std"}, 0.02, 0, 10),
                           .projections = config.number({"proj_init_std"}, 0.01, 0, 10),
@@ -150,12 +150,12 @@ std::vector<WeightName> transfo_xl_weights(const ModelSpec& model) {
       {layer + "pos_ff.CoreNet.3.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "pos_ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {.checkpoint = "transformer.pos_emb.inv_freq", .ours = "decoder.distances.frequencies", .frozen = true},
-      {"crit.out_layers.{i}.weight", "head.clusters.table-{i}"},
-      {"crit.out_layers.{i}.bias", "head.clusters.bias-{i}"},
-      {"crit.out_projs.{i}", "head.clusters.projection-{i}"},
-      {"crit.cluster_weight", "head.clusters.cluster_weight"},
-      {"crit.cluster_bias", "head.clusters.cluster_bias"},
-      {"score.weight", "scores.out.weight"},
+      {"crit.out_layers.{i}.weight", "language_model_head.clusters.table-{i}"},
+      {"crit.out_layers.{i}.bias", "language_model_head.clusters.bias-{i}"},
+      {"crit.out_projs.{i}", "language_model_head.clusters.projection-{i}"},
+      {"crit.cluster_weight", "language_model_head.clusters.cluster_weight"},
+      {"crit.cluster_bias", "language_model_head.clusters.cluster_bias"},
+      {"score.weight", "score_head.out.weight"},
   };
 }
 

@@ -56,13 +56,13 @@ ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
   encoder.patches = read_patches(config, dropout, reconstructs);
   encoder.layers.assign(config.integer({"num_hidden_layers"}, 12, 1, 10000), layer);
   encoder.final_norm = norm;
-  encoder.norm_in_states = false;
+  encoder.quirks.norm_in_states = false;
   if (reconstructs)
-    model.pixels = PixelHeadSpec{.channels = model.encoder->patches->channels,
-                                 .stride = config.integer({"encoder_stride"}, 16, 1, 4096)};
+    model.pixel_head = PixelHeadSpec{.channels = model.encoder->patches->channels,
+                                     .stride = config.integer({"encoder_stride"}, 16, 1, 4096)};
   if (architecture == "ViTForImageClassification")
-    model.scores = read_score_head(config, "ForSequenceClassification",
-                                   {.input = HeadInput::first_token, .dense = {}, .problem = {}});
+    model.score_head = read_score_head(config, "ForSequenceClassification",
+                                       {.input = HeadInput::first_token, .dense = {}, .problem = {}});
   model.pooler = architecture == "ViTModel";
   model.pooler_activation = read_activation(config, {"pooler_act"}, "tanh");
   model.pooled_width = config.maybe_integer({"pooler_output_size"}).value_or(0);
@@ -87,8 +87,8 @@ std::vector<WeightName> vit_weights(const ModelSpec&) {
       {theirs + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"vit.layernorm.{weight|bias}", "encoder.final_norm.{weight|bias}"},
       {"vit.pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
-      {"classifier.{weight|bias}", "scores.out.{weight|bias}"},
-      {"decoder.0.{weight|bias}", "pixels.{weight|bias}"},
+      {"classifier.{weight|bias}", "score_head.out.{weight|bias}"},
+      {"decoder.0.{weight|bias}", "pixel_head.{weight|bias}"},
   };
 }
 

@@ -44,7 +44,7 @@ StackSpec read_xlm_stack(const Fields& config) {
           std::vector<LayerSpec>(config.integer({"n_layers", "num_hidden_layers"}, 12, 1, 10000), layer),
       .final_norm = {},
       .weights_of = {},
-      .padding_is_zero = true};
+      .quirks = {.padding_is_zero = true}};
 }
 
 // The language that generated text is in; nothing where the tokens have none.
@@ -81,17 +81,17 @@ ModelSpec xlm_spec(const Fields& config, std::string_view architecture) {
   if (architecture == "XLMWithLMHeadModel") {
     if (config.flag({"asm"}, false))
       fail("{}: asm: an adaptive softmax is not supported, only false", config.source());
-    model.language_model = LanguageModelHeadSpec{
+    model.language_model_head = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   }
-  if (model.language_model)
+  if (model.language_model_head)
     model.appended_mask =
         AppendedMask{.id = config.integer({"mask_token_id"}, 0, 0, model.encoder->embeddings.vocabulary - 1),
                      .language = read_language(config, model.encoder->embeddings.languages)};
   if (architecture == "XLMForQuestionAnswering")
-    model.spans = read_span_search(config, model.encoder->layers.front().norm);
+    model.span_search = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_xlm_scores(config, architecture, model.encoder->width());
+    model.score_head = read_xlm_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"init_std"}, 0.02, 0, 10);
   model.initialization.embeddings = config.number({"embed_init_std"}, std::pow(2048, -0.5), 0, 10);
   return model;
@@ -113,18 +113,18 @@ std::vector<WeightName> xlm_weights(const ModelSpec& model) {
       {"transformer.ffns.{i}.lin1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {"transformer.ffns.{i}.lin2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"transformer.layer_norm2.{i}.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
-      {"pred_layer.proj.{weight|bias}", "head.{weight|bias}"},
+      {"pred_layer.proj.{weight|bias}", "language_model_head.{weight|bias}"},
   };
-  if (model.spans)
+  if (model.span_search)
     for (WeightName& row : span_search_weights("qa_outputs.")) table.push_back(std::move(row));
-  if (!model.scores) return table;
-  switch (model.scores->kind) {
+  if (!model.score_head) return table;
+  switch (model.score_head->kind) {
     case ScoreKind::multiple_choice:
-      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
-      table.push_back({"logits_proj.{weight|bias}", "scores.out.{weight|bias}"});
+      table.push_back({"sequence_summary.summary.{weight|bias}", "score_head.dense.{weight|bias}"});
+      table.push_back({"logits_proj.{weight|bias}", "score_head.out.{weight|bias}"});
       break;
     case ScoreKind::sequence_classification:
-      table.push_back({"sequence_summary.summary.{weight|bias}", "scores.out.{weight|bias}"});
+      table.push_back({"sequence_summary.summary.{weight|bias}", "score_head.out.{weight|bias}"});
       break;
     default:
       table.push_back(score_weights(model));

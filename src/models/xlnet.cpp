@@ -73,12 +73,12 @@ ModelSpec xlnet_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   model.encoder = read_xlnet_stack(config);
   if (architecture == "XLNetLMHeadModel")
-    model.language_model = LanguageModelHeadSpec{
+    model.language_model_head = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
   if (architecture == "XLNetForQuestionAnswering")
-    model.spans = read_span_search(config, model.encoder->layers.front().norm);
+    model.span_search = read_span_search(config, model.encoder->layers.front().norm);
   else
-    model.scores = read_xlnet_scores(config, architecture, model.encoder->width());
+    model.score_head = read_xlnet_scores(config, architecture, model.encoder->width());
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
 }
@@ -111,13 +111,13 @@ std::vector<WeightName> xlnet_weights(const ModelSpec& model) {
       {layer + "ff.layer_1.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {layer + "ff.layer_2.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {layer + "ff.layer_norm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
-      {"lm_loss.{weight|bias}", "head.{weight|bias}"},
+      {"lm_loss.{weight|bias}", "language_model_head.{weight|bias}"},
   };
-  if (model.spans)
+  if (model.span_search)
     for (WeightName& row : span_search_weights("")) table.push_back(std::move(row));
-  if (model.scores && model.scores->dense) {
-    table.push_back({"sequence_summary.summary.{weight|bias}", "scores.dense.{weight|bias}"});
-    table.push_back({"logits_proj.{weight|bias}", "scores.out.{weight|bias}"});
+  if (model.score_head && model.score_head->dense) {
+    table.push_back({"sequence_summary.summary.{weight|bias}", "score_head.dense.{weight|bias}"});
+    table.push_back({"logits_proj.{weight|bias}", "score_head.out.{weight|bias}"});
   } else {
     table.push_back(score_weights(model));
   }

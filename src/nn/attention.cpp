@@ -39,8 +39,8 @@ Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec
 }
 
 // attend_behind where padding is computed too.
-Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& packed, const Rows& rows,
-                            const AttentionCall& call) {
+Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& packed,
+                            const AttentionRows& rows, const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   if (call.weights) call.weights->clear();
   std::vector<Tensor> mixed;
@@ -55,7 +55,7 @@ Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& pa
 }
 
 // As self_attention, with keys and values `earlier` ([B] of [M, 2 w]) before those of each sequence.
-Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, const Rows& rows,
+Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, const AttentionRows& rows,
                      const AttentionCall& call) {
   if (rows.visible && !rows.before.empty()) return attend_behind_padded(earlier, packed, rows, call);
   const std::int64_t w = call.spec.heads * call.spec.head_size;
@@ -140,7 +140,8 @@ Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int6
 }
 
 // Keys and values that stand before those of each sequence: [B] of [M, 2 w]; empty: none.
-std::vector<Tensor> SelfAttentionImpl::earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass) {
+std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, const Tensor& packed,
+                                                    Pass& pass) {
   const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
   if (!rows.before.empty()) return {rows.before.begin(), rows.before.end()};
   if (rows.past.defined())
@@ -151,7 +152,7 @@ std::vector<Tensor> SelfAttentionImpl::earlier_keys(const Rows& rows, const Tens
   return {};
 }
 
-DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& rows, Pass& pass) {
+DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const AttentionRows& rows, Pass& pass) {
   const DistanceTable& table = *rows.distances;
   DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}};
   if (!spec_.distance) return d;
@@ -187,8 +188,8 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Rows& r
   return d;
 }
 
-Tensor SelfAttentionImpl::forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout,
-                                  Pass& pass, const CacheUse* cache, std::int64_t layer,
+Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual,
+                                  double dropout, Pass& pass, const CacheUse* cache, std::int64_t layer,
                                   const AttentionCapture& capture) {
   Tensor packed;  // [T, 3 w]
   if (query_bias_.defined())

@@ -20,7 +20,7 @@ struct CacheUse {
 // Where the sequences of x lie, which of their rows may be attended to (null: all), the place of each row in
 // its sequence [T] (for rotary positions), what the stack knows about distances (null: nothing), and the
 // token types [T] (undefined: not given).
-struct Rows {
+struct AttentionRows {
   const Offsets& offsets;
   const VisibleRows* visible = nullptr;
   Tensor positions = {};
@@ -39,14 +39,14 @@ class SelfAttentionImpl : public torch::nn::Module {
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
   // of the result.
-  Tensor forward(const Tensor& x, const Rows& rows, const Tensor& residual, double dropout, Pass& pass,
-                 const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
+  Tensor forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual, double dropout,
+                 Pass& pass, const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
 
  private:
-  DistanceTensors distances(const Tensor& packed, const Rows& rows, Pass& pass);
+  DistanceTensors distances(const Tensor& packed, const AttentionRows& rows, Pass& pass);
   // The rows of query_key_value for parts `first` to `first + count - 1` (0: queries, 1: keys, 2: values).
   Tensor project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
-  std::vector<Tensor> earlier_keys(const Rows& rows, const Tensor& packed, Pass& pass);
+  std::vector<Tensor> earlier_keys(const AttentionRows& rows, const Tensor& packed, Pass& pass);
 
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};

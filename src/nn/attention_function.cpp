@@ -239,7 +239,7 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
                       const AttentionCall& call) {
   // The kernel takes the last key it is given to stand beside the last query.
   const bool by_distance = call.distance.rows.defined();
-  if (visible && (call.spec.causal || call.spec.padding_sees_all || by_distance)) {
+  if (visible && (call.spec.causal || call.spec.quirks.padding_sees_all || by_distance)) {
     const Views views(packed, {}, call.spec.heads * call.spec.head_size);
     std::vector<Tensor> parts;
     if (call.weights) call.weights->clear();

@@ -18,13 +18,13 @@ struct Parameters : torch::nn::Module {
 void renew_head(Transformer& model, const Embeddings& embeddings) {
   const ModelSpec& spec = model->spec();
   const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;
-  LanguageModelHead head(*spec.language_model, stack.width(), embeddings);
+  LanguageModelHead head(*spec.language_model_head, stack.width(), embeddings);
   const auto old = model->language_model_head->named_parameters();
   for (auto& item : head->named_parameters()) {
     item.value().set_data(old[item.key()]);
     item.value().requires_grad_(old[item.key()].requires_grad());
   }
-  model->language_model_head = LanguageModelHead(model->replace_module("head", head.ptr()));
+  model->language_model_head = LanguageModelHead(model->replace_module("language_model_head", head.ptr()));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<std::string> share_embeddings(const Transformer& from, Transformer t
   share("tokens", theirs->tokens, ours->tokens);
   share("positions", theirs->positions, ours->positions);
   share("types", theirs->types, ours->types);
-  const bool tied = to->language_model_head && !to->spec().language_model->untied;
+  const bool tied = to->language_model_head && !to->spec().language_model_head->untied;
   if (!shared.empty() && shared.front() == "tokens" && tied) renew_head(to, ours);
   return shared;
 }

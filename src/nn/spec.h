@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/kernels.h"
+#include "nn/quirks.h"
 
 #include <cstdint>
 #include <optional>
@@ -160,14 +161,7 @@ struct AttentionSpec {
   std::int64_t rotary = 0;
   std::optional<DistanceTerms> distance = {};
   std::optional<BlockSparse> blocks = {};  // absent: dense
-  // Where padding is computed because a loss or a head reads it. Causal: what sees no real token sees every
-  // column alike (GPT-J, T5, BART) and not only those up to its own (GPT-2). Else: so does all padding
-  // (DeBERTa), which otherwise sees the real tokens (BERT).
-  bool padding_sees_all = false;
-  // Causal, where padding is computed: what is added to the scores of later tokens, which are then hidden
-  // from all but padding that sees no real token before it (CTRL); or stands in their place (GPT).
-  std::optional<double> later_penalty = {};
-  bool later_scores_are_equal = false;
+  AttentionQuirks quirks = {};
   // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
   // anything has been read.
   std::int64_t empty_keys = 0;
@@ -220,13 +214,7 @@ struct StackSpec {
   std::optional<ConvolutionSpec> convolution = {};
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
   std::vector<std::int64_t> weights_of = {};
-  // A hidden state is reported behind every so many layers.
-  std::int64_t layers_per_state = 1;
-  bool norm_in_states = true;  // the last of them is behind the final norm
-  // XLM: hidden states of padding are zero, and without a mask a text is as long as it has tokens that are no
-  // padding.
-  bool padding_is_zero = false;
-  bool padding_begins_as_zero = false;  // DeBERTa: embeddings of padding are zero
+  StackQuirks quirks = {};
   // XLNet: every token sees itself, whatever is hidden from it, and a second stream of rows stands for tokens
   // that are to be predicted (models/streams.h).
   bool two_streams = false;
@@ -260,10 +248,8 @@ struct LanguageModelHeadSpec {
   std::optional<Transform> transform = {};
   bool bias = false, untied = false;
   double scale = 1;  // of the hidden states (T5's tied head)
-  // A decoder's labels are what it should say where they stand, and not one place before (BART's alone).
-  bool labels_in_place = false;
   std::optional<ClusterSpec> clusters = {};
-  std::string_view output = "logits";  // what transformers calls the result
+  LanguageModelHeadQuirks quirks = {};
 };
 
 // What the labels of a classification are: decides the loss.
@@ -315,8 +301,7 @@ struct ScoreHeadSpec {
   std::optional<Block> block = {};
   // BigBird's answers stand behind the question, which ends with the first token of this id.
   std::optional<std::int64_t> question_end = {};
-  // What transformers calls the result, the labels and the loss; one of another name is only reported.
-  std::string_view output = "logits", label_input = "labels", loss = "loss";
+  ScoreHeadQuirks quirks = {};
 };
 
 // XLNet's search for an answer (Yang et al. 2019, appendix A.3): each of the likeliest starts has its own
@@ -360,16 +345,13 @@ struct ModelSpec {
   Activation pooler_activation = Activation::tanh;
   std::int64_t pooled_width = 0;  // of its result; 0: that of its input
   // Both in BERT's pretraining.
-  std::optional<LanguageModelHeadSpec> language_model;
-  std::optional<ScoreHeadSpec> scores;
-  std::optional<SpanSearchSpec> spans = {};
+  std::optional<LanguageModelHeadSpec> language_model_head;
+  std::optional<ScoreHeadSpec> score_head;
+  std::optional<SpanSearchSpec> span_search = {};
   std::optional<AppendedMask> appended_mask = {};
-  std::optional<PixelHeadSpec> pixels = {};
+  std::optional<PixelHeadSpec> pixel_head = {};
   InitializationSpec initialization = {};
-  // The original's generate() counts the positions of a padded prompt by columns, padding included; otherwise
-  // by tokens.
-  bool prompts_by_column = false;
-  bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
+  ModelQuirks quirks = {};
   // Encoder and decoder are each the body of a family of their own, and a matrix leads from the one's width
   // to the other's where `bridge` says so.
   std::string_view encoder_family = {}, decoder_family = {};

@@ -36,7 +36,7 @@ void set_dropout(ModelSpec& model, const DropoutRates& rates) {
       if (rates.activation) layer.feed_forward.dropout = *rates.activation;
     }
   }
-  if (rates.all && model.scores) set_everywhere(*model.scores, *rates.all);
+  if (rates.all && model.score_head) set_everywhere(*model.score_head, *rates.all);
 }
 
 }  // namespace attend

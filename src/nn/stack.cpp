@@ -130,7 +130,7 @@ std::shared_ptr<LayerImpl> StackImpl::layer(std::size_t i) {
 }
 
 Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
-  return real && spec_.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
+  return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
 }
 
 // A text's result does not depend on its neighbours, nor does a picture's. So what is only read is read some
@@ -147,8 +147,8 @@ Tensor StackImpl::forward_some_at_a_time(const TokenBatch& batch, Pass& pass) {
   return at::cat(parts);
 }
 
-Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
-                          Capture::Stack* capture) {
+Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+                          const CacheUse* cache, Capture::Stack* capture) {
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
   if (plain && only_reads(pass, capture, batch.ids) &&
@@ -157,7 +157,7 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const Memory* mem
   return forward_together(batch, pass, memory, cache, capture);
 }
 
-Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const Memory* memory,
+Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const EncoderMemory* memory,
                                    const CacheUse* cache, Capture::Stack* capture) {
   // In a cache, prefixes are there already.
   const PassPrefixes own =
@@ -217,7 +217,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
   return recompute(run, inputs, parameters, pass);
 }
 
-Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memory,
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
                              const std::vector<Tensor>& past, const PassPrefixes& own_prefixes, Pass& pass,
                              Capture::Stack* capture) {
   const Capture* wanted = pass.capture;
@@ -238,7 +238,7 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
   }
   if (memory) context.memory_offsets = memory->offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
-    if (keep_hidden && i % static_cast<std::size_t>(spec_.layers_per_state) == 0)
+    if (keep_hidden && i % static_cast<std::size_t>(spec_.quirks.layers_per_state) == 0)
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
     if (!past.empty()) context.past = past[i];
@@ -254,15 +254,15 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const Memory* memor
     if (i == 0 && convolution_)
       x = without_padding(convolution_(in, x, context.offsets, pass), context.offsets, context.visible.get());
   }
-  if (keep_hidden && !spec_.norm_in_states) capture->hidden.push_back(x);
+  if (keep_hidden && !spec_.quirks.norm_in_states) capture->hidden.push_back(x);
   x = normed(x);
   x = dropout(x, spec_.final_dropout.value_or(0), pass);
-  if (keep_hidden && spec_.norm_in_states) capture->hidden.push_back(x);
+  if (keep_hidden && spec_.quirks.norm_in_states) capture->hidden.push_back(x);
   return x;
 }
 
-Memory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-  Memory memory;
+EncoderMemory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+  EncoderMemory memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
     memory.key_values.push_back(layer(i)->remember(encoded, pass));

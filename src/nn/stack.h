@@ -11,7 +11,7 @@
 namespace attend {
 
 // What a decoder's cross-attention reads: one encoded batch, its keys and values made once per layer.
-struct Memory {
+struct EncoderMemory {
   std::vector<Tensor> key_values;  // per layer [Ts, 2 w]
   Offsets offsets;
 };
@@ -33,7 +33,7 @@ struct LayerContext {
   const CacheUse* cache = nullptr;
   AttentionCapture self_capture = {}, cross_capture = {};
 
-  Rows rows() const {
+  AttentionRows rows() const {
     return {offsets, visible.get(), positions, distances.rows.defined() ? &distances : nullptr,
             types,   past,          before};
   }
@@ -67,13 +67,13 @@ class StackImpl : public torch::nn::Module {
 
   // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend). What a
   // cross-attention reads is in `memory` or, where there is none, in the cache.
-  Tensor forward(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
+  Tensor forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr,
                  const CacheUse* cache = nullptr, Capture::Stack* capture = nullptr);
   // The same for images, whose patches are the rows.
   Tensor forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture = nullptr);
 
   // The keys and values of an encoder's result for every layer's cross-attention.
-  Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass);
+  EncoderMemory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass);
   // The same into sequences of a cache, for which room must have been made.
   void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
                 const std::vector<PagedCache::Sequence>& sources, Pass& pass);
@@ -101,14 +101,15 @@ class StackImpl : public torch::nn::Module {
 
  private:
   std::shared_ptr<LayerImpl> layer(std::size_t i);
-  Tensor forward_together(const TokenBatch& batch, Pass& pass, const Memory* memory, const CacheUse* cache,
-                          Capture::Stack* capture);
+  Tensor forward_together(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+                          const CacheUse* cache, Capture::Stack* capture);
   Tensor forward_some_at_a_time(const TokenBatch& batch, Pass& pass);
   // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
-  Tensor run_layers(Tensor x, LayerContext context, const Memory* memory, const std::vector<Tensor>& past,
-                    const PassPrefixes& prefixes, Pass& pass, Capture::Stack* capture);
+  Tensor run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
+                    const std::vector<Tensor>& past, const PassPrefixes& prefixes, Pass& pass,
+                    Capture::Stack* capture);
   Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);
 
   StackSpec spec_;

@@ -84,7 +84,7 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
       added = added.defined() ? added + term : term;
     if (added.defined()) scores = scores + added;
   }
-  if (spec.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
+  if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
   // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
@@ -110,10 +110,10 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::
   const std::int64_t L = q.size(0), before = k.size(0) - L;
   constexpr double lowest = std::numeric_limits<float>::lowest();
   OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
-  if (call.spec.later_penalty) own.penalty.clamp_min_(*call.spec.later_penalty);
+  if (call.spec.quirks.later_penalty) own.penalty.clamp_min_(*call.spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
-  if (call.spec.padding_sees_all) {
+  if (call.spec.quirks.padding_sees_all) {
     own.penalty.clamp_min_(lowest);
     if (!call.spec.causal) {
       own.penalty.narrow(0, 0, first).fill_(lowest);

@@ -40,17 +40,17 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   const std::int64_t width = top->spec().width();
   if (spec.pooler)
     pooler = register_module("pooler", Pooler(width, spec.pooled_width, spec.pooler_activation));
-  if (spec.language_model)
-    language_model_head =
-        register_module("head", LanguageModelHead(*spec.language_model, width, top->embeddings));
-  if (spec.scores) scores = register_module("scores", ScoreHead(*spec.scores, width));
-  if (spec.spans) spans = register_module("spans", SpanSearch(*spec.spans, width));
+  if (spec.language_model_head)
+    language_model_head = register_module(
+        "language_model_head", LanguageModelHead(*spec.language_model_head, width, top->embeddings));
+  if (spec.score_head) score_head = register_module("score_head", ScoreHead(*spec.score_head, width));
+  if (spec.span_search) span_search = register_module("span_search", SpanSearch(*spec.span_search, width));
   if (spec.bridge)
     bridge = register_module("bridge", Linear(encoder->spec().width(), decoder->spec().width()));
-  if (spec.pixels) pixels = register_module("pixels", PixelHead(*spec.pixels, width));
+  if (spec.pixel_head) pixel_head = register_module("pixel_head", PixelHead(*spec.pixel_head, width));
 }
 
-Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const Memory* memory) {
+Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory) {
   const PassScope scope(pass);
   return with_prompts(*encoder, batch, pass, [&](const TokenBatch& all) {
     return encoder->forward(all, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
@@ -65,7 +65,7 @@ HiddenText TransformerImpl::read(const TokenBatch& batch, Pass& pass) {
   return {encoder ? encode(whole, pass) : decode(whole, pass), whole, pass.adapters};
 }
 
-Memory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
+EncoderMemory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
   const HiddenText text = read(source, pass);
   const AdapterScope scope(pass, text.adapters);
   return remember(text.hidden, text.batch.offsets, pass);
@@ -76,7 +76,7 @@ Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
   return encoder->forward(images, pass, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
-Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Memory* memory,
+Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
                                const CacheUse* cache) {
   const PassScope scope(pass);
   Capture::Stack* const capture = pass.capture ? &pass.capture->decoder : nullptr;

@@ -29,19 +29,19 @@ class TransformerImpl : public torch::nn::Module {
 
   // [T] ids -> [T, d]. `memory`: what an encoder with a cross-attention reads. Virtual tokens of prompts
   // stand before the texts meanwhile, unless they are in the batch or, decoding, in the cache.
-  Tensor encode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr);
+  Tensor encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
   // The stack that reads a text, encode() if there is one, with the rows of virtual tokens.
   HiddenText read(const TokenBatch& batch, Pass& pass);
   // What decode() reads of a text that is yet to be encoded, its virtual tokens included.
-  Memory remember(const TokenBatch& source, Pass& pass);
+  EncoderMemory remember(const TokenBatch& source, Pass& pass);
   // What decode() reads of an encoded batch.
-  Memory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+  EncoderMemory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
     return decoder->remember(bridged(encoded, pass), offsets, pass);
   }
   // An encoder's result as wide as the decoder's keys and values want it.
   Tensor bridged(const Tensor& encoded, Pass& pass) { return bridge ? bridge(encoded, pass) : encoded; }
-  Tensor decode(const TokenBatch& batch, Pass& pass, const Memory* memory = nullptr,
+  Tensor decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
   // May the parameter of this name be kept in this format alone? It may if it is the matrix of a Linear (in
@@ -60,9 +60,9 @@ class TransformerImpl : public torch::nn::Module {
   Stack encoder{nullptr}, decoder{nullptr};
   Pooler pooler{nullptr};
   LanguageModelHead language_model_head{nullptr};
-  ScoreHead scores{nullptr};
-  SpanSearch spans{nullptr};
-  PixelHead pixels{nullptr};
+  ScoreHead score_head{nullptr};
+  SpanSearch span_search{nullptr};
+  PixelHead pixel_head{nullptr};
   Linear bridge{nullptr};
 
  private:

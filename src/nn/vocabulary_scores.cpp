@@ -3,7 +3,7 @@
 namespace attend {
 
 VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden, Pass& pass) {
-  const auto& spec = model->spec().language_model;
+  const auto& spec = model->spec().language_model_head;
   if (!spec) fail("expected a model with scores over a vocabulary, found one without");
   if (spec->clusters) fail("a vocabulary in clusters (Transformer-XL) cannot be learned from a teacher");
   const LanguageModelHead& head = model->language_model_head;

@@ -89,7 +89,7 @@ PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) 
 }
 
 std::optional<Labels> taught_labels(const PretrainedModel& teacher) {
-  const auto& spec = teacher.network()->spec().scores;
+  const auto& spec = teacher.network()->spec().score_head;
   if (!spec) return {};
   std::vector<std::string> names = read_labels(teacher.config());
   bool named = false;
@@ -127,7 +127,7 @@ std::unique_ptr<Objective> learn_from_scores(const ObjectiveKind& kind, const Se
 
 std::int64_t labels_of(const Distillation::Teacher& teacher, std::int64_t otherwise) {
   if (const auto* stored = std::get_if<StoredScores>(&teacher)) return stored->scores.size(1);
-  const auto& scores = std::get<Trainee>(teacher).network()->spec().scores;
+  const auto& scores = std::get<Trainee>(teacher).network()->spec().score_head;
   return scores ? scores->labels : otherwise;
 }
 

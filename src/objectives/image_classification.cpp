@@ -44,7 +44,7 @@ Losses ImageClassification::losses(Trainee& trainee, const Batch& batch, Pass& p
   TokenBatch rows;
   rows.offsets =
       Offsets(std::vector<std::int64_t>(static_cast<std::size_t>(batch.sequences()), batch.patches));
-  const Tensor scores = network->scores(head_rows(network->scores->spec(), rows, hidden), pass);
+  const Tensor scores = network->score_head(head_rows(network->score_head->spec(), rows, hidden), pass);
   return {{cross_entropy(scores, batch.labels.to(scores.device()), options).sum}, scores, hidden};
 }
 

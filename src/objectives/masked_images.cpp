@@ -14,7 +14,7 @@ MaskedImages::MaskedImages(const Setting& setting) : pictures_(setting) {
   const std::int64_t count = patches.rows() * patches.columns();
   hidden_ = std::clamp<std::int64_t>(std::llround(rate * static_cast<double>(count)), 1, count);
   patch_size_ = patches.patch_height * patches.patch_width * patches.channels;
-  const std::int64_t stride = setting.spec.pixels->stride;
+  const std::int64_t stride = setting.spec.pixel_head->stride;
   if (stride != patches.patch_height || stride != patches.patch_width)
     fail("{}: encoder_stride: expected patch_size, found {}: hidden patches cannot be made again",
          setting.directory.path().string(), stride);
@@ -46,7 +46,7 @@ Losses MaskedImages::losses(Trainee& trainee, const Batch& batch, Pass& pass,
   const PatchEmbeddings& patches = network->encoder->patches;
   const auto [rows, columns] = patches->grid(images.pixels);
   const Tensor seen = hidden.reshape({batch.sequences(), batch.patches, -1}).narrow(1, 1, batch.patches - 1);
-  return {{reconstruction_distance(images, network->pixels(seen, rows, columns), patches)}};
+  return {{reconstruction_distance(images, network->pixel_head(seen, rows, columns), patches)}};
 }
 
 const ObjectiveKind kMaskedImages = {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kLongest = 384;  // of a window, where the recipe says nothing
 
 QuestionWindows read_windows(const Setting& setting) {
-  if (!setting.spec.scores || setting.spec.scores->kind != ScoreKind::question_answering)
+  if (!setting.spec.score_head || setting.spec.score_head->kind != ScoreKind::question_answering)
     fail(
         "--objective question-answering: expected a model with a score of every token as start and as end; "
         "{} has none",
@@ -59,7 +59,7 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
 // [T, 2]: as what the original's head gives. BigBird finds the question itself: it reads it as another token
 // type and lets no answer begin there but the one that means none.
 Tensor span_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass) {
-  const std::optional<std::int64_t> end = model.network()->scores->spec().question_end;
+  const std::optional<std::int64_t> end = model.network()->score_head->spec().question_end;
   TokenBatch tokens = given;
   if (hides_types(model)) tokens.types = Tensor();
   if (!end) return text_scores(model, tokens, pass);

@@ -17,13 +17,13 @@ TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
 
 Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass, Tensor* last_hidden) {
   Transformer network = model.network();
-  const ScoreHeadSpec& spec = network->scores->spec();
+  const ScoreHeadSpec& spec = network->score_head->spec();
   const TokenBatch tokens = given.to(network->device());
   TokenBatch read = tokens;
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const Fields& config = model.config();
-    const Memory memory = network->remember(tokens, pass);
+    const EncoderMemory memory = network->remember(tokens, pass);
     read = shifted(tokens,
                    config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
     hidden = network->decode(read, pass, &memory);
@@ -36,8 +36,8 @@ Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& 
   }
   if (last_hidden != nullptr) *last_hidden = hidden;
   if (spec.input == HeadInput::pooled)
-    return network->scores(network->pooler(hidden, read.offsets, pass), pass);
-  return network->scores(head_rows(spec, read, hidden, &tokens), pass);
+    return network->score_head(network->pooler(hidden, read.offsets, pass), pass);
+  return network->score_head(head_rows(spec, read, hidden, &tokens), pass);
 }
 
 }  // namespace attend

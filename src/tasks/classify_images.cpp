@@ -19,7 +19,7 @@ struct ImageClassifier::State {
       : model(PretrainedModel::load(directory, Purpose::inference)),
         processor(directory.path()),
         labels(read_labels(directory.config())) {
-    if (!model.network()->reads_images() || !model.network()->scores)
+    if (!model.network()->reads_images() || !model.network()->score_head)
       fail("{}: expected a model that classifies pictures (ViTForImageClassification), found {}",
            directory.path().string(), model.architecture());
     const std::int64_t channels = model.network()->encoder->patches->spec().channels;
@@ -31,7 +31,7 @@ struct ImageClassifier::State {
 
   // Unlike for texts, a regression gets a function as well.
   ScoreFunction function() const {
-    const ScoreHeadSpec& head = model.network()->scores->spec();
+    const ScoreHeadSpec& head = model.network()->score_head->spec();
     return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid
                                                                         : ScoreFunction::softmax;
   }

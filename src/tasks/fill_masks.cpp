@@ -70,7 +70,7 @@ std::vector<std::vector<std::vector<Filling>>> MaskFiller::fill(const std::vecto
   const std::vector<std::int64_t> targets = find_targets(*model_, options.targets);
   const TokenId mask_token = model_->mask_token();
   const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(texts);
-  TextModel::Rows masks;  // of each text
+  TextModel::RowNumbers masks;  // of each text
   for (std::size_t i = 0; i < texts.size(); ++i) {
     model_->check(encodings[i], fmt::format("text {}", i + 1));
     masks.push_back(places_of(mask_token, encodings[i]));

@@ -5,7 +5,7 @@
 namespace attend {
 
 ScoreFunction score_function(const PretrainedModel& model) {
-  const ScoreHeadSpec& head = model.network()->scores->spec();
+  const ScoreHeadSpec& head = model.network()->score_head->spec();
   if (head.problem == ProblemType::regression) return ScoreFunction::none;
   return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid
                                                                       : ScoreFunction::softmax;

@@ -92,7 +92,7 @@ Tensor predicting_rows(const PretrainedModel& model, const std::vector<const Sco
   const TokenBatch batch = TokenBatch::from(read);
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
-    const Memory memory = network->remember(TokenBatch::from(sources), pass);
+    const EncoderMemory memory = network->remember(TokenBatch::from(sources), pass);
     hidden = network->decode(batch, pass, &memory);
   } else {
     hidden = network->decode(batch, pass);
@@ -228,7 +228,7 @@ struct TextScorer::State {
       const Encoding& whole = encodings[i];
       if (!whole.ids.empty()) text->check(whole, fmt::format("text {}", i + 1));
       std::vector<Encoding> masked;
-      TextModel::Rows rows;
+      TextModel::RowNumbers rows;
       for (std::size_t place = 0; place < whole.ids.size(); ++place) {
         if (whole.special_tokens_mask[place] != 0) continue;
         results[i].push_back(token(whole.ids[place], i));

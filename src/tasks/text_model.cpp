@@ -39,7 +39,7 @@ Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, 
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
     return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
-  const Memory memory = network->remember(tokens, pass);
+  const EncoderMemory memory = network->remember(tokens, pass);
   TokenBatch shifted = tokens;
   shifted.ids = tokens.ids.roll(1).index_fill(0, tokens.offsets.first_rows(),
                                               model.config().integer({"decoder_start_token_id"}, {}, 0));
@@ -69,7 +69,7 @@ TextModel::TextModel(const ModelDirectory& directory)
 std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, ScoreKind kind) {
   const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
   Transformer network = text->model().network();
-  if (!network->scores || network->scores->spec().kind != kind || network->language_model_head)
+  if (!network->score_head || network->score_head->spec().kind != kind || network->language_model_head)
     fail("{}: expected {}, found {}", text->source_, describe(kind), text->model().architecture());
   return text;
 }
@@ -114,7 +114,7 @@ void TextModel::check(const Encoding& encoding, const std::string& what) const {
 
 void TextModel::for_each_batch(
     std::span<const Encoding> encodings, const RunOptions& options,
-    const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const {
+    const std::function<void(const TextNumbers& batch, std::map<std::string, Tensor> inputs)>& work) const {
   const c10::InferenceMode inference;
   if (options.adapter) model_.check_adapter(*options.adapter);
   const ErrorScope scope(ErrorKind::input);
@@ -123,12 +123,12 @@ void TextModel::for_each_batch(
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
   // Three heads look at other texts of their batch: where all have the same number of end tokens, where
   // config.json does not say which token is padding, and where the last column counts, padding or not.
-  const auto& scores = model_.network()->spec().scores;
+  const auto& scores = model_.network()->spec().score_head;
   const bool alone =
       scores && (scores->input == HeadInput::end_token || scores->input == HeadInput::last_column ||
                  (scores->input == HeadInput::last_token && !scores->token_id));
   std::size_t done = 0;
-  for (const Batch& batch : batches_by_length(lengths, alone ? 1 : options.batch_tokens)) {
+  for (const TextNumbers& batch : batches_by_length(lengths, alone ? 1 : options.batch_tokens)) {
     std::vector<const std::vector<std::int32_t>*> ids, masks, types;
     for (const std::size_t i : batch) {
       ids.push_back(&encodings[i].ids);
@@ -147,7 +147,7 @@ void TextModel::for_each_batch(
 
 void TextModel::run(std::span<const Encoding> encodings, const RunOptions& options,
                     const Visit& visit) const {
-  for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
+  for_each_batch(encodings, options, [&](const TextNumbers& batch, std::map<std::string, Tensor> inputs) {
     const std::map<std::string, Tensor> outputs =
         run_forward(model_, inputs, {.adapter = options.adapter, .virtual_rows = false});
     for (std::size_t b = 0; b < batch.size(); ++b)
@@ -155,10 +155,10 @@ void TextModel::run(std::span<const Encoding> encodings, const RunOptions& optio
   });
 }
 
-void TextModel::for_each_hidden(
-    std::span<const Encoding> encodings, const RunOptions& options,
-    const std::function<void(const Batch& batch, const Tensor& hidden, const Offsets& offsets)>& work) const {
-  for_each_batch(encodings, options, [&](const Batch& batch, std::map<std::string, Tensor> inputs) {
+void TextModel::for_each_hidden(std::span<const Encoding> encodings, const RunOptions& options,
+                                const std::function<void(const TextNumbers& batch, const Tensor& hidden,
+                                                         const Offsets& offsets)>& work) const {
+  for_each_batch(encodings, options, [&](const TextNumbers& batch, std::map<std::string, Tensor> inputs) {
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({options.adapter});
     const Padded layout(inputs["input_ids"], inputs["attention_mask"], "input_ids");
@@ -169,27 +169,29 @@ void TextModel::for_each_hidden(
 
 void TextModel::hidden_states(std::span<const Encoding> encodings, const RunOptions& options,
                               const VisitRows& visit) const {
-  for_each_hidden(encodings, options, [&](const Batch& batch, const Tensor& hidden, const Offsets& offsets) {
-    for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], offsets.part(hidden, b));
-  });
+  for_each_hidden(encodings, options,
+                  [&](const TextNumbers& batch, const Tensor& hidden, const Offsets& offsets) {
+                    for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], offsets.part(hidden, b));
+                  });
 }
 
-void TextModel::score_tokens(std::span<const Encoding> encodings, const Rows& rows, const RunOptions& options,
-                             const VisitRows& visit) const {
+void TextModel::score_tokens(std::span<const Encoding> encodings, const RowNumbers& rows,
+                             const RunOptions& options, const VisitRows& visit) const {
   Transformer network = model_.network();
-  for_each_hidden(encodings, options, [&](const Batch& batch, const Tensor& hidden, const Offsets& offsets) {
-    // Only the rows in question go through the head: a vocabulary is large.
-    std::vector<std::int64_t> wanted, counts;
-    for (std::size_t b = 0; b < batch.size(); ++b) {
-      for (const std::int64_t row : rows[batch[b]]) wanted.push_back(offsets.begin(b) + row);
-      counts.push_back(static_cast<std::int64_t>(rows[batch[b]].size()));
-    }
-    const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
-    Pass pass = Pass::inference();
-    pass.adapters = choose_adapters({options.adapter});
-    const std::vector<Tensor> parts = network->language_model_head(chosen, pass).split_with_sizes(counts);
-    for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], parts[b]);
-  });
+  for_each_hidden(
+      encodings, options, [&](const TextNumbers& batch, const Tensor& hidden, const Offsets& offsets) {
+        // Only the rows in question go through the head: a vocabulary is large.
+        std::vector<std::int64_t> wanted, counts;
+        for (std::size_t b = 0; b < batch.size(); ++b) {
+          for (const std::int64_t row : rows[batch[b]]) wanted.push_back(offsets.begin(b) + row);
+          counts.push_back(static_cast<std::int64_t>(rows[batch[b]].size()));
+        }
+        const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
+        Pass pass = Pass::inference();
+        pass.adapters = choose_adapters({options.adapter});
+        const std::vector<Tensor> parts = network->language_model_head(chosen, pass).split_with_sizes(counts);
+        for (std::size_t b = 0; b < batch.size(); ++b) visit(batch[b], parts[b]);
+      });
 }
 
 std::vector<float> numbers(const Tensor& vector) {

@@ -52,20 +52,20 @@ class TextModel {
   void hidden_states(std::span<const Encoding> encodings, const RunOptions& options,
                      const VisitRows& visit) const;
   // Scores over the vocabulary, [rows, V], for some tokens of each text, softmax not yet taken.
-  using Rows = std::vector<std::vector<std::int64_t>>;
-  void score_tokens(std::span<const Encoding> encodings, const Rows& rows, const RunOptions& options,
+  using RowNumbers = std::vector<std::vector<std::int64_t>>;
+  void score_tokens(std::span<const Encoding> encodings, const RowNumbers& rows, const RunOptions& options,
                     const VisitRows& visit) const;
 
  private:
   explicit TextModel(const ModelDirectory& directory);
 
-  using Batch = std::vector<std::size_t>;
+  using TextNumbers = std::vector<std::size_t>;
   void for_each_batch(
       std::span<const Encoding> encodings, const RunOptions& options,
-      const std::function<void(const Batch& batch, std::map<std::string, Tensor> inputs)>& work) const;
+      const std::function<void(const TextNumbers& batch, std::map<std::string, Tensor> inputs)>& work) const;
 
   void for_each_hidden(std::span<const Encoding> encodings, const RunOptions& options,
-                       const std::function<void(const Batch& batch, const Tensor& hidden,
+                       const std::function<void(const TextNumbers& batch, const Tensor& hidden,
                                                 const Offsets& offsets)>& work) const;
 
   PretrainedModel model_;

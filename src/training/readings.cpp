@@ -59,7 +59,7 @@ std::optional<Answers> ask(const Trainee& trainee, const Objective& objective, c
   const std::int64_t rows = answered_texts(batch).total();
   const bool predicts = batch.token_labels.defined() && batch.token_labels.numel() == rows &&
                         losses.hidden.defined() && losses.hidden.size(0) == rows;
-  const auto& head = trainee.network()->spec().language_model;
+  const auto& head = trainee.network()->spec().language_model_head;
   return predicts && head && !head->clusters ? std::optional(token_answers(trainee, batch, losses.hidden))
                                              : std::nullopt;
 }

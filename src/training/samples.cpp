@@ -64,7 +64,7 @@ std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, 
                                                           const TokenizerPair& tokenizers,
                                                           const Objective* held_out) {
   if (held_out == nullptr) return {};
-  const std::vector<std::string> lines = spec.language_model && spec.decoder
+  const std::vector<std::string> lines = spec.language_model_head && spec.decoder
                                              ? first_lines(recipe.validation.front())
                                              : std::vector<std::string>();
   if (recipe.objective == "sequence-to-sequence" && !lines.empty())

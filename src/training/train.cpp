@@ -179,7 +179,7 @@ std::string language_model(const ModelDirectory& directory) {
 // A fresh head would only guess.
 void check_head(const Workshop& shop, const std::string& objective) {
   const std::vector<std::string> own = shop.directory.architectures();
-  if (own.empty() || own.front() == shop.architecture || !shop.spec.scores) return;
+  if (own.empty() || own.front() == shop.architecture || !shop.spec.score_head) return;
   fail("{}: expected {}, found {}; attend train --objective {} makes one of it",
        shop.directory.path().string(), describe(shop.kind.head), own.front(), objective);
 }
@@ -194,7 +194,7 @@ struct MeasuredModel::Parts {
   std::unique_ptr<Objective> objective;
 
   explicit Parts(const Recipe& given) : recipe(named(given)), shop(recipe, recipe.model), model(load()) {
-    if (model.network()->spec().scores) labels = Labels{read_labels(model.config()), {}};
+    if (model.network()->spec().score_head) labels = Labels{read_labels(model.config()), {}};
     objective = shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
   }
 

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 // Does a model say something of the whole text, or of its tokens, that can be asked for?
 bool has_score(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
-  const bool labels = spec.scores && spec.scores->kind == ScoreKind::sequence_classification;
-  return spec.language_model || (labels && !(spec.encoder && spec.decoder));
+  const bool labels = spec.score_head && spec.score_head->kind == ScoreKind::sequence_classification;
+  return spec.language_model_head || (labels && !(spec.encoder && spec.decoder));
 }
 
 std::vector<std::string> networks_with_scores() {
@@ -41,7 +41,7 @@ class Case {
   explicit Case(const std::string& name)
       : model(PretrainedModel::load(ModelDirectory(test_data() / "models" / name), {.packs = false})) {
     Transformer network = model.network();
-    const auto& scores = network->spec().scores;
+    const auto& scores = network->spec().score_head;
     asked.label = !network->language_model_head;
     GivenInput given;
     if (network->reads_images()) {

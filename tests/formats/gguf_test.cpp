@@ -159,7 +159,7 @@ TEST(Gguf, StandsForADirectory) {
   EXPECT_EQ(model.model_type(), "gpt2");
   EXPECT_EQ(model.config().integer({"n_embd"}), 32);
   EXPECT_FALSE(model.sentence_pooling());
-  const Checkpoint checkpoint = model.checkpoint();
+  const WeightFiles checkpoint = model.weight_files();
   const TensorView* matrix = checkpoint.find("transformer.h.0.mlp.c_fc.weight");
   ASSERT_NE(matrix, nullptr);
   EXPECT_EQ(matrix->shape, (std::vector<std::int64_t>{32, 64}));

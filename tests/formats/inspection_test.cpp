@@ -30,7 +30,7 @@ class InspectionTest : public testing::Test {
   Inspection inspect(bool check_values = false) {
     write_safetensors(directory_.path() / "model.safetensors", tensors_);
     const ModelDirectory model(directory_.path());
-    return inspect_model(model, model.checkpoint(), check_values);
+    return inspect_model(model, model.weight_files(), check_values);
   }
 
   TemporaryDirectory directory_;

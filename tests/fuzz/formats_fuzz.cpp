@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       attend::write_file_atomically(folder() / names[safetensors], std::string("\2\0\0\0\0\0\0\0{}", 10));
     attend::write_file_atomically(folder() / names[kind], bytes);
     const attend::ModelDirectory directory(kind == gguf ? folder() / names[gguf] : folder());
-    attend::inspect_model(directory, directory.checkpoint(), true);
+    attend::inspect_model(directory, directory.weight_files(), true);
   } catch (const attend::Error&) {
   }
   try {

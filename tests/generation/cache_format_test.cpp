@@ -61,7 +61,7 @@ Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) 
 
 bool has_cache(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
-  return spec.decoder && spec.language_model && !rereads(spec);
+  return spec.decoder && spec.language_model_head && !rereads(spec);
 }
 
 std::vector<std::string> networks_with_cache() {

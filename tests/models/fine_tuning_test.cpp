@@ -220,7 +220,7 @@ Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
   at::NoGradGuard no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
-  const Memory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+  const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);
 }
 
@@ -284,7 +284,7 @@ TEST(FreshModels, KnowNothingYet) {
     at::NoGradGuard no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
-      const Memory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+      const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
       hidden = net->decode(batch, pass, &memory);
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);

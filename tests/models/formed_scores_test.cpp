@@ -67,7 +67,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
       const Tensor encoded =
           network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
       if (!network->decoder) return encoded;
-      const Memory memory =
+      const EncoderMemory memory =
           network->remember(encoded, Offsets(std::vector<std::int64_t>(2, encoded.size(0) / 2)), pass);
       return network->decode(TokenBatch::from({{3, 4, 5}, {6}}), pass, &memory);
     }
@@ -75,7 +75,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
       return network->decoder ? network->decode(texts(network->decoder), pass)
                               : network->encode(texts(network->encoder), pass);
     const TokenBatch sources = texts(network->encoder), targets = texts(network->decoder);
-    const Memory memory = network->remember(network->encode(sources, pass), sources.offsets, pass);
+    const EncoderMemory memory = network->remember(network->encode(sources, pass), sources.offsets, pass);
     return network->decode(targets, pass, &memory);
   };
   Capture capture;

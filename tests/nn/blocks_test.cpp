@@ -31,7 +31,7 @@ ModelSpec encoder_decoder(NormOrder order) {
   spec.encoder = StackSpec{.embeddings = embeddings, .layers = {layer, layer}, .final_norm = last};
   spec.decoder =
       StackSpec{.embeddings = embeddings, .layers = {decoder_layer, decoder_layer}, .final_norm = last};
-  spec.language_model = LanguageModelHeadSpec{
+  spec.language_model_head = LanguageModelHeadSpec{
       .transform = LanguageModelHeadSpec::Transform{Activation::silu, {1e-5}}, .bias = true};
   spec.initialization.range = 0.5;
   return spec;
@@ -80,7 +80,7 @@ Tensor loss_of(Transformer& network) {
   const TokenBatch target = TokenBatch::from(kTargets);
   source.types =
       at::arange(source.ids.numel(), at::kLong) % 3;  // as segments only: there is no table of types
-  const Memory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head
       ->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), {.label_smoothing = 0.1}, pass)
@@ -278,7 +278,7 @@ TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
   initialize(network, 2);
   Pass pass = Pass::inference();
   const TokenBatch source = TokenBatch::from(kSources);
-  Memory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
   std::vector<std::vector<std::int64_t>> targets(3);
   for (std::int64_t i = 0; i < 40; ++i)
     for (std::int64_t b = 0; b < 3; ++b) targets[b].push_back((i * 5 + b * 7) % 23);

@@ -156,7 +156,7 @@ TEST(MaskedImages, TheLossIsOfHiddenPixelsAlone) {
   // What is seen may change the prediction but not what it is compared with; without weights the prediction
   // is 0.
   const at::NoGradGuard no_grad;
-  for (Tensor& weight : trainee.network()->pixels->parameters()) weight.zero_();
+  for (Tensor& weight : trainee.network()->pixel_head->parameters()) weight.zero_();
   const Tensor hidden =
       batch.images.hidden.view({3, 1, 4, 6}).repeat_interleave(2, 2).repeat_interleave(2, 3);
   const double expected = (batch.images.pixels.abs() * hidden).sum().item<double>();

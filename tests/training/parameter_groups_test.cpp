@@ -51,9 +51,10 @@ TEST(ParameterGroups, HiddenMatricesAreThoseOfLayers) {
   EXPECT_EQ(packed.parts, 3);
   EXPECT_TRUE(found.at("encoder.layers.2.feed_forward.in.weight").hidden_matrix);
   EXPECT_EQ(found.at("encoder.layers.2.feed_forward.in.weight").parts, 1);
-  for (const char* other : {"encoder.embeddings.tokens", "encoder.embeddings.positions", "scores.out.weight",
-                            "pooler.dense.weight", "encoder.layers.0.self_attention.query_key_value.bias",
-                            "encoder.layers.1.self_attention_norm.weight"})
+  for (const char* other :
+       {"encoder.embeddings.tokens", "encoder.embeddings.positions", "score_head.out.weight",
+        "pooler.dense.weight", "encoder.layers.0.self_attention.query_key_value.bias",
+        "encoder.layers.1.self_attention_norm.weight"})
     EXPECT_FALSE(found.at(other).hidden_matrix) << other;
 
   const Json tiny = {{"vocab_size", 20},
@@ -77,8 +78,8 @@ TEST(ParameterGroups, LowerLayersLearnMoreSlowly) {
   EXPECT_EQ(found.at("encoder.layers.0.feed_forward.in.bias").rate, 0.125);
   EXPECT_EQ(found.at("encoder.layers.2.feed_forward.in.bias").rate, 0.5);
   EXPECT_EQ(found.at("pooler.dense.weight").rate, 1);
-  EXPECT_EQ(found.at("scores.out.weight").rate, 10);
-  EXPECT_EQ(found.at("scores.out.bias").rate, 10);
+  EXPECT_EQ(found.at("score_head.out.weight").rate, 10);
+  EXPECT_EQ(found.at("score_head.out.bias").rate, 10);
 }
 
 // The names that are left to train.

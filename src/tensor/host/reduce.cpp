@@ -16,7 +16,7 @@ using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t
 
 // reduced(row, length) of every row.
 template <class Out, class F>
-Tensor reduce(const Rows& rows, bool keep, F reduced) {
+Tensor reduce(const RowsAlong& rows, bool keep, F reduced) {
   const Tensor out = empty(rows.shape(keep), scalar_type_of<Out>());
   Out* const to = out.data_ptr<Out>();
   for (std::int64_t i = 0; i < rows.count; ++i) to[i] = reduced(i);
@@ -30,7 +30,7 @@ Dimensions all_dims(const Tensor& x) {
 }
 
 template <class F>
-Tensor extreme(const Rows& rows, bool keep, F better) {
+Tensor extreme(const RowsAlong& rows, bool keep, F better) {
   if (rows.length == 0) fail("nothing has no largest number");
   return with_type(rows.x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
@@ -111,9 +111,9 @@ T log_of_sum(const T* row, std::int64_t n) {
 
 }  // namespace
 
-Rows rows_along(const Tensor& x, IntArrayRef dims) {
+RowsAlong rows_along(const Tensor& x, IntArrayRef dims) {
   Dimensions order;
-  Rows rows{{}, 1, 1, {}, {}};
+  RowsAlong rows{{}, 1, 1, {}, {}};
   std::array<bool, Dimensions::kMost> gone{};
   for (const std::int64_t d : dims) gone[x.wrapped(d)] = true;
   for (std::size_t d = 0; d < x.sizes().size(); ++d) {
@@ -138,7 +138,7 @@ Rows rows_along(const Tensor& x, IntArrayRef dims) {
 
 Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) const {
   const ScalarType wanted = sum_type(*this, type);
-  const Rows rows = rows_along(to(isFloatingType(scalar_type()) ? wanted : scalar_type()), dims);
+  const RowsAlong rows = rows_along(to(isFloatingType(scalar_type()) ? wanted : scalar_type()), dims);
   return with_type(rows.x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor sums = reduce<Sum<T>>(rows, keep, [&](std::int64_t i) {
@@ -183,7 +183,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
 }
 
 Tensor Tensor::argmax(std::int64_t d, bool keep) const {
-  const Rows rows = rows_along(*this, IntArrayRef(d));
+  const RowsAlong rows = rows_along(*this, IntArrayRef(d));
   if (rows.length == 0) fail("nothing has no largest number");
   return with_type(scalar_type(), [&](auto zero) {
     using T = decltype(zero);
@@ -233,7 +233,7 @@ Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> ty
 }
 
 Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
-  const Rows rows = rows_along(x, dims);
+  const RowsAlong rows = rows_along(x, dims);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     return reduce<T>(rows, keep, [&](std::int64_t i) {

@@ -88,13 +88,13 @@ void for_each_row(IntArrayRef sizes, const std::array<Dimensions, N>& strides, R
 }
 
 // x with the dimensions `dims` at its end, as rows of numbers that lie behind each other.
-struct Rows {
+struct RowsAlong {
   Tensor x;  // [count, length], contiguous
   std::int64_t count, length;
   Dimensions kept;       // the shape without `dims`
   Dimensions with_ones;  // with 1 in their place
   IntArrayRef shape(bool keep) const { return keep ? with_ones : kept; }
 };
-Rows rows_along(const Tensor& x, IntArrayRef dims);
+RowsAlong rows_along(const Tensor& x, IntArrayRef dims);
 
 }  // namespace attend::host

@@ -158,7 +158,7 @@ class Scanner {
 };
 
 // Texts that are looked up together (Vocabulary::find).
-class Batch {
+class Lookups {
  public:
   bool is_full() const { return ends_.size() >= 256; }
   void add(std::string_view text) {
@@ -189,19 +189,19 @@ void read_vocabulary(Scanner& scanner, ModelTables& tables, const std::string& s
   tables.has_vocabulary = true;
   const bool has_scores = scanner.peek() == '[';
   tables.vocabulary.reserve(scanner.rest() / 64);  // a token with its id, and most often a merge
-  Batch batch;
+  Lookups lookups;
   std::vector<std::int64_t> ids;
   const auto flush = [&] {
-    const std::vector<std::string_view>& views = batch.views();
+    const std::vector<std::string_view>& views = lookups.views();
     for (const std::string_view token : views) tables.vocabulary.prefetch(token);
     for (std::size_t i = 0; const std::string_view token : views)
       tables.vocabulary.add(token, ids[i++], source, has_scores);
-    batch.clear();
+    lookups.clear();
     ids.clear();
   };
   const auto read_token = [&] {
-    if (batch.is_full()) flush();
-    batch.add(scanner.string());
+    if (lookups.is_full()) flush();
+    lookups.add(scanner.string());
   };
   if (has_scores)
     scanner.items('[', ']', [&] {
@@ -224,19 +224,19 @@ void read_vocabulary(Scanner& scanner, ModelTables& tables, const std::string& s
 // Each is ["left", "right"] or, in older files, "left right".
 void read_merges(Scanner& scanner, ModelTables& tables, const std::string& source) {
   tables.has_merges = true;
-  Batch batch;
+  Lookups lookups;
   std::size_t count = 0;
   const auto flush = [&] {
-    tables.add_merges(batch.views(), source);
-    batch.clear();
+    tables.add_merges(lookups.views(), source);
+    lookups.clear();
   };
   scanner.items('[', ']', [&] {
-    if (batch.is_full()) flush();
+    if (lookups.is_full()) flush();
     if (scanner.peek() == '[') {
       scanner.expect('[');
-      batch.add(scanner.string());
+      lookups.add(scanner.string());
       scanner.expect(',');
-      batch.add(scanner.string());
+      lookups.add(scanner.string());
       scanner.expect(']');
     } else {
       const std::string_view line = scanner.string();
@@ -244,8 +244,8 @@ void read_merges(Scanner& scanner, ModelTables& tables, const std::string& sourc
       const std::size_t space = line.find(' ');
       if (space == line.npos || line.find(' ', space + 1) != line.npos)
         fail("{}: merges[{}] is '{}', expected two tokens and a space between them", source, count, line);
-      batch.add(line.substr(0, space));
-      batch.add(line.substr(space + 1));
+      lookups.add(line.substr(0, space));
+      lookups.add(line.substr(space + 1));
     }
     ++count;
   });
