@@ -76,9 +76,11 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
 template <class Kernel>
 void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch_size, const Kernel& kernel) {
   const std::int64_t tasks = a.sequences * a.heads;
-  std::int64_t work = 0;  // multiply-adds of both products, a sixteenth each
+  // Keys and values are touched once, which is all where a text has one query; behind them multiply-adds of
+  // both products count, a sixteenth each.
+  std::int64_t work = 0;
   for (std::int64_t b = 0; b < a.sequences; ++b)
-    work += layout.queries.length(b) * layout.key_length[b] * a.head_size / 8;
+    work += (2 + layout.queries.length(b) / 8) * layout.key_length[b] * a.head_size;
   parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
                   [&](std::int64_t begin, std::int64_t end) {
                     const Tensor scratch = at::empty({scratch_size}, at::kFloat);
