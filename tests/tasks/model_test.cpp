@@ -11,6 +11,7 @@
 #include "temporary_directory.h"
 #include "test_data.h"
 
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -308,6 +309,48 @@ TEST(Families, AreListed) {
   ASSERT_FALSE(gpt2->presets.empty());
   EXPECT_EQ(Json::parse(preset_config("gpt2", gpt2->presets.front())).at("model_type"), "gpt2");
   EXPECT_THROW(preset_config("gpt2", "enormous"), Error);
+}
+
+// What the process holds of the files in `folder`: mapped memory and open files.
+std::vector<std::string> held(const std::filesystem::path& folder) {
+  std::vector<std::string> found;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(folder.string()) != line.npos) found.push_back(line);
+  for (const auto& open : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(open.path(), gone);
+    if (target.string().starts_with(folder.string())) found.push_back(target.string());
+  }
+  return found;
+}
+
+// A model of which the last tensor in the table, or the tokenizer, cannot be read: all that was read before
+// is let go, and the directory loads when it has been mended.
+TEST(Model, LoadingThatFailsLeavesNothingBehind) {
+  const LetterModel letters("bert-classifier");
+  const auto weights = letters.path() / "model.safetensors";
+  const std::string whole = [&] {
+    std::ifstream file(weights, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  }();
+  const auto write = [&](const std::string& bytes) {
+    std::filesystem::remove(weights);
+    std::ofstream(weights, std::ios::binary) << bytes;
+  };
+  std::string unknown = whole;
+  const std::size_t at = unknown.find("classifier.weight");
+  ASSERT_NE(at, unknown.npos);
+  unknown[at] = 'k';  // a head without its weight: found when the body has been read
+  for (const std::string& broken : {unknown, whole.substr(0, whole.size() - 8), std::string()}) {
+    write(broken);
+    EXPECT_THROW(Model{letters.path()}, Error);
+    EXPECT_THROW(TextClassifier{letters.path()}, Error);
+    EXPECT_EQ(held(letters.path()), std::vector<std::string>());
+  }
+  write(whole);
+  const Model model(letters.path());
+  EXPECT_EQ(TextClassifier(model).classify({{"a", {}}}).size(), 1u);
 }
 
 }  // namespace
