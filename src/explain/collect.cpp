@@ -292,15 +292,15 @@ Explanation explain(const ModelPath& given, const ExplainInput& input, const Exp
   const ModelDirectory directory(path);
   Explanation result;
   const auto finish = [&](Collector& collector, const PretrainedModel& model, const Tokenizer* source) {
-    std::optional<Tokenizer> target;
+    std::shared_ptr<const Tokenizer> target;
     if (model.network()->is_encoder_decoder()) {
-      target = Tokenizer::from_file(directory.path(), TextSide::target);
+      target = TokenizerPair::from_file(directory.path()).target;
       collector.read_target(*target, input.target);
     } else if (input.target) {
       fail("{}: a target is for a decoder with an encoder, found {}", directory.path().string(),
            model.architecture());
     }
-    collector.attribute({source, target ? &*target : nullptr, directory.path()});
+    collector.attribute({source, target.get(), directory.path()});
     result = collector.finish();
   };
   if (input.image) {
