@@ -113,6 +113,25 @@ TEST_P(Int4KernelsTest, KeepsWeightsToHalfAStep) {
   EXPECT_LT(std::sqrt(error / all), 0.09);
 }
 
+// As in int8_test.cpp.
+TEST_P(Int4KernelsTest, GivesTheBitsOfOtherMachines) {
+  const std::int64_t depth = 771, columns = 83;
+  const auto w = plain_numbers(columns * depth, 1);
+  const Packed p = pack(*kernels_, w, depth, columns, false, /*rotated=*/true);
+  std::vector<std::uint32_t> scratch(int4_scratch(depth) / 4 + 1);
+  std::vector<float> all;
+  for (const std::int64_t rows : {1, 6, 70}) {
+    const auto x = plain_numbers(rows * depth, 3);
+    std::vector<float> y(rows * columns);
+    Int8Product m{.rows = rows, .columns = columns, .x = x.data(), .x_row = depth};
+    m.y = y.data(), m.y_row = columns, m.activation = Activation::silu;
+    kernels_->multiply_int4(p.matrix, m, 0, rows, 0, int8_panels(columns),
+                            reinterpret_cast<std::uint8_t*>(scratch.data()));
+    all.insert(all.end(), y.begin(), y.end());
+  }
+  EXPECT_EQ(hash_of(all), 9924887511206093084u);
+}
+
 TEST_P(Int4KernelsTest, MultipliesTheIntegersTheyStandFor) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 70})
     for (const std::int64_t depth : {1, 31, 64, 130, 515})
@@ -147,8 +166,7 @@ TEST_P(Int4KernelsTest, SaysOfNumbersThatAreNone) {
   for (const float x : column) EXPECT_EQ(x, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, Int4KernelsTest,
-                         testing::Values("portable", "avx2", "avx_vnni", "avx512_vnni"),
+INSTANTIATE_TEST_SUITE_P(Sets, Int4KernelsTest, testing::ValuesIn(int8_sets),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -101,6 +101,22 @@ TEST_P(Int8KernelsTest, MultipliesIntegersExactly) {
       }
 }
 
+// Of whatever processor: what stands here was computed on one, and others have to give it too.
+TEST_P(Int8KernelsTest, GivesTheBitsOfOtherMachines) {
+  const std::int64_t depth = 771, columns = 83;
+  const auto w = plain_numbers(columns * depth, 1), bias = plain_numbers(columns, 2);
+  const Packed p = pack(*kernels_, w, depth, columns, false, /*rotated=*/true);
+  std::vector<float> all;
+  for (const std::int64_t rows : {1, 6, 70}) {
+    const auto x = plain_numbers(rows * depth, 3), residual = plain_numbers(rows * columns, 4);
+    Int8Product m{.rows = rows, .columns = columns, .x = x.data(), .x_row = depth, .bias = bias.data()};
+    m.activation = Activation::gelu, m.residual = residual.data(), m.residual_row = columns;
+    const std::vector<float> y = multiplied(*kernels_, p, m, 0, rows);
+    all.insert(all.end(), y.begin(), y.end());
+  }
+  EXPECT_EQ(hash_of(all), 5798052876264174668u);
+}
+
 // Bytes at both ends of their range, where sums in 16 bits would be cut off.
 TEST_P(Int8KernelsTest, DoesNotSaturate) {
   const std::int64_t depth = 4096;
@@ -316,8 +332,7 @@ TEST_P(Int8KernelsTest, AttentionSaysOfNumbersThatAreNone) {
         EXPECT_EQ(found[i * w + d], well[i * w + d]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, Int8KernelsTest,
-                         testing::Values("portable", "avx2", "avx_vnni", "avx512_vnni"),
+INSTANTIATE_TEST_SUITE_P(Sets, Int8KernelsTest, testing::ValuesIn(int8_sets),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -12,7 +14,14 @@
 
 namespace attend::kernels {
 
+// Those of this processor's family, of the float kernels and of the integers'.
+#ifdef __aarch64__
+inline constexpr const char* instruction_sets[] = {"portable"};
+inline constexpr const char* int8_sets[] = {"portable", "neon_dot"};
+#else
 inline constexpr const char* instruction_sets[] = {"portable", "avx2", "avx512", "avx512_bf16"};
+inline constexpr const char* int8_sets[] = {"portable", "avx2", "avx_vnni", "avx512_vnni"};
+#endif
 
 inline std::vector<float> random_numbers(std::size_t count, unsigned seed, float size = 1) {
   std::mt19937 generator(seed);
@@ -20,6 +29,27 @@ inline std::vector<float> random_numbers(std::size_t count, unsigned seed, float
   std::vector<float> numbers(count);
   for (float& x : numbers) x = normal(generator);
   return numbers;
+}
+
+// Numbers that are the same on every machine, which those of a distribution need not be.
+inline std::vector<float> plain_numbers(std::size_t count, std::uint32_t state) {
+  std::vector<float> numbers(count);
+  for (float& x : numbers) {
+    state = state * 1664525u + 1013904223u;
+    x = static_cast<float>(static_cast<std::int32_t>(state >> 8) - (1 << 23)) / (1 << 22);
+  }
+  return numbers;
+}
+
+// FNV-1a of all bits.
+inline std::uint64_t hash_of(const std::vector<float>& numbers) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const float number : numbers) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    for (int i = 0; i < 4; ++i) hash = (hash ^ (bits >> 8 * i & 255)) * 1099511628211u;
+  }
+  return hash;
 }
 
 // The largest difference relative to the largest value.

@@ -7,6 +7,9 @@
 #ifdef ATTEND_X86
 #include <cpuid.h>
 #endif
+#ifdef ATTEND_ARM
+#include <sys/auxv.h>
+#endif
 
 namespace attend::kernels {
 
@@ -24,6 +27,11 @@ namespace int8_avx512_vnni {
 extern const Int8Kernels int8_table;
 }
 #endif
+#ifdef ATTEND_ARM
+namespace int8_neon_dot {
+extern const Int8Kernels int8_table;
+}
+#endif
 
 namespace {
 
@@ -34,13 +42,23 @@ bool has_avx_vnni() {  // GCC 12 has no name for it
 }
 #endif
 
+#ifdef ATTEND_ARM
+bool has_dot_products() {
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+}
+#endif
+
 const Int8Kernels& choose() {
-  const std::string_view set = kernels().name;
 #ifdef ATTEND_X86
+  const std::string_view set = kernels().name;
   if (set == "avx2" && std::getenv("ATTEND_ISA") != nullptr) return int8_avx2::int8_table;
   if (set != "portable")
     for (const char* name : {"avx512_vnni", "avx_vnni", "avx2"})
       if (const Int8Kernels* found = find_int8_kernels(name)) return *found;
+#endif
+#ifdef ATTEND_ARM
+  if (std::getenv("ATTEND_ISA") == nullptr)
+    if (const Int8Kernels* found = find_int8_kernels("neon_dot")) return *found;
 #endif
   return int8_portable::int8_table;
 }
@@ -55,6 +73,9 @@ const Int8Kernels* find_int8_kernels(const char* name) {
   if (set == "avx_vnni" && find_kernels("avx2") != nullptr && has_avx_vnni())
     return &int8_avx_vnni::int8_table;
   if (set == "avx2" && find_kernels("avx2") != nullptr) return &int8_avx2::int8_table;
+#endif
+#ifdef ATTEND_ARM
+  if (set == "neon_dot" && has_dot_products()) return &int8_neon_dot::int8_table;
 #endif
   return set == "portable" ? &int8_portable::int8_table : nullptr;
 }

@@ -33,6 +33,9 @@ class GroupSum {
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
     low_ = dot_products(low_, low_halves(both), first.bytes);
     high_ = dot_products(high_, both & kHighHalves, second.bytes);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    low_ = dot_products(low_, low_halves(both), first.bytes);
+    high_ = dot_products(high_, high_halves(both), second.bytes);
 #elif defined(__AVX2__)
     pairs_ += (Shorts)_mm256_maddubs_epi16((__m256i)low_halves(both), first.bytes);
     pairs_ += (Shorts)_mm256_maddubs_epi16((__m256i)high_halves(both), second.bytes);
@@ -43,6 +46,8 @@ class GroupSum {
   IntVector whole() const {
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
     return low_ + (high_ >> 4);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    return low_ + high_;
 #elif defined(__AVX2__)
     return (IntVector)_mm256_madd_epi16((__m256i)pairs_, _mm256_set1_epi16(1));
 #else
@@ -55,6 +60,8 @@ class GroupSum {
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
   static constexpr std::int32_t kHighHalves = static_cast<std::int32_t>(0xf0f0f0f0);
   IntVector low_{}, high_{};  // the second 16 times as large, which saves to shift each byte
+#elif defined(__ARM_FEATURE_DOTPROD)
+  IntVector low_{}, high_{};
 #else
   // 16 bits hold the 8 products of two that a lane gets: 8 * 2 * 15 * 127 < 2^15.
   static_assert(kInt4Group / 4 * 2 * 15 * 127 < 1 << 15);

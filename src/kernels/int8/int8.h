@@ -108,8 +108,8 @@ void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to);
 // The best set this machine has; ATTEND_ISA=portable or avx2 forces these (kernels.h).
 const Int8Kernels& int8_kernels();
 
-// A set by name, for tests: portable, avx2, avx_vnni, avx512_vnni. Null if it was not built or this machine
-// cannot run it.
+// A set by name, for tests: portable, avx2, avx_vnni, avx512_vnni, neon_dot. Null if it was not built or this
+// machine cannot run it.
 const Int8Kernels* find_int8_kernels(const char* name);
 
 }  // namespace attend::kernels

@@ -2,13 +2,18 @@
 // set.
 //
 // VNNI multiplies unsigned by signed bytes: the left factor is kept as q + 128, and sums begin at -128 times
-// the column's sum. AVX2 has vpmaddubsw, which adds two products in 16 bits: of |a| and w with a's sign these
-// are at most 2 * 127 * 127 and fit. The portable code does the same with the compiler's vectors.
+// the column's sum. ARM's dot products are of signed bytes. AVX2 has vpmaddubsw, which adds two products in
+// 16 bits: of |a| and w with a's sign these are at most 2 * 127 * 127 and fit. The portable code does the
+// same with the compiler's vectors.
 #pragma once
 
 #include "kernels/int8/fused_activation.h"
 #include "kernels/int8/int8.h"
 #include "kernels/int8/rotation.h"
+
+#ifdef __ARM_FEATURE_DOTPROD
+#include <arm_neon.h>
+#endif
 
 namespace attend::kernels::ATTEND_ISA {
 
@@ -19,7 +24,7 @@ constexpr std::uint8_t kOffset = 0;
 #endif
 #if defined(__AVX512VNNI__)
 constexpr int kTileRows = 8, kTilePanels = 3;
-#elif defined(__AVXVNNI__)
+#elif defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
 constexpr int kTileRows = 6, kTilePanels = 1;
 #else
 constexpr int kTileRows = 4, kTilePanels = 1;
@@ -31,7 +36,7 @@ typedef std::int16_t Shorts __attribute__((vector_size(W * 4)));
 
 // Four bytes of a row of the left factor, for each lane.
 struct Left {
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
   IntVector bytes;
   explicit Left(std::int32_t four) : bytes(four - IntVector{}) {}
 #elif defined(__AVX2__)
@@ -47,7 +52,7 @@ struct Left {
 #endif
 };
 
-// sum + the products of four bytes in each lane, unsigned by signed.
+// sum + the products of four bytes in each lane, unsigned by signed; on ARM both signed.
 #if defined(__AVX512VNNI__)
 inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
   return (IntVector)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
@@ -56,11 +61,15 @@ inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
 inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
   return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a, (__m256i)b);
 }
+#elif defined(__ARM_FEATURE_DOTPROD)
+inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
+  return (IntVector)vdotq_s32((int32x4_t)sum, (int8x16_t)a, (int8x16_t)b);
+}
 #endif
 
 // sum + the products of four bytes in each lane.
 inline IntVector add_products(IntVector sum, const Left& a, IntVector w) {
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
   return dot_products(sum, a.bytes, w);
 #elif defined(__AVX2__)
   const __m256i pairs = _mm256_maddubs_epi16(a.size, _mm256_sign_epi8((__m256i)w, a.bytes));
