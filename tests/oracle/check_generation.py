@@ -275,11 +275,18 @@ def stable_case(float32: Original, float64: Original, settings: Settings, seed: 
             if "without overflow" not in str(error):
                 raise
             continue  # the lowest float64, in the place of -inf, as a beam's score, which is float32
-        if "penalty_alpha" in settings and holds_padding(wanted["sequences"], config.pad_token_id):
-            continue  # read anew, as contrastive_search.py does, it is no place; behind a cache it is one
+        if "penalty_alpha" in settings and config.model_type == "m2m_100":
+            if holds_padding(made_of(wanted, inputs), config.pad_token_id):
+                continue  # read anew, as contrastive_search.py does, it is no place; behind a cache it is one
         if torch.equal(wanted["sequences"], more_exact["sequences"]):
             return inputs, wanted
     raise RuntimeError(f"no prompts found for which rounding does not decide: {settings}")
+
+
+def made_of(wanted: Tensors, inputs: Tensors) -> torch.Tensor:
+    """An encoder-decoder's new tokens, without those it was given or the start, which may be padding."""
+    given = inputs["decoder_input_ids"].size(1) if "decoder_input_ids" in inputs else 1
+    return wanted["sequences"][:, given:]
 
 
 def holds_padding(sequences: torch.Tensor, padding: int | None) -> bool:
