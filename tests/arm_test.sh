@@ -8,13 +8,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 compiler=aarch64-linux-gnu-g++
 emulator=qemu-aarch64-static
-for program in "$compiler" "$emulator"; do
-  command -v "$program" >/dev/null ||
-    { echo "arm_test: no $program: apt-get install g++-aarch64-linux-gnu qemu-user-static" >&2; exit 1; }
+gtest=/usr/src/googletest/googletest
+for needed in "$(command -v "$compiler")" "$(command -v "$emulator")" "$gtest/src/gtest-all.cc" /usr/include/fmt/format.h; do
+  [ -e "$needed" ] || {
+    echo "arm_test: expected $compiler, $emulator, $gtest and fmt's headers, and one is not there:" \
+      "apt-get install g++-aarch64-linux-gnu qemu-user-static googletest libfmt-dev" >&2
+    exit 1
+  }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-gtest=/usr/src/googletest/googletest
 # The system's headers of other libraries, without those of the C library, which are another processor's.
 mkdir "$work/include"
 ln -s /usr/include/fmt "$work/include/fmt"

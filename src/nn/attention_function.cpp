@@ -80,7 +80,7 @@ void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch
   // both products count, a sixteenth each.
   std::int64_t work = 0;
   for (std::int64_t b = 0; b < a.sequences; ++b)
-    work += (2 + layout.queries.length(b) / 8) * layout.key_length[b] * a.head_size;
+    work += (16 + layout.queries.length(b)) * layout.key_length[b] * a.head_size / 8;
   parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
                   [&](std::int64_t begin, std::int64_t end) {
                     const Tensor scratch = at::empty({scratch_size}, at::kFloat);
