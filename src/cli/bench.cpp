@@ -18,8 +18,10 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
   add_model(parser.app(), options.model);
   add_cache(parser.app(), options.model);
   parser.app()
-      .add_option("--work", options.work, "encode (one pass of all stacks), generate, translate or train")
-      ->check(CLI::IsMember({"encode", "generate", "translate", "train"}));
+      .add_option(
+          "--work", options.work,
+          "encode (one pass of all stacks), image (the same for pictures), generate, translate or train")
+      ->check(CLI::IsMember({"encode", "image", "generate", "translate", "train"}));
   parser.app().add_option("--batch", options.batch, "Sequences, or images")->check(CLI::PositiveNumber);
   parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(CLI::PositiveNumber);
   parser.app()

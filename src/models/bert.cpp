@@ -27,9 +27,8 @@ ModelSpec bert_spec(const Fields& config, std::string_view architecture) {
                          .dropout = read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"},
                                                  bert_relative.dropout)});
   }
-  // Files made for sentence vectors come without it.
-  model.pooler = (architecture == "BertModel" && config.flag({"add_pooling_layer"}, true)) ||
-                 (model.score_head && model.score_head->input == HeadInput::pooled);
+  model.pooler =
+      architecture == "BertModel" || (model.score_head && model.score_head->input == HeadInput::pooled);
   return model;
 }
 

@@ -174,6 +174,26 @@ Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) 
   return Fields(changed, config.source());
 }
 
+// A body whose file holds no pooler goes without, as those that were made for vectors of texts or pictures do
+// (DINO's ViT). The original would draw one at random.
+Fields without_missing_pooler(const Family& family, const Fields& config, const std::string& architecture,
+                              const WeightFiles& checkpoint) {
+  const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
+  if (!known || !has_head(architecture, Head::body) || checkpoint.files().empty()) return config;
+  const ModelSpec spec = family.spec(config, architecture);
+  if (!spec.pooler) return config;
+  const std::string weight = find_source(family.weights(spec), "pooler.dense.weight").names.front();
+  for (const std::string& spelling : spellings(weight, family.prefix)) {
+    const std::string module = spelling.substr(0, spelling.rfind('.') + 1);  // however its weight is kept
+    for (const auto& [name, view] : checkpoint.tensors())
+      if (name.starts_with(module)) return config;
+  }
+  inform("{}: it holds no pooler, so there is no pooler_output", checkpoint.files().front().path().string());
+  Json changed = config.json();
+  changed["add_pooling_layer"] = false;
+  return Fields(changed, config.source());
+}
+
 }  // namespace
 
 PretrainedModel::PretrainedModel(const Family& family, Fields config, std::string architecture,
@@ -184,6 +204,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
     fail("{}: architectures: {} is not supported for {}; these are: {}", config_.source(), architecture_,
          family.model_type, fmt::join(family.architectures, ", "));
   ModelSpec spec = family.spec(config_, architecture_);
+  if (has_head(architecture_, Head::body) && !config_.flag({"add_pooling_layer"}, true)) spec.pooler = false;
   set_dropout(spec, dropout);
   table_ = family.weights(spec);
   try {
@@ -236,7 +257,11 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
   const std::vector<std::string> named = directory.architectures();
   std::string chosen = options.architecture;
   if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
-  PretrainedModel model(family, with_labels(directory.config(), options.fresh), chosen, options.dropout);
+  const WeightFiles checkpoint = directory.weight_files();
+  const Fields config = with_labels(directory.config(), options.fresh);
+  PretrainedModel model(family,
+                        options.fresh ? config : without_missing_pooler(family, config, chosen, checkpoint),
+                        chosen, options.dropout);
   model.generation_config_ = directory.generation_config();
   model.source_ = directory.path().string();
   model.weights_ = options.weights;
@@ -247,7 +272,6 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
          chosen, name(options.cache));
   for (const AdapterPath& path : directory.adapters())
     model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
-  const WeightFiles checkpoint = directory.weight_files();
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options.fresh && options.fresh->labels &&
                             (other_head || differ(directory.config(), options.fresh->labels->names));

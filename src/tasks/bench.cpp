@@ -99,7 +99,8 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
   BenchResult result;
   std::function<void()> work;
   if (images) {
-    if (options.work != "encode") fail("--work {}: a model of images only encodes", options.work);
+    if (options.work != "encode" && options.work != "image")
+      fail("--work {}: a model of images only encodes", options.work);
     result.items =
         options.lengths.empty() ? options.batch : static_cast<std::int64_t>(options.lengths.size());
     work = image_work(model, result.items);
@@ -119,7 +120,7 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
     for (const auto& sequence : sequences) result.items += static_cast<std::int64_t>(sequence.size());
     result.unit = "tokens";
   } else {
-    fail("--work {}: expected encode, generate, translate or train", options.work);
+    fail("--work {}: expected encode, generate, translate or train, as the model reads text", options.work);
   }
   for (std::int64_t round = -1; round < options.rounds; ++round) {
     const auto start = std::chrono::steady_clock::now();

@@ -15,7 +15,7 @@ class PretrainedModel;
 
 struct BenchOptions {
   ModelPath model;                    // of generate: with adapters, text i has adapter i modulo their number
-  std::string work = "encode";        // encode, generate, translate or train
+  std::string work = "encode";        // encode, image, generate, translate or train
   std::int64_t batch = 1;             // sequences
   std::int64_t length = 128;          // tokens of each
   std::vector<std::int64_t> lengths;  // instead of batch and length: sequences of mixed lengths

@@ -4,6 +4,7 @@
 
 #include "models/score_outputs.h"
 #include "models/tensors.h"
+#include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 
@@ -126,6 +127,25 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// Bodies made for vectors come without it (DINO's ViT); the file decides.
+TEST(Forward, ABodyWithoutAPoolerInItsFileGoesWithoutOne) {
+  const TemporaryDirectory bare;
+  const fs::path whole = test_data() / "models" / "bert-model";
+  const SafetensorsFile file(whole / "model.safetensors");
+  std::map<std::string, TensorView> kept = file.tensors();
+  EXPECT_EQ(
+      std::erase_if(kept, [](const auto& entry) { return entry.first.find("pooler.") != std::string::npos; }),
+      2u);
+  fs::copy_file(whole / "config.json", bare.path() / "config.json");
+  write_safetensors(bare.path() / "model.safetensors", kept);
+  const auto inputs = read_tensors(whole / "inputs.safetensors"),
+             expected = read_tensors(whole / "expected.safetensors");
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(bare.path()), Purpose::inference);
+  const auto found = run_forward(model, inputs, {});
+  EXPECT_EQ(found.count("pooler_output"), 0u);
+  EXPECT_LT(share_of_largest(found.at("last_hidden_state"), expected.at("last_hidden_state")), 2e-5);
+}
 
 TEST(Forward, InputsThatDoNotFitAreErrors) {
   const fs::path directory = test_data() / "models" / "bert-masked-lm";
