@@ -110,6 +110,9 @@ struct Recipe {
   // validations in a row have not been better.
   double plateau_factor = 0.1;
   std::int64_t plateau_patience = 10;
+  // The rate of each weight is times the root mean square of its numbers, as T5 and Adafactor have it
+  // (training/optimizer.h); rates are then from 0.01 to 0.05.
+  bool rate_by_size = false;
   double layer_decay = 1;  // each layer's rate is this times that of the layer above it
   double head_rate = 1;    // factor of the rate of fresh heads
   std::vector<std::string> freeze;

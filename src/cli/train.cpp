@@ -156,6 +156,9 @@ void add_step_options(CLI::App& app, Recipe& r) {
   app.add_option(
       "--rate", r.rate,
       "Highest learning rate; by default 5e-5 for fine-tuning, 5e-4 with --lora, else (width x warmup)^-1/2");
+  app.add_flag("--rate-by-size", r.rate_by_size,
+               "The rate of each weight is times the root mean square of its numbers, as T5 wants it; --rate "
+               "is then 0.01 to 0.05");
   app.add_option("--schedule", r.schedule,
                  "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant, trapezoid or "
                  "reduce-on-plateau");

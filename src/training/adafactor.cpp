@@ -10,17 +10,12 @@
 namespace attend {
 namespace {
 
-double root_mean_square(const Tensor& x) {
-  return at::linalg_vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
-}
-
 class Adafactor : public UpdateRule {
  public:
   explicit Adafactor(const AdafactorOptions& options) : options_(options) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     check_range("Adafactor's beta1", options.beta1, 0, 1);
     check_range("Adafactor's epsilon of squares", options.epsilon_square, 0, kInfinity);
-    check_range("Adafactor's epsilon of scales", options.epsilon_scale, 0, kInfinity);
     check_range("Adafactor's decay rate", options.decay_rate, -kInfinity, 0);
     check_range("Adafactor's clip threshold", options.clip_threshold, std::numeric_limits<double>::min(),
                 kInfinity);
@@ -28,18 +23,18 @@ class Adafactor : public UpdateRule {
       fail("optimizer adafactor: warmup_init needs relative_step");
   }
 
-  std::vector<StateTensor> fresh_state(const Parameter& p) const override {
+  std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
     std::vector<StateTensor> state;
-    if (p.weight.dim() < 2) {
-      state.push_back({"variance", at::zeros_like(p.weight)});
+    if (weight.dim() < 2) {
+      state.push_back({"variance", at::zeros_like(weight)});
     } else {
-      std::vector<std::int64_t> rows = p.weight.sizes().vec(), columns = rows;
+      std::vector<std::int64_t> rows = weight.sizes().vec(), columns = rows;
       rows.pop_back();
       columns.erase(columns.end() - 2);
-      state.push_back({"row_variance", at::zeros(rows, p.weight.options().requires_grad(false))});
-      state.push_back({"column_variance", at::zeros(columns, p.weight.options().requires_grad(false))});
+      state.push_back({"row_variance", at::zeros(rows, weight.options().requires_grad(false))});
+      state.push_back({"column_variance", at::zeros(columns, weight.options().requires_grad(false))});
     }
-    if (options_.beta1 > 0) state.push_back({"mean", at::zeros_like(p.weight)});
+    if (options_.beta1 > 0) state.push_back({"mean", at::zeros_like(weight)});
     return state;
   }
 
@@ -48,7 +43,7 @@ class Adafactor : public UpdateRule {
     const Tensor g = u.scaled();
     const auto mix = [&](const Tensor& moment, const Tensor& now) { moment.mul_(kept).add_(now, 1 - kept); };
     Tensor step = g.square().add_(options_.epsilon_square);  // first of all g's squares
-    if (u.weight().dim() < 2) {
+    if (u.weight.dim() < 2) {
       const Tensor& variance = u.state[0].value;
       mix(variance, step);
       step = variance.rsqrt().mul_(g);
@@ -65,19 +60,15 @@ class Adafactor : public UpdateRule {
       mean.mul_(options_.beta1).add_(step, 1 - options_.beta1);
       step = mean;
     }
-    if (u.decay > 0) u.weight().mul_(1 - rate * u.decay);
-    u.weight().sub_(step);
+    if (u.decay > 0) u.weight.mul_(1 - rate * u.decay);
+    u.weight.sub_(step);
   }
 
  private:
   double rate_of(const Update& u) const {
-    double rate = u.rate;
-    if (options_.relative_step) {
-      const auto step = static_cast<double>(u.step);
-      rate = u.parameter.rate * std::min(options_.warmup_init ? 1e-6 * step : 1e-2, 1 / std::sqrt(step));
-    }
-    if (!options_.scale_parameter) return rate;
-    return rate * std::max(options_.epsilon_scale, root_mean_square(u.weight()));
+    if (!options_.relative_step) return u.rate;
+    const auto step = static_cast<double>(u.step);
+    return u.factor * std::min(options_.warmup_init ? 1e-6 * step : 1e-2, 1 / std::sqrt(step));
   }
 
   AdafactorOptions options_;

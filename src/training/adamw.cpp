@@ -18,8 +18,8 @@ class AdamW : public UpdateRule {
     check_range("epsilon", options.epsilon, 0, std::numeric_limits<double>::infinity());
   }
 
-  std::vector<StateTensor> fresh_state(const Parameter& p) const override {
-    return {{"mean", at::zeros_like(p.weight)}, {"variance", at::zeros_like(p.weight)}};
+  std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
+    return {{"mean", at::zeros_like(weight)}, {"variance", at::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {
@@ -33,7 +33,7 @@ class AdamW : public UpdateRule {
     adam.correction1 = static_cast<float>(1 - std::pow(options_.beta1, step));
     adam.correction2 = static_cast<float>(1 - std::pow(options_.beta2, step));
     adam.gradient_scale = static_cast<float>(u.scale);
-    const Tensor &weight = u.weight(), &mean = u.state[0].value, &variance = u.state[1].value;
+    const Tensor &weight = u.weight, &mean = u.state[0].value, &variance = u.state[1].value;
     if (u.in_loops()) {
       parallel_ranges(weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
         kernels::kernels().adam(adam, weight.data_ptr<float>(), u.gradient.const_data_ptr<float>(),

@@ -13,12 +13,12 @@ class Lion : public UpdateRule {
     check_range("beta2", beta2_, 0, 1);
   }
 
-  std::vector<StateTensor> fresh_state(const Parameter& p) const override {
-    return {{"mean", at::zeros_like(p.weight)}};
+  std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
+    return {{"mean", at::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {
-    const Tensor &weight = u.weight(), &mean = u.state[0].value;
+    const Tensor &weight = u.weight, &mean = u.state[0].value;
     if (u.in_loops()) {
       const auto rate = static_cast<float>(u.rate), scale = static_cast<float>(u.scale),
                  kept = static_cast<float>(1 - u.rate * u.decay), beta1 = static_cast<float>(beta1_),

@@ -36,23 +36,20 @@ class Muon : public UpdateRule {
     check_range("Muon's steps", static_cast<double>(options.steps), 1, 100);
   }
 
-  std::vector<StateTensor> fresh_state(const Parameter& p) const override {
-    return {{"momentum", at::zeros_like(p.weight)}};
+  std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
+    return {{"momentum", at::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {
     const Tensor g = u.scaled(), &mean = u.state[0].value;
     mean.lerp_(g, 1 - options_.momentum);
     const Tensor step = options_.nesterov ? g.lerp(mean, options_.momentum) : mean;
-    if (u.decay > 0) u.weight().mul_(1 - u.rate * u.decay);
-    const std::vector<Tensor> weights = u.weight().chunk(u.parameter.parts),
-                              steps = step.chunk(u.parameter.parts);
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i].add_(orthogonalized(steps[i], options_.steps), -u.rate * size_factor(weights[i]));
+    if (u.decay > 0) u.weight.mul_(1 - u.rate * u.decay);
+    u.weight.add_(orthogonalized(step, options_.steps), -u.rate * shape_factor(u.weight));
   }
 
  private:
-  double size_factor(const Tensor& weight) const {
+  double shape_factor(const Tensor& weight) const {
     const auto out = static_cast<double>(weight.size(0)), in = static_cast<double>(weight.size(1));
     return options_.match_adamw ? 0.2 * std::sqrt(std::max(out, in)) : std::sqrt(std::max(1.0, out / in));
   }

@@ -31,10 +31,16 @@ std::unique_ptr<UpdateRule> make_rule(const OptimizerOptions& options) {
   fail("optimizer: unknown kind {}", static_cast<int>(options.kind));
 }
 
-void check_hidden_matrix(const Parameter& p) {
-  if (p.weight.dim() != 2 || p.parts < 1 || p.weight.size(0) % p.parts != 0)
-    fail("optimizer muon: {}: expected a matrix of {} equal parts, found shape {}", p.name, p.parts,
-         p.weight.sizes());
+constexpr double kSmallestSize = 1e-3;  // for rate_by_size: what is all zero learns too
+
+void check_parts(const Parameter& p) {
+  if (p.parts != 1 && (p.parts < 1 || p.weight.dim() == 0 || p.weight.size(0) % p.parts != 0))
+    fail("optimizer: {}: expected {} equal parts, found shape {}", p.name, p.parts, p.weight.sizes());
+}
+
+// Views of its parts.
+std::vector<Tensor> parts_of(const Tensor& weight, std::int64_t parts) {
+  return parts == 1 ? std::vector<Tensor>{weight} : weight.chunk(parts);
 }
 
 // A float32 sum of squares may overflow where no gradient does; then double decides.
@@ -57,12 +63,16 @@ void check_range(const char* what, double value, double low, double high) {
     fail("optimizer: {}: expected a number from {:g} to below {:g}, found {}", what, low, high, value);
 }
 
+double root_mean_square(const Tensor& x) {
+  return at::linalg_vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
+}
+
 bool Update::in_loops() const {
-  return on_kernels(weight()) && on_kernels(gradient) && weight().is_contiguous();
+  return on_kernels(weight) && on_kernels(gradient) && weight.is_contiguous();
 }
 
 Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options)
-    : rule_(make_rule(options)), weight_decay_(options.weight_decay) {
+    : rule_(make_rule(options)), weight_decay_(options.weight_decay), rate_by_size_(options.rate_by_size) {
   check_range("weight decay", options.weight_decay, 0, std::numeric_limits<double>::infinity());
   const bool muon = options.kind == OptimizerKind::muon;
   if (muon) hidden_rule_ = make_muon(options);
@@ -72,11 +82,15 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
     if (!p.weight.requires_grad() || p.weight.numel() == 0) continue;
     if (!names.insert(p.name).second) fail("optimizer: two parameters are called {}", p.name);
     const bool hidden = muon && p.hidden_matrix;
-    if (hidden) check_hidden_matrix(p);
+    if (hidden && p.weight.dim() != 2)
+      fail("optimizer muon: {}: expected a matrix, found shape {}", p.name, p.weight.sizes());
+    check_parts(p);
     any_hidden |= hidden;
     const UpdateRule* rule = hidden ? hidden_rule_.get() : rule_.get();
     parameters_.push_back(p);
-    slots_.push_back({rule, rule->fresh_state(p)});
+    Slot& slot = slots_.emplace_back(Slot{rule, {}});
+    for (const Tensor& part : parts_of(p.weight.detach(), p.parts))
+      slot.states.push_back(rule->fresh_state(part));
   }
   if (parameters_.empty())
     fail("nothing to train: none of {} parameters needs a gradient", parameters.size());
@@ -93,8 +107,14 @@ void Optimizer::step(double rate, double gradient_scale) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Parameter& p = parameters_[i];
     if (!p.weight.grad().defined()) continue;
-    slots_[i].rule->apply({p, p.weight.grad().contiguous(), slots_[i].state, rate * p.rate, gradient_scale,
-                           p.decays ? weight_decay_ : 0, steps_});
+    const std::vector<Tensor> weights = parts_of(p.weight.detach(), p.parts),
+                              gradients = parts_of(p.weight.grad().contiguous(), p.parts);
+    for (std::size_t part = 0; part < weights.size(); ++part) {
+      double factor = p.rate;
+      if (rate_by_size_) factor *= std::max(kSmallestSize, root_mean_square(weights[part]));
+      slots_[i].rule->apply({weights[part], gradients[part], slots_[i].states[part], rate * factor, factor,
+                             gradient_scale, p.decays ? weight_decay_ : 0, steps_});
+    }
     // Perhaps written behind torch's back: packed copies of the weight must notice.
     p.weight.unsafeGetTensorImpl()->bump_version();
     p.weight.mutable_grad().reset();
@@ -104,8 +124,12 @@ void Optimizer::step(double rate, double gradient_scale) {
 std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> all;
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    for (const StateTensor& tensor : slots_[i].state)
-      all[tensor.kind + "." + parameters_[i].name] = tensor.value;
+    for (std::size_t part = 0; part < slots_[i].states.size(); ++part)
+      for (const StateTensor& tensor : slots_[i].states[part]) {
+        std::string name = tensor.kind + "." + parameters_[i].name;
+        if (slots_[i].states.size() > 1) name += fmt::format(".{}", part);
+        all[name] = tensor.value;
+      }
   return all;
 }
 

@@ -18,7 +18,9 @@ struct Parameter {
   double rate = 1;             // factor of the learning rate
   bool decays = true;          // weight decay is for matrices, never for biases and norms
   bool hidden_matrix = false;  // [out, in] between hidden states: what Muon is for; no embedding, no head
-  std::int64_t parts = 1;  // matrices that are stacked in its rows, as [3 w, d] of queries, keys and values
+  // Equal parts that are stacked in its rows, as [3 w, d] of queries, keys and values: each is a weight of
+  // its own to the optimizer, as to transformers (to which only GPT-2's c_attn is one).
+  std::int64_t parts = 1;
 };
 
 enum class OptimizerKind {
@@ -31,13 +33,12 @@ enum class OptimizerKind {
 OptimizerKind parse_optimizer(const std::string& name);  // Error that lists the names
 
 struct AdafactorOptions {  // defaults: those of transformers for a rate from outside
-  double epsilon_square = 1e-30, epsilon_scale = 1e-3;
-  double clip_threshold = 1;     // largest root mean square of a step, before the rate
-  double decay_rate = -0.8;      // the second moment of step t is mixed with 1 - t^decay_rate
-  double beta1 = 0;              // of a mean of steps; 0: none is kept
-  bool scale_parameter = false;  // the rate is times the root mean square of the weight
-  bool relative_step = false;    // the rate is min(0.01, 1/sqrt(step)), and that of the schedule is not used
-  bool warmup_init = false;      // with relative_step: min(1e-6 step, 1/sqrt(step))
+  double epsilon_square = 1e-30;
+  double clip_threshold = 1;   // largest root mean square of a step, before the rate
+  double decay_rate = -0.8;    // the second moment of step t is mixed with 1 - t^decay_rate
+  double beta1 = 0;            // of a mean of steps; 0: none is kept
+  bool relative_step = false;  // the rate is min(0.01, 1/sqrt(step)), and that of the schedule is not used
+  bool warmup_init = false;    // with relative_step: min(1e-6 step, 1/sqrt(step))
 };
 
 struct MuonOptions {
@@ -57,6 +58,10 @@ struct OptimizerOptions {
   // Of parameters that decay. Decoupled (times the rate, beside the gradient) in all but SGD, where it is
   // added to the gradient and so goes through the momentum, as in torch.optim.SGD.
   double weight_decay = 0;
+  // The rate of each weight is times the root mean square of its numbers, 1e-3 at least (Shazeer & Stern
+  // 2018, section 8; transformers' scale_parameter). What T5 was trained with, and needs: its embeddings
+  // begin at 1, its queries at a hundredth, and none of its scores is divided by anything.
+  bool rate_by_size = false;
   double momentum = 0;  // of SGD; without dampening
   bool nesterov = false;
   AdafactorOptions adafactor = {};
@@ -80,7 +85,7 @@ class Optimizer {
   // What is trained.
   std::span<const Parameter> parameters() const { return parameters_; }
 
-  // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X".
+  // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X"; of parts "mean.X.0"...
   std::map<std::string, Tensor> state() const;
   // Error, and nothing has changed, if a tensor is missing, of another shape or type, or not finite.
   void restore(const std::map<std::string, Tensor>& state, std::int64_t steps);
@@ -88,12 +93,13 @@ class Optimizer {
  private:
   struct Slot {  // of the parameter of the same number
     const UpdateRule* rule;
-    std::vector<StateTensor> state;
+    std::vector<std::vector<StateTensor>> states;  // of each part
   };
   std::vector<Parameter> parameters_;
   std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, where there is one, for hidden matrices
   std::vector<Slot> slots_;
   double weight_decay_;
+  bool rate_by_size_;
   std::int64_t steps_ = 0;
 };
 

@@ -169,15 +169,17 @@ double layer_rate(const NamedPlace& place, double decay) {
   return 1;
 }
 
-// How many matrices a module has stacked in its weight: nn/attention.h, and a gated nn/feed_forward.h, which
-// shows in the width that its way back has.
+// How many parts a module has stacked in its weight or bias: nn/attention.h, and a gated nn/feed_forward.h,
+// which shows in the width that its way back has.
 std::int64_t parts_of(const std::string& name, const Tensor& weight,
                       const std::map<std::string, Tensor>& by_name) {
-  if (name.ends_with("query_key_value.weight")) return 3;
-  if (name.ends_with("key_value.weight")) return 2;
-  const std::string_view in = ".in.weight";
-  if (!name.ends_with(in)) return 1;
-  const auto out = by_name.find(name.substr(0, name.size() - in.size()) + ".out.weight");
+  const std::string module = name.substr(0, name.rfind('.'));
+  if (!name.ends_with(".weight") && !name.ends_with(".bias")) return 1;
+  if (module.ends_with("query_key_value")) return 3;
+  if (module.ends_with("key_value")) return 2;
+  const std::string_view in = ".in";
+  if (!module.ends_with(in)) return 1;
+  const auto out = by_name.find(module.substr(0, module.size() - in.size()) + ".out.weight");
   return out != by_name.end() && out->second.dim() == 2 && weight.size(0) == 2 * out->second.size(1) ? 2 : 1;
 }
 
@@ -207,7 +209,7 @@ std::vector<Parameter> parameter_groups(const NamedTensors& all, const Parameter
     if (place.kind == NamedPlace::Kind::head) p.rate *= options.head_rate;
     p.decays = weight.dim() > 1;
     p.hidden_matrix = place.kind == NamedPlace::Kind::layer && weight.dim() == 2 && name.ends_with(".weight");
-    if (p.hidden_matrix) p.parts = parts_of(name, weight, by_name);
+    p.parts = parts_of(name, weight, by_name);
     parameters.push_back(std::move(p));
   }
   if (parameters.empty()) fail("nothing is left to train: all of {} parameters are frozen", all.size());

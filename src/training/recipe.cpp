@@ -37,7 +37,8 @@ void settle_training(Recipe& r, std::int64_t width) {
   if (r.schedule.empty()) r.schedule = "inverse-sqrt";
   settle(r.warmup, 1000.0);
   if (r.validate_every == 0) r.validate_every = 500;
-  if (r.rate.value_or(0) == 0)  // the paper's
+  if (r.rate.value_or(0) == 0 && r.rate_by_size) r.rate = 0.01;  // that of Shazeer & Stern 2018
+  if (r.rate.value_or(0) == 0)                                   // the paper's
     r.rate = 1 / std::sqrt(static_cast<double>(width) * std::max(1.0, *r.warmup));
 }
 
@@ -144,6 +145,7 @@ TrainingOptions training_options(const Recipe& r) {
   o.optimizer.epsilon = *r.epsilon;
   o.optimizer.weight_decay = *r.weight_decay;
   o.optimizer.momentum = r.momentum;
+  o.optimizer.rate_by_size = r.rate_by_size;
   o.groups.layer_decay = r.layer_decay;
   o.groups.head_rate = r.head_rate;
   o.groups.frozen = r.freeze;

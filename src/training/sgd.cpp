@@ -14,9 +14,9 @@ class Sgd : public UpdateRule {
     if (nesterov_ && momentum_ == 0) fail("optimizer sgd: Nesterov's variant needs a momentum above 0");
   }
 
-  std::vector<StateTensor> fresh_state(const Parameter& p) const override {
+  std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
     if (momentum_ == 0) return {};
-    return {{"momentum", at::zeros_like(p.weight)}};
+    return {{"momentum", at::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {
@@ -30,10 +30,10 @@ class Sgd : public UpdateRule {
   void apply_in_loops(const Update& u) const {
     const auto rate = static_cast<float>(u.rate), scale = static_cast<float>(u.scale),
                decay = static_cast<float>(u.decay), momentum = static_cast<float>(momentum_);
-    float* const weight = u.weight().data_ptr<float>();
+    float* const weight = u.weight.data_ptr<float>();
     const float* const gradient = u.gradient.const_data_ptr<float>();
     float* const mean = momentum_ > 0 ? u.state[0].value.data_ptr<float>() : nullptr;
-    parallel_ranges(u.weight().numel(), 4, [&](std::int64_t begin, std::int64_t end) {
+    parallel_ranges(u.weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         float g = gradient[i] * scale + decay * weight[i];
         if (mean) {
@@ -46,13 +46,13 @@ class Sgd : public UpdateRule {
   }
 
   void apply_in_torch(const Update& u) const {
-    Tensor g = u.scaled().add_(u.weight(), u.decay);
+    Tensor g = u.scaled().add_(u.weight, u.decay);
     if (momentum_ > 0) {
       const Tensor& mean = u.state[0].value;
       mean.mul_(momentum_).add_(g);
       g = nesterov_ ? g.add_(mean, momentum_) : mean;
     }
-    u.weight().add_(g, -u.rate);
+    u.weight.add_(g, -u.rate);
   }
 
   double momentum_;

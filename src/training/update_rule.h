@@ -1,26 +1,26 @@
-// How one tensor follows its gradient. A new optimizer is a file with its rule, a line here and one in
-// optimizer.cpp.
+// How one matrix or vector follows its gradient; what is stacked in one weight comes part by part. A new
+// optimizer is a file with its rule, a line here and one in optimizer.cpp.
 #pragma once
 
 #include "training/optimizer.h"
 
 namespace attend {
 
-// What a rule keeps of a parameter from step to step.
+// What a rule keeps of a weight from step to step.
 struct StateTensor {
   std::string kind;  // "mean"
   Tensor value;      // zeros at first
 };
 
 struct Update {
-  const Parameter& parameter;
+  Tensor weight;
   Tensor gradient;               // contiguous, before `scale`; not to be written to
   std::span<StateTensor> state;  // in the order of UpdateRule::fresh_state
-  double rate, scale;            // of this parameter; of all gradients
+  double rate, factor;           // the schedule's times `factor`; what is this weight's own
+  double scale;                  // of all gradients
   double decay;                  // 0: none
   std::int64_t step;             // from 1
 
-  const Tensor& weight() const { return parameter.weight; }
   Tensor scaled() const { return gradient * scale; }
   // Loops over float32 in memory serve; elsewhere torch's operations do.
   bool in_loops() const;
@@ -30,7 +30,7 @@ struct Update {
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
-  virtual std::vector<StateTensor> fresh_state(const Parameter& parameter) const = 0;
+  virtual std::vector<StateTensor> fresh_state(const Tensor& weight) const = 0;
   // Without gradients of its own. May write behind torch's back.
   virtual void apply(const Update& update) const = 0;
 };
@@ -40,6 +40,8 @@ std::unique_ptr<UpdateRule> make_adafactor(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_sgd(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_lion(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_muon(const OptimizerOptions& options);  // for hidden matrices alone
+
+double root_mean_square(const Tensor& x);
 
 // Error "optimizer: <what>: expected ..., found ..." unless low <= value < high.
 void check_range(const char* what, double value, double low, double high);

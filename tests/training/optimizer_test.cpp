@@ -52,7 +52,7 @@ OptimizerOptions options_of(const Json& json) {
   AdafactorOptions& a = o.adafactor;
   a.beta1 = adafactor.value("beta1", a.beta1);
   a.clip_threshold = adafactor.value("clip_threshold", a.clip_threshold);
-  a.scale_parameter = adafactor.value("scale_parameter", a.scale_parameter);
+  o.rate_by_size = adafactor.value("scale_parameter", false);
   a.relative_step = adafactor.value("relative_step", a.relative_step);
   a.warmup_init = adafactor.value("warmup_init", a.warmup_init);
   o.muon.momentum = muon.value("momentum", o.muon.momentum);
@@ -115,27 +115,51 @@ TEST(Optimizer, KeepsOnlyRowsAndColumnsOfAMatrixInAdafactor) {
   EXPECT_EQ(state.at("variance.vector").sizes(), at::IntArrayRef({5}));
 }
 
-TEST(Optimizer, MuonTakesTheMatricesThatAreStackedInAWeightEachByItself) {
-  const auto make = [](const std::vector<Parameter>& parameters) {
-    return make_optimizer(parameters, {.kind = OptimizerKind::muon});
-  };
+TEST(Optimizer, TakesWhatIsStackedInAWeightEachByItself) {
   const Tensor start = tensor_of(goldens().at("start"), "tall", at::kFloat);
-  const Parameter stacked{
-      .name = "x", .weight = start.clone().set_requires_grad(true), .hidden_matrix = true, .parts = 3};
-  std::vector<Parameter> apart;
-  for (const Tensor& part : start.chunk(3))
-    apart.push_back({.name = fmt::format("x{}", apart.size()),
-                     .weight = part.clone().set_requires_grad(true),
-                     .hidden_matrix = true});
-  const auto one = make({stacked}), three = make(apart);
-  for (const Json& gradients : goldens().at("gradients")) {
-    const Tensor gradient = tensor_of(gradients, "tall", at::kFloat);
-    stacked.weight.mutable_grad() = gradient;
-    for (std::size_t i = 0; i < 3; ++i) apart[i].weight.mutable_grad() = gradient.chunk(3)[i];
-    one->step(0.1, 1);
-    three->step(0.1, 1);
+  for (const OptimizerOptions& options :
+       {OptimizerOptions{.kind = OptimizerKind::muon}, OptimizerOptions{.kind = OptimizerKind::adafactor},
+        OptimizerOptions{.kind = OptimizerKind::adamw, .rate_by_size = true}}) {
+    const Parameter stacked{
+        .name = "x", .weight = start.clone().set_requires_grad(true), .hidden_matrix = true, .parts = 3};
+    std::vector<Parameter> apart;
+    for (const Tensor& part : start.chunk(3))
+      apart.push_back({.name = fmt::format("x{}", apart.size()),
+                       .weight = part.clone().set_requires_grad(true),
+                       .hidden_matrix = true});
+    const auto one = make_optimizer({stacked}, options), three = make_optimizer(apart, options);
+    for (const Json& gradients : goldens().at("gradients")) {
+      const Tensor gradient = tensor_of(gradients, "tall", at::kFloat);
+      stacked.weight.mutable_grad() = gradient;
+      for (std::size_t i = 0; i < 3; ++i) apart[i].weight.mutable_grad() = gradient.chunk(3)[i];
+      one->step(0.1, 1);
+      three->step(0.1, 1);
+    }
+    EXPECT_TRUE(at::equal(stacked.weight, at::cat({apart[0].weight, apart[1].weight, apart[2].weight})));
+    for (const auto& [name, tensor] : one->state()) {  // "mean.x.2" is "mean.x2" there
+      const std::string theirs = name.substr(0, name.size() - 2) + name.back();
+      EXPECT_TRUE(at::equal(tensor, three->state().at(theirs))) << name;
+    }
   }
-  EXPECT_TRUE(at::equal(stacked.weight, at::cat({apart[0].weight, apart[1].weight, apart[2].weight})));
+}
+
+TEST(Optimizer, ARateBySizeIsTimesTheRootMeanSquareOfTheWeight) {
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::sgd, OptimizerKind::lion,
+                                   OptimizerKind::muon, OptimizerKind::adafactor}) {
+    std::vector<Parameter> sized = fresh_parameters(), plain = fresh_parameters();
+    {
+      at::NoGradGuard no_grad;
+      for (std::vector<Parameter>* parameters : {&sized, &plain}) (*parameters)[2].weight.zero_();
+    }
+    for (Parameter& p : plain) p.rate = std::max(1e-3, p.weight.square().mean().sqrt().item<double>());
+    const auto one = make_optimizer(sized, {.kind = kind, .rate_by_size = true}),
+               two = make_optimizer(plain, {.kind = kind});
+    take_step(*one, 0, 0.1);
+    take_step(*two, 0, 0.1);
+    for (std::size_t i = 0; i < sized.size(); ++i)
+      EXPECT_LT((sized[i].weight - plain[i].weight).abs().max().item<double>(), 1e-6);
+    EXPECT_GT(sized[2].weight.abs().max().item<double>(), 0) << "zeros learn too";
+  }
 }
 
 TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {

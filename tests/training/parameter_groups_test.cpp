@@ -69,6 +69,7 @@ TEST(ParameterGroups, HiddenMatricesAreThoseOfLayers) {
   EXPECT_EQ(t5.at("encoder.layers.0.feed_forward.in.weight").parts, 2) << "gated";
   EXPECT_EQ(t5.at("decoder.layers.0.cross_attention.key_value.weight").parts, 2);
   EXPECT_FALSE(t5.at("encoder.distances.table").hidden_matrix);
+  EXPECT_EQ(found.at("encoder.layers.0.self_attention.query_key_value.bias").parts, 3) << "biases too";
 }
 
 TEST(ParameterGroups, LowerLayersLearnMoreSlowly) {
