@@ -110,7 +110,7 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     j += rows.count;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
-  if (a.distance.count > 0) head.distances(a, 0).add(a.distance, scores, first, head.Lk);
+  head.add_terms(a, 0, scores, first, head.Lk);
   const std::int64_t least = first / W * W;  // nothing before it is touched
   softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
   if (a.probabilities) save_probabilities(a, head, scores, 0);
@@ -165,9 +165,7 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
-      if (a.distance.count > 0)
-        head.distances(a, begin + r)
-            .add(a.distance, row, head.first_seen(a, begin + r), head.seen(a, begin + r));
+      head.add_terms(a, begin + r, row, head.first_seen(a, begin + r), head.seen(a, begin + r));
       softmax_row(row + least, head.first_seen(a, begin + r) - least, head.seen(a, begin + r) - least,
                   columns - least);
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
@@ -219,7 +217,7 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       const std::uint64_t index = head.dropout_index(a, begin + r);
       float* weight = weights + r * Lkp;
       float* gradient = gradients + r * Lkp;
-      if (a.distance.count > 0) head.distances(a, begin + r).add(a.distance, weight, first, seen);
+      head.add_terms(a, begin + r, weight, first, seen);
       // The softmax again, P = p / sum_j p_j. From a score near the highest little is subtracted, and little
       // is lost by rounding; the logarithm of the sum, farther away, would cost a bit or two of every P.
       const float highest = highest_score(weight + least, first - least, seen - least);

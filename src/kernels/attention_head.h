@@ -86,7 +86,16 @@ struct Head {
   DistanceRow distances(const Attention& a, std::int64_t i) const {
     const bool paged = a.keys.pages != nullptr || a.keys.int8_pages != nullptr;
     const std::int64_t key_begin = paged ? 0 : a.keys.key_begin[sequence];
-    return {a, head, first_query + i, key_begin, i + Lk - Lq};
+    const std::int64_t place = a.distance.place ? a.distance.place[first_query + i] : i + Lk - Lq;
+    return {a, head, first_query + i, key_begin, place};
+  }
+  // What is added to the scores of query i for keys [begin, end).
+  void add_terms(const Attention& a, std::int64_t i, float* scores, std::int64_t begin,
+                 std::int64_t end) const {
+    if (a.distance.count > 0) distances(a, i).add(a.distance, scores, begin, end);
+    if (a.penalty == nullptr) return;
+    const float* penalty = a.penalty[sequence] + i * Lk;
+    for (std::int64_t j = begin; j < end; ++j) scores[j] += penalty[j];
   }
   // Where the dropout numbers of query i begin.
   std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {

@@ -25,7 +25,7 @@ struct DistanceRow {
 
   // Which of the two numbers counts for key j.
   std::int64_t other(const DistanceScores& d, std::int64_t j) const {
-    return d.segment[query_row] != d.segment[key_begin + j] ? 1 : 0;
+    return d.query_segment[query_row] != d.key_segment[key_begin + j] ? 1 : 0;
   }
 
   // scores[j] for keys [begin, end).

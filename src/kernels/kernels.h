@@ -33,13 +33,15 @@ struct DistanceScores {
   // row[key - query] with places counted over the whole sequence, from -(longest - 1) to longest - 1: points
   // at 0.
   const std::int32_t* row = nullptr;
+  // [Tq]: where each query stands among its sequence's keys; null: the queries are the last of them.
+  const std::int32_t* place = nullptr;
   const float* of_query = nullptr;  // [heads, Tq, R]
   const float* of_key = nullptr;    // [heads, key_rows, R]
   std::int64_t key_rows = 0;
   const float* of_head = nullptr;  // [heads, R]
   // XLNet's: of the query alone, one number for keys of its segment and one for others.
-  const float* of_segment = nullptr;      // [heads, Tq, 2]
-  const std::int64_t* segment = nullptr;  // [T], of queries and keys
+  const float* of_segment = nullptr;                                    // [heads, Tq, 2]
+  const std::int64_t *query_segment = nullptr, *key_segment = nullptr;  // [Tq], [Tk]
 };
 
 // Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2) over a ragged batch:
@@ -55,9 +57,11 @@ struct Attention {
   std::int64_t window = 0;  // causal: only the last so many of those; 0: all
   float scale = 1;
   DistanceScores distance;  // added behind the scale
-  float dropout = 0;        // probability of dropping an attention weight
-  std::uint64_t seed = 0;   // of the dropped weights; the same in forward and backward
-  float* out = nullptr;     // [Tq, heads * head_size], rows out_stride apart
+  // Added behind these, for what each query sees of its keys: B pointers to [Lq, Lk]; null: nothing.
+  const float* const* penalty = nullptr;
+  float dropout = 0;       // probability of dropping an attention weight
+  std::uint64_t seed = 0;  // of the dropped weights; the same in forward and backward
+  float* out = nullptr;    // [Tq, heads * head_size], rows out_stride apart
   std::int64_t out_stride = 0;
   float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
 };

@@ -5,16 +5,27 @@
 #include "nn/torch_attention.h"
 #include "tensor/parallel.h"
 
+#include <algorithm>
+
 namespace attend {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
+// OwnKeys of all sequences as the kernels want them.
+struct OwnRows {
+  std::vector<Tensor> penalties;
+  std::vector<const float*> penalty;      // [B], into these
+  std::vector<std::int32_t> places;       // [Tq]
+  std::vector<std::int64_t> key_segment;  // [Tk]; empty: there are no segments
+};
+
 // The sequences of one call: where their queries and keys lie.
 struct Layout {
   Offsets queries;
   Numbers key_begin, key_length;
-  bool all_keys = true;  // every row of keys and values belongs to a sequence
+  bool all_keys = true;                     // every row of keys and values belongs to a sequence
+  std::shared_ptr<const OwnRows> own = {};  // null: each query sees what the spec says
 
   std::int64_t count() const { return queries.count(); }
 };
@@ -63,14 +74,45 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
     for (const Tensor& table : {d.of_query, d.of_key, d.of_head})
       if (table.defined()) a.distance.count = table.size(-1);
     a.distance.of_segment = point(d.of_segment);
-    if (d.segment.defined()) a.distance.segment = d.segment.const_data_ptr<std::int64_t>();
+    if (d.segment.defined())
+      a.distance.query_segment = a.distance.key_segment = d.segment.const_data_ptr<std::int64_t>();
     a.distance.row = d.rows.const_data_ptr<std::int32_t>() + d.zero;
     a.distance.of_query = point(d.of_query);
     a.distance.of_key = point(d.of_key);
     a.distance.of_head = point(d.of_head);
     if (d.of_key.defined()) a.distance.key_rows = d.of_key.size(1);
   }
+  if (layout.own) {
+    a.causal = false;
+    a.penalty = layout.own->penalty.data();
+    a.distance.place = layout.own->places.data();
+    a.distance.key_segment = layout.own->key_segment.data();
+  }
   return a;
+}
+
+// What DistanceTensors::segment says of sequence b's keys, unless they have segments of their own.
+OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Tensor& segment) {
+  OwnRows rows;
+  const auto append = [](auto& all, const Tensor& part) {
+    const Tensor numbers = part.contiguous();
+    const std::int64_t* const first = numbers.const_data_ptr<std::int64_t>();
+    all.insert(all.end(), first, first + numbers.numel());
+  };
+  for (std::int64_t b = 0; b < keys.count(); ++b) {
+    const OwnKeys& of = own[static_cast<std::size_t>(b)];
+    rows.penalties.push_back(of.penalty.contiguous());
+    rows.penalty.push_back(rows.penalties.back().const_data_ptr<float>());
+    append(rows.places, of.places);
+    if (segment.defined())
+      append(rows.key_segment, of.segments.defined() ? of.segments : keys.part(segment, b));
+  }
+  return rows;
+}
+
+// Do the kernels know such keys?
+bool in_kernels(const OwnKeys& own) {
+  return !own.backwards && own.penalty.scalar_type() == at::kFloat;
 }
 
 template <class Kernel>
@@ -268,6 +310,13 @@ Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const 
 Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
                         const Offsets& key_offsets, const std::vector<OwnKeys>& own,
                         const AttentionCall& call) {
+  if (on_kernels(query) && call.scores == nullptr && std::ranges::all_of(own, in_kernels)) {
+    Layout layout = make_layout(query_offsets, key_offsets);
+    layout.own = std::make_shared<const OwnRows>(own_rows(own, key_offsets, call.distance.segment));
+    AttentionCall exact = call;
+    exact.in_int8 = false;
+    return attention(query, key_value, std::move(layout), exact);
+  }
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   std::vector<Tensor> parts;
   if (call.weights) call.weights->clear();

@@ -43,7 +43,7 @@ Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const 
                        const Offsets& key_offsets, const AttentionCall& call);
 
 // As cross_attention between sequences of the same number, where each query sees keys of its own
-// [own[b].penalty], in torch's operations.
+// (own[b].penalty).
 Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
                         const Offsets& key_offsets, const std::vector<OwnKeys>& own,
                         const AttentionCall& call);

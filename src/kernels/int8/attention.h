@@ -186,7 +186,7 @@ class IntegerHead {
   float weigh(std::int64_t i, float* scores, std::int16_t* weights) const {
     const auto first = static_cast<std::int32_t>(head_.first_seen(a_, i)),
                seen = static_cast<std::int32_t>(head_.seen(a_, i));
-    if (a_.distance.count > 0) head_.distances(a_, i).add(a_.distance, scores, first, seen);
+    head_.add_terms(a_, i, scores, first, seen);
     // Vectors of scores in which every key is seen need no mask.
     const IntVector lane = lane_numbers();
     const auto visible = [&](std::int64_t j, Vector x, Vector hidden) {
