@@ -63,7 +63,8 @@ def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Te
         )
     tokens = first.scores[0][::beams].topk(count).indices.flatten()  # [rows * count]
     longer = {name: tensor.repeat_interleave(count, 0) for name, tensor in inputs.items()}
-    before = first.sequences[:, : -len(first.scores)].repeat_interleave(count, 0)  # a forced end comes later
+    # By the prompt and not by the steps: beams may have ended in fewer tokens, a forced end comes later.
+    before = first.sequences[:, : prompt_length(model, inputs)].repeat_interleave(count, 0)
     longer[prompt] = torch.cat([before, tokens[:, None]], 1)
     if not paired and "input_ids" in inputs:  # said, for a first token may be that of padding
         mask = longer.get("attention_mask", torch.ones_like(before))
@@ -79,6 +80,15 @@ def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Te
     if "sequences_scores" in outputs:
         outputs["sequences_scores"] = outputs["sequences_scores"].masked_fill(ended, 0.0)
     return outputs
+
+
+def prompt_length(model: Any, inputs: Tensors) -> int:
+    """How many tokens stand before the first that generate() makes; it begins a decoder's if they do not."""
+    if not model.config.is_encoder_decoder:
+        return inputs["input_ids"].shape[1]
+    given = inputs.get("decoder_input_ids", torch.empty(1, 0))
+    start = model.config.decoder_start_token_id
+    return given.shape[1] + (not (given.shape[1] > 0 and bool((given[:, 0] == start).all())))
 
 
 def padding_of(model: Any, settings: Settings) -> int:
