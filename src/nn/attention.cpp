@@ -59,19 +59,29 @@ Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, c
                      const AttentionCall& call) {
   if (rows.visible && !rows.before.empty()) return attend_behind_padded(earlier, packed, rows, call);
   const std::int64_t w = call.spec.heads * call.spec.head_size;
+  // All rows are taken at once: a part for each text would cost its gradient a pass over all of them.
   const Tensor key_value = packed.narrow(1, w, 2 * w);
-  const bool own_keys = rows.visible && !rows.visible->own.empty();
-  std::vector<Tensor> parts;
-  std::vector<std::int64_t> lengths;
+  std::vector<Tensor> sources = earlier;
+  sources.push_back(key_value);
+  std::int64_t front = 0, own = 0;  // where those of the sequence begin
+  for (const Tensor& rows_before : earlier) own += rows_before.size(0);
+  std::vector<std::int64_t> taken, lengths;
+  const auto take = [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) taken.push_back(first + i);
+  };
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
-    Tensor part = rows.offsets.part(key_value, b);
-    if (rows.visible) part = part.narrow(0, rows.visible->first[b], rows.visible->count[b]);
-    const Tensor& front = earlier[static_cast<std::size_t>(b)];  // [M, 2 w]
-    parts.push_back(front);
-    parts.push_back(part);
-    lengths.push_back(front.size(0) + part.size(0));
+    const std::int64_t before = earlier[static_cast<std::size_t>(b)].size(0);
+    const std::int64_t first = rows.visible ? rows.visible->first[b] : 0,
+                       count = rows.visible ? rows.visible->count[b] : rows.offsets.length(b);
+    take(front, before);
+    take(own + rows.offsets.begin(b) + first, count);
+    front += before;
+    lengths.push_back(before + count);
   }
-  const Tensor query = packed.narrow(1, 0, w).contiguous(), keys = at::cat(parts);
+  const Tensor query = packed.narrow(1, 0, w).contiguous(),
+               keys =
+                   (own == 0 ? key_value : at::cat(sources)).index_select(0, torch::tensor(taken, at::kLong));
+  const bool own_keys = rows.visible && !rows.visible->own.empty();
   if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
   return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
 }
