@@ -6,6 +6,7 @@
 #include "models/quantized.h"
 #include "models/tensors.h"
 #include "models/weight_layout.h"
+#include "models/weight_reader.h"
 #include "nn/initialize.h"
 
 #include <algorithm>
@@ -13,141 +14,6 @@
 
 namespace attend {
 namespace {
-
-std::string shape_text(at::IntArrayRef shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-// The names under which a checkpoint may hold `name`: with and without the family's prefix, and BERT's old
-// spelling of norms.
-std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
-  std::vector<std::string> all{name};
-  const std::string dotted = std::string(prefix) + ".";
-  all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
-  const std::size_t plain = all.size();
-  for (std::size_t i = 0; i < plain; ++i)
-    for (auto [now, then] :
-         {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
-      if (all[i].ends_with(now))
-        all.push_back(all[i].substr(0, all[i].size() - std::string_view(now).size()) + then);
-  return all;
-}
-
-// The checkpoint's shape of one of `parts` pieces of our weight.
-std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout layout, std::size_t parts) {
-  std::vector<std::int64_t> shape = weight.sizes().vec();
-  shape[0] /= static_cast<std::int64_t>(parts);
-  if (layout == WeightLayout::transposed) std::swap(shape[0], shape[1]);
-  if (layout == WeightLayout::row) shape.insert(shape.begin(), 1);
-  return shape;
-}
-
-// Reads the tensors of a checkpoint under any spelling, or what an adapter has in their place, and remembers
-// which have been asked for.
-class WeightReader {
- public:
-  WeightReader(const WeightFiles& checkpoint, std::string_view prefix,
-               const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
-      : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
-
-  // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
-  bool has(const std::string& name, const WeightSource& source, const Tensor& weight, bool shape) const {
-    const std::vector<std::string> names = all_names(name, source);
-    const auto expected =
-        source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
-    if (const auto [whole, file] = replacement(names); whole.defined())
-      return !shape || whole.sizes() == expected;
-    const auto found = find_one(names);
-    return found != names.end() && (!shape || checkpoint_.find(*found)->shape == expected);
-  }
-
-  // Nothing is made of it, but neither is it unknown.
-  void pass_over(const std::string& name, const WeightSource& source) {
-    const std::vector<std::string> names = all_names(name, source);
-    asked_.insert(names.begin(), names.end());
-  }
-
-  // One of the tensors that make up `weight`, in our layout.
-  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight) {
-    const std::vector<std::string> names = all_names(name, source);
-    asked_.insert(names.begin(), names.end());
-    const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
-    const auto& expected = source.shape.empty() ? plain : source.shape;
-    const auto [whole, file] = replacement(names);
-    if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
-    return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
-  }
-  // A matrix that is stored in fewer bits, as PackedMatrix::restore wants it.
-  std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format) {
-    std::map<std::string, Tensor> stored;
-    for (const std::string& part : stored_parts(format)) {
-      std::vector<Tensor> pieces;
-      for (const std::string& name : source.names) {
-        std::vector<std::string> names = all_names(name, source);
-        for (std::string& each : names) each += part;
-        asked_.insert(names.begin(), names.end());
-        const auto found = find_one(names);
-        if (found == names.end()) fail("{}: the tensor {} is missing", source_, name + part);
-        const Tensor piece = map_tensor(*checkpoint_.find(*found), checkpoint_.owner_of(*found));
-        if (piece.dim() != 2)
-          fail("{}: {}: expected two dimensions, found {}", checkpoint_.file_of(*found).string(), *found,
-               piece.sizes());
-        pieces.push_back(to_ours(piece, source));
-      }
-      for (const Tensor& piece : pieces)
-        if (piece.size(1) != pieces[0].size(1) || piece.scalar_type() != pieces[0].scalar_type())
-          fail("{}: {}: its parts differ", source_, source.names[0] + part);
-      stored[part] = pieces.size() == 1 ? pieces[0] : at::cat(pieces);
-    }
-    return stored;
-  }
-  bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
-
- private:
-  // What an adapter has in the tensor's place, and the adapter's file.
-  std::pair<Tensor, std::string> replacement(const std::vector<std::string>& names) const {
-    for (const auto& adapter : adapters_)
-      if (const Tensor found = adapter->replacement(names); found.defined())
-        return {found, adapter->source()};
-    return {};
-  }
-
-  std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const {
-    std::vector<std::string> names = spellings(name, prefix_);
-    for (const std::string& alias : source.aliases)
-      for (std::string& spelling : spellings(alias, prefix_)) names.push_back(std::move(spelling));
-    return names;
-  }
-
-  std::vector<std::string>::const_iterator find_one(const std::vector<std::string>& names) const {
-    return std::ranges::find_if(
-        names, [&](const std::string& spelling) { return checkpoint_.find(spelling) != nullptr; });
-  }
-
-  static void check_shape(const std::string& file, const std::string& name, at::IntArrayRef found,
-                          at::IntArrayRef expected) {
-    if (found != expected)
-      fail("{}: {}: expected the shape {} (from config.json), found {}", file, name, shape_text(expected),
-           shape_text(found));
-  }
-
-  Tensor map(const std::string& name, const std::vector<std::string>& names, at::IntArrayRef expected) const {
-    const auto found = find_one(names);
-    if (found == names.end()) fail("{}: the tensor {} is missing", source_, name);
-    const TensorView& view = *checkpoint_.find(*found);
-    const std::string file = checkpoint_.file_of(*found).string();
-    check_shape(file, *found, view.shape, expected);
-    if (!is_floating(view.type))
-      fail("{}: {}: expected floating-point numbers, found {}", file, *found, attend::name(view.type));
-    return map_tensor(view, checkpoint_.owner_of(*found));
-  }
-
-  const WeightFiles& checkpoint_;
-  std::string_view prefix_;
-  const std::vector<std::shared_ptr<Adapter>>& adapters_;
-  std::string source_;
-  std::set<std::string> asked_;
-};
 
 // Is a parameter one of a head (ViT's mask token serves one too) rather than of the body?
 bool is_of_head(std::string_view parameter) {

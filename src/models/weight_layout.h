@@ -19,4 +19,14 @@ inline Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }
 
+// The checkpoint's shape of one of `parts` pieces of our weight.
+inline std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, WeightLayout layout,
+                                                  std::size_t parts) {
+  std::vector<std::int64_t> shape = weight.sizes().vec();
+  shape[0] /= static_cast<std::int64_t>(parts);
+  if (layout == WeightLayout::transposed) std::swap(shape[0], shape[1]);
+  if (layout == WeightLayout::row) shape.insert(shape.begin(), 1);
+  return shape;
+}
+
 }  // namespace attend

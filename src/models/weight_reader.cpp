@@ -1,0 +1,119 @@
+#include "models/weight_reader.h"
+
+#include "models/quantized.h"
+#include "models/tensors.h"
+#include "models/weight_layout.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+std::string shape_text(at::IntArrayRef shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+void check_shape(const std::string& file, const std::string& name, at::IntArrayRef found,
+                 at::IntArrayRef expected) {
+  if (found != expected)
+    fail("{}: {}: expected the shape {} (from config.json), found {}", file, name, shape_text(expected),
+         shape_text(found));
+}
+
+}  // namespace
+
+std::vector<std::string> spellings(const std::string& name, std::string_view prefix) {
+  std::vector<std::string> all{name};
+  const std::string dotted = std::string(prefix) + ".";
+  all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
+  const std::size_t plain = all.size();
+  for (std::size_t i = 0; i < plain; ++i)
+    for (auto [now, then] :
+         {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
+      if (all[i].ends_with(now))
+        all.push_back(all[i].substr(0, all[i].size() - std::string_view(now).size()) + then);
+  return all;
+}
+
+bool WeightReader::has(const std::string& name, const WeightSource& source, const Tensor& weight,
+                       bool shape) const {
+  const std::vector<std::string> names = all_names(name, source);
+  const auto expected =
+      source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
+  if (const auto [whole, file] = replacement(names); whole.defined())
+    return !shape || whole.sizes() == expected;
+  const std::string* const found = find_one(names);
+  return found != nullptr && (!shape || checkpoint_.find(*found)->shape == expected);
+}
+
+void WeightReader::pass_over(const std::string& name, const WeightSource& source) {
+  const std::vector<std::string> names = all_names(name, source);
+  asked_.insert(names.begin(), names.end());
+}
+
+Tensor WeightReader::read(const std::string& name, const WeightSource& source, const Tensor& weight) {
+  const std::vector<std::string> names = all_names(name, source);
+  asked_.insert(names.begin(), names.end());
+  const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
+  const auto& expected = source.shape.empty() ? plain : source.shape;
+  const auto [whole, file] = replacement(names);
+  if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
+  return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
+}
+
+std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& source, WeightFormat format) {
+  std::map<std::string, Tensor> stored;
+  for (const std::string& part : stored_parts(format)) {
+    std::vector<Tensor> pieces;
+    for (const std::string& name : source.names) {
+      std::vector<std::string> names = all_names(name, source);
+      for (std::string& each : names) each += part;
+      asked_.insert(names.begin(), names.end());
+      const std::string* const found = find_one(names);
+      if (found == nullptr) fail("{}: the tensor {} is missing", source_, name + part);
+      const Tensor piece = map_tensor(*checkpoint_.find(*found), checkpoint_.owner_of(*found));
+      if (piece.dim() != 2)
+        fail("{}: {}: expected two dimensions, found {}", checkpoint_.file_of(*found).string(), *found,
+             piece.sizes());
+      pieces.push_back(to_ours(piece, source));
+    }
+    for (const Tensor& piece : pieces)
+      if (piece.size(1) != pieces[0].size(1) || piece.scalar_type() != pieces[0].scalar_type())
+        fail("{}: {}: its parts differ", source_, source.names[0] + part);
+    stored[part] = pieces.size() == 1 ? pieces[0] : at::cat(pieces);
+  }
+  return stored;
+}
+
+std::pair<Tensor, std::string> WeightReader::replacement(const std::vector<std::string>& names) const {
+  for (const auto& adapter : adapters_)
+    if (const Tensor found = adapter->replacement(names); found.defined()) return {found, adapter->source()};
+  return {};
+}
+
+std::vector<std::string> WeightReader::all_names(const std::string& name, const WeightSource& source) const {
+  std::vector<std::string> names = spellings(name, prefix_);
+  for (const std::string& alias : source.aliases)
+    for (std::string& spelling : spellings(alias, prefix_)) names.push_back(std::move(spelling));
+  return names;
+}
+
+const std::string* WeightReader::find_one(const std::vector<std::string>& names) const {
+  const auto found = std::ranges::find_if(
+      names, [&](const std::string& spelling) { return checkpoint_.find(spelling) != nullptr; });
+  return found == names.end() ? nullptr : &*found;
+}
+
+Tensor WeightReader::map(const std::string& name, const std::vector<std::string>& names,
+                         at::IntArrayRef expected) const {
+  const std::string* const found = find_one(names);
+  if (found == nullptr) fail("{}: the tensor {} is missing", source_, name);
+  const TensorView& view = *checkpoint_.find(*found);
+  const std::string file = checkpoint_.file_of(*found).string();
+  check_shape(file, *found, view.shape, expected);
+  if (!is_floating(view.type))
+    fail("{}: {}: expected floating-point numbers, found {}", file, *found, attend::name(view.type));
+  return map_tensor(view, checkpoint_.owner_of(*found));
+}
+
+}  // namespace attend

@@ -1,0 +1,53 @@
+// Reads the tensors of a checkpoint: under any name it may hold them by, in the shape that config.json asks
+// for, in our layout.
+#pragma once
+
+#include "formats/model_directory.h"
+#include "models/adapter.h"
+#include "models/weight_names.h"
+#include "nn/packed_matrix.h"
+
+#include <set>
+
+namespace attend {
+
+// The names under which a checkpoint may hold `name`: with and without the family's prefix, and BERT's old
+// spelling of norms.
+std::vector<std::string> spellings(const std::string& name, std::string_view prefix);
+
+// What an adapter has in a tensor's place comes before the checkpoint's own.
+class WeightReader {
+ public:
+  // All but `source`, the file that errors name, must outlive the reader.
+  WeightReader(const WeightFiles& checkpoint, std::string_view prefix,
+               const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
+      : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
+
+  // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
+  bool has(const std::string& name, const WeightSource& source, const Tensor& weight, bool shape) const;
+  // Nothing is made of it, but neither is it unknown.
+  void pass_over(const std::string& name, const WeightSource& source);
+  // One of the tensors that make up `weight`, in our layout. Error if it is missing, of another shape or of
+  // integers.
+  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight);
+  // A matrix that is stored in fewer bits, as PackedMatrix::restore wants it.
+  std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format);
+  // Has this tensor of the checkpoint been read or passed over?
+  bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
+
+ private:
+  // What an adapter has in the tensor's place, and the adapter's file.
+  std::pair<Tensor, std::string> replacement(const std::vector<std::string>& names) const;
+  std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const;
+  // The first of them that the checkpoint has; null: none.
+  const std::string* find_one(const std::vector<std::string>& names) const;
+  Tensor map(const std::string& name, const std::vector<std::string>& names, at::IntArrayRef expected) const;
+
+  const WeightFiles& checkpoint_;
+  std::string_view prefix_;
+  const std::vector<std::shared_ptr<Adapter>>& adapters_;
+  std::string source_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace attend
