@@ -91,7 +91,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   return a;
 }
 
-// What DistanceTensors::segment says of sequence b's keys, unless they have segments of their own.
+// `segment`: those of all rows (DistanceTensors), for sequences whose keys have none of their own.
 OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Tensor& segment) {
   OwnRows rows;
   const auto append = [](auto& all, const Tensor& part) {

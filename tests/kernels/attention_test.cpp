@@ -14,11 +14,16 @@ class AttentionKernelsTest : public KernelsTest {};
 struct AttentionCase {
   std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
   std::int64_t heads = 2, size = 12, window = 0;
-  bool causal = true;
+  bool causal = true, penalties = false;
   std::vector<double> q, k, v;
   double scale = 0.3;
 
   std::int64_t width() const { return heads * size; }
+  // With `penalties`: of query i of sequence b for key j. Every query sees some keys, and not the same.
+  double penalty(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    if (!penalties) return 0;
+    return (7 * i + 3 * j + b) % 4 == 0 ? -1e30 : -0.25 * static_cast<double>((i + j) % 3);
+  }
   std::vector<double> out(std::vector<double>* weights = nullptr) const {
     std::vector<double> result(query_offsets.back() * width());
     for (std::size_t b = 0; b < key_length.size(); ++b)
@@ -34,7 +39,7 @@ struct AttentionCase {
             for (std::int64_t d = 0; d < size; ++d)
               score += q[(query_offsets[b] + i) * width() + h * size + d] *
                        k[(key_begin[b] + j) * width() + h * size + d];
-            total += p[j] = std::exp(score * scale);
+            total += p[j] = std::exp(score * scale + penalty(b, i, j));
           }
           for (std::int64_t j = 0; j < Lk; ++j) {
             p[j] /= total;
@@ -53,11 +58,14 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
   struct {
     bool causal;
     std::int64_t window;
-  } const patterns[] = {{false, 0}, {true, 0}, {true, 1}, {true, 20}, {true, 77}};
-  for (const auto [causal, window] : patterns) {
-    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window));
+    bool penalties;
+  } const patterns[] = {{false, 0, false}, {true, 0, false},  {true, 1, false},
+                        {true, 20, false}, {true, 77, false}, {false, 0, true}};
+  for (const auto [causal, window, penalties] : patterns) {
+    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window) + ", penalties " +
+                 std::to_string(penalties));
     AttentionCase c;
-    c.causal = causal, c.window = window;
+    c.causal = causal, c.window = window, c.penalties = penalties;
     const std::int64_t Tq = 107, Tk = 164, w = c.width();
     const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
                direction = random_numbers(Tq * w, 4);
@@ -73,6 +81,15 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
     a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
     a.causal = causal, a.window = window, a.scale = static_cast<float>(c.scale);
     a.out = out.data(), a.out_stride = w, a.probabilities = probabilities;
+    std::vector<std::vector<float>> rows(4);
+    std::vector<const float*> pointers;
+    for (std::int64_t b = 0; b < 4; ++b) {
+      for (std::int64_t i = 0; i < c.query_offsets[b + 1] - c.query_offsets[b]; ++i)
+        for (std::int64_t j = 0; j < c.key_length[b]; ++j)
+          rows[b].push_back(static_cast<float>(c.penalty(b, i, j)));
+      pointers.push_back(rows[b].data());
+    }
+    if (penalties) a.penalty = pointers.data();
     std::vector<float> scratch(kernels_->attention_scratch(a));
     kernels_->attention_forward(a, 0, 4 * c.heads, scratch.data());
     std::vector<double> expected_weights;
