@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -43,27 +44,45 @@ void wait_for_change(const std::atomic<std::uint64_t>& value, std::uint64_t old)
   value.wait(old, std::memory_order_acquire);
 }
 
-// What one call of parallel_for asks for.
+// The pieces that are one thread's to do: from `next` on they have not been begun.
+struct alignas(64) Share {
+  std::atomic<std::size_t> next = 0;
+  std::size_t end = 0;
+};
+
+// What one call of parallel_for asks for. Its pieces are shared out in the same way in every call, and a
+// thread begins with its own, for what it wrote in the call before is in its cache; then it does what others
+// have left.
 struct Work {
   std::size_t count, grain;
   const std::function<void(std::size_t, std::size_t)>& body;
-  std::atomic<std::size_t> next = 0;  // piece
+  std::span<Share> shares = {};
   std::mutex failing = {};
   std::exception_ptr failure = {};
   ErrorKind kind = ErrorScope::kind();  // of errors, on whatever thread
 
   std::size_t pieces() const { return (count - 1) / grain + 1; }
-  // Takes pieces until there are no more; any number of threads at a time.
-  void help() {
+  void share_out(std::span<Share> among) {
+    shares = among;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      shares[i].next.store(pieces() * i / shares.size(), std::memory_order_relaxed);
+      shares[i].end = pieces() * (i + 1) / shares.size();
+    }
+  }
+  // Does pieces until there are no more, first those of its own share; any number of threads at a time.
+  void help(std::size_t own) {
     const ErrorScope scope(kind);
     const bool nested = std::exchange(inside_parallel_for, true);
     try {
-      for (std::size_t piece; (piece = next.fetch_add(1)) < pieces();) {
-        const std::size_t begin = piece * grain;
-        body(begin, begin + std::min(grain, count - begin));
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        Share& share = shares[(own + i) % shares.size()];
+        for (std::size_t piece; (piece = share.next.fetch_add(1)) < share.end;) {
+          const std::size_t begin = piece * grain;
+          body(begin, begin + std::min(grain, count - begin));
+        }
       }
     } catch (...) {
-      next = pieces();  // nobody begins another piece
+      for (Share& share : shares) share.next = share.end;  // nobody begins another piece
       const std::lock_guard lock(failing);
       if (!failure) failure = std::current_exception();
     }
@@ -84,11 +103,12 @@ class Pool {
     const std::unique_lock use(using_, std::try_to_lock);
     if (!use) return false;
     resize(thread_count());
+    work.share_out(shares_);
     work_ = &work;
     left_.store(workers_.size(), std::memory_order_relaxed);
     started_.fetch_add(1, std::memory_order_release);
     started_.notify_all();
-    work.help();
+    work.help(0);
     for (std::uint64_t left; (left = left_.load(std::memory_order_acquire)) != 0;)
       wait_for_change(left_, left);
     return true;
@@ -101,10 +121,12 @@ class Pool {
     stop();
     try {
       while (workers_.size() + 1 < threads)
-        workers_.emplace_back([this, seen = started_.load()] { serve(seen); });
+        workers_.emplace_back(
+            [this, seen = started_.load(), own = workers_.size() + 1] { serve(own, seen); });
     } catch (const std::system_error&) {
       refused_ = threads;  // the system gives no more: those there are do the work
     }
+    shares_ = std::vector<Share>(workers_.size() + 1);
   }
 
   void stop() {
@@ -116,18 +138,19 @@ class Pool {
     stopping_ = false;
   }
 
-  void serve(std::uint64_t seen) {
+  void serve(std::size_t own, std::uint64_t seen) {
     while (true) {
       wait_for_change(started_, seen);
       ++seen;
       if (stopping_) return;
-      work_->help();
+      work_->help(own);
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
     }
   }
 
   std::mutex using_;
   std::vector<std::thread> workers_;
+  std::vector<Share> shares_ = std::vector<Share>(1);  // the caller's first, then each worker's
   std::size_t refused_ = 0;
   std::atomic<bool> stopping_ = false;
   Work* work_ =
@@ -160,7 +183,11 @@ void parallel_for(std::size_t count, std::size_t grain,
   if (count == 0) return;
   Work work{count, std::clamp<std::size_t>(grain, 1, count), body};
   const bool alone = inside_parallel_for || work.pieces() == 1 || thread_count() == 1;
-  if (alone || !Pool::get().run(work)) work.help();
+  if (alone || !Pool::get().run(work)) {
+    Share all;
+    work.share_out({&all, 1});
+    work.help(0);
+  }
   if (work.failure) std::rethrow_exception(work.failure);
 }
 
