@@ -25,6 +25,26 @@ inline IntVector add_pairs(IntVector sum, IntVector a, IntVector b) {
 #endif
 }
 
+// The largest number of each row, which is none below 0, a row in each lane: as swap_blocks of simd.h, but of
+// each two rows that it makes the larger numbers alone go on.
+template <int block, int... lanes>
+inline IntVector largest_of_rows(Vector (&row)[W], std::integer_sequence<int, lanes...>) {
+  if constexpr (block == 0) {
+    return reinterpret_cast<IntVector>(row[0]);
+  } else {
+#pragma GCC unroll 8
+    for (int r = 0; r < block; ++r) {
+      const Vector a = row[r], b = row[r + block];
+      const IntVector one = reinterpret_cast<IntVector>(
+                          pick<(lanes & block ? W + lanes - block : lanes)...>(a, b)),
+                      other = reinterpret_cast<IntVector>(
+                          pick<(lanes & block ? W + lanes : lanes + block)...>(a, b));
+      row[r] = reinterpret_cast<Vector>(other > one ? other : one);
+    }
+    return largest_of_rows<block / 2>(row, std::integer_sequence<int, lanes...>{});
+  }
+}
+
 // The scales of W rows of D numbers, as quantize() in tile.h has them, a row in each lane. at(i) is row i, or
 // null where there is none.
 template <class At>
@@ -44,26 +64,16 @@ struct RowScales {
       }
       most[i] = reinterpret_cast<Vector>(largest);
     }
-    swap_blocks<W / 2>(most, std::make_integer_sequence<int, W>{});
-    IntVector bits{};
-#pragma GCC unroll 16
-    for (int i = 0; i < W; ++i) {
-      const IntVector other = reinterpret_cast<IntVector>(most[i]);
-      bits = other > bits ? other : bits;
-    }
+    const IntVector bits = largest_of_rows<W / 2>(most, std::make_integer_sequence<int, W>{});
     const Vector largest = reinterpret_cast<Vector>(bits);
     const IntVector infinite = bits >= 0x7f800000, none = infinite | (largest < 1e-30f);
     scale = infinite ? splat(__builtin_nanf("")) : none ? Vector{} : largest / 127.0f;
     factor = none ? Vector{} : 127.0f / largest;
   }
 
-  Vector part(int i, std::int64_t d) const {
-    return load_part(row[i] + d, D - d < W ? D - d : W);
-  }
+  Vector part(int i, std::int64_t d) const { return load_part(row[i] + d, D - d < W ? D - d : W); }
   // Of W numbers, a row in each lane.
-  IntVector rounded(Vector x) const {
-    return round(factor > 0 ? x * factor : Vector{});
-  }
+  IntVector rounded(Vector x) const { return round(factor > 0 ? x * factor : Vector{}); }
   // Numbers d ... d + W - 1 of row i.
   IntVector bytes(int i, std::int64_t d) const {
     const float f = factor[i];

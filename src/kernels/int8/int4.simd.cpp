@@ -106,7 +106,7 @@ void few_rows(const Int4Matrix& b, const Int8Product& m, const Factors& f, const
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) sum[r][v] = total[r];
   }
-  finish_sums<R, 1>(m, f, r0, panel - f.first_panel, sum);
+  finish(m, f, {sum[0], r0, R, panel - f.first_panel, kPerPanel});
 }
 
 template <int R>

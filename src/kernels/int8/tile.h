@@ -166,35 +166,6 @@ inline float quantize_left(std::uint8_t* to, const float* x, std::int64_t count,
   return quantize(to, room != nullptr ? room : x, count, padded, offset);
 }
 
-// Activation and residual of finished rows.
-template <class Function>
-void finish_by(const Int8Product& m, std::int64_t i, int rows, std::int64_t begin, std::int64_t end,
-               Function function) {
-  for (std::int64_t r = i; r < i + rows; ++r)
-    for (std::int64_t j = begin; j < end; j += W) {
-      const std::int64_t lanes = end - j < W ? end - j : W;
-      float* y = m.y + r * m.y_row + j;
-      Vector v = function(load_part(y, lanes));
-      if (m.residual) v += load_part(m.residual + r * m.residual_row + j, lanes);
-      store_part(y, v, lanes);
-    }
-}
-inline void finish_tile(const Int8Product& m, std::int64_t i, int rows, std::int64_t begin,
-                        std::int64_t end) {
-  switch (m.activation) {
-    case Activation::none:
-      return finish_by(m, i, rows, begin, end, [](Vector x) { return x; });
-    case Activation::gelu:
-      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_gelu(x); });
-    case Activation::gelu_tanh:
-      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_gelu_tanh(x); });
-    case Activation::silu:
-      return finish_by(m, i, rows, begin, end, [](Vector x) { return fused_silu(x); });
-    default:
-      return finish_by(m, i, rows, begin, end, [&](Vector x) { return activate(m.activation, x); });
-  }
-}
-
 // What the tiles of one block of rows and some panels read.
 struct Factors {
   const std::uint8_t* rows;  // quantized, `stride` bytes apart
@@ -208,26 +179,44 @@ struct Factors {
   std::int64_t first_panel;
 };
 
-// Writes R finished rows, from number r0 of the block, of V panels from `panel` of f's.
-template <int R, int V>
-inline void finish_sums(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t panel,
-                        const IntVector (&sum)[R][V * kPerPanel]) {
-  const std::int64_t column = panel * kInt8Panel;
-  const std::int64_t begin = f.first_panel * kInt8Panel + column, i = f.first_row + r0,
-                     end = m.columns - begin < V * kInt8Panel ? m.columns : begin + V * kInt8Panel;
-#pragma GCC unroll 12
-  for (int v = 0; v < V * kPerPanel; ++v) {
-    const std::int64_t j = begin + v * W, rest = end - j, lanes = rest < W ? rest : W;
-    if (lanes <= 0) break;
-    const Vector scale = load(f.scales + column + v * W);
+// Sums of some rows, from number r0 of the block, and of vectors of columns, from `panel` of f's:
+// [rows][vectors].
+struct Sums {
+  const IntVector* first;
+  std::int64_t r0, rows, panel, vectors;
+};
+
+// What is done to sums until they are results, in registers, so that each is stored once.
+template <class Function>
+void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Function function) {
+  for (std::int64_t v = 0; v < sums.vectors; ++v) {
+    const std::int64_t column = sums.panel * kInt8Panel + v * W, j = f.first_panel * kInt8Panel + column,
+                       lanes = m.columns - j < W ? m.columns - j : W;
+    if (lanes <= 0) return;
+    const Vector scale = load(f.scales + column);
     const Vector bias = m.bias ? load_part(m.bias + j, lanes) : Vector{};
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const Vector y = __builtin_convertvector(sum[r][v], Vector) * (scale * f.row_scales[r0 + r]) + bias;
-      store_part(m.y + (i + r) * m.y_row + j, y, lanes);
+    for (std::int64_t r = sums.r0; r < sums.r0 + sums.rows; ++r) {
+      const IntVector sum = sums.first[(r - sums.r0) * sums.vectors + v];
+      Vector y = function(__builtin_convertvector(sum, Vector) * (scale * f.row_scales[r]) + bias);
+      const std::int64_t i = f.first_row + r;
+      if (m.residual) y += load_part(m.residual + i * m.residual_row + j, lanes);
+      store_part(m.y + i * m.y_row + j, y, lanes);
     }
   }
-  if (m.residual || m.activation != Activation::none) finish_tile(m, i, R, begin, end);
+}
+__attribute__((noinline)) inline void finish(const Int8Product& m, const Factors& f, const Sums& sums) {
+  switch (m.activation) {
+    case Activation::none:
+      return finish_by(m, f, sums, [](Vector x) { return x; });
+    case Activation::gelu:
+      return finish_by(m, f, sums, [](Vector x) { return fused_gelu(x); });
+    case Activation::gelu_tanh:
+      return finish_by(m, f, sums, [](Vector x) { return fused_gelu_tanh(x); });
+    case Activation::silu:
+      return finish_by(m, f, sums, [](Vector x) { return fused_silu(x); });
+    default:
+      return finish_by(m, f, sums, [&](Vector x) { return activate(m.activation, x); });
+  }
 }
 
 // R rows, from number r0 of the block, by V panels. U sums for each element, over every U-th four of the
@@ -270,13 +259,18 @@ void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t 
 #pragma GCC unroll 4
     for (int u = 0; u < U; ++u) add(k + u, sum[u]);
   for (; k < fours; ++k) add(k, sum[0]);
-#pragma GCC unroll 4
-  for (int u = 1; u < U; ++u)
+  // A copy, or the sums themselves would have an address and not be kept in registers.
+  IntVector whole[R][kVectors];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r)
+  for (int r = 0; r < R; ++r)
 #pragma GCC unroll 12
-      for (int v = 0; v < kVectors; ++v) sum[0][r][v] += sum[u][r][v];
-  finish_sums<R, V>(m, f, r0, panel, sum[0]);
+    for (int v = 0; v < kVectors; ++v) {
+      IntVector all = sum[0][r][v];
+#pragma GCC unroll 4
+      for (int u = 1; u < U; ++u) all += sum[u][r][v];
+      whole[r][v] = all;
+    }
+  finish(m, f, {whole[0], r0, R, panel, kVectors});
 }
 
 // The last `rows` rows, R at most. Alone they wait for their sums, unless there are several.
