@@ -37,6 +37,7 @@ struct Factors {
   const T* a;  // of row `row`
   std::int64_t row, a_row, a_column;
   const T* b;  // [depth][kPanel]
+  const T* next;  // the block that is read after b, which may lie in memory
   std::int64_t depth;
   bool first, last;  // of the blocks of the depth
 };
@@ -48,6 +49,8 @@ inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
     decltype(load(f.b)) right[V];
 #pragma GCC unroll 3
     for (int v = 0; v < V; ++v) right[v] = load(f.b + k * kPanel + v * W);
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) __builtin_prefetch(f.next + k * kPanel + v * W, 0, 2);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto left = splat(a[r * f.a_row + k * f.a_column]);
@@ -138,10 +141,18 @@ void rows_by_panel(const MatrixProduct& m, const Factors<T>& f, std::int64_t beg
 }
 
 // The block of float32 that begins at k: A where it lies from row `row`, and b.
-Factors<float> factors(const MatrixProduct& m, std::int64_t row, std::int64_t k, const float* b) {
+Factors<float> factors(const MatrixProduct& m, std::int64_t row, std::int64_t k, const float* b,
+                       const float* next) {
   const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
-  return {
-      m.a + row * m.a_row + k * m.a_column, row, m.a_row, m.a_column, b, depth, k == 0, k + depth == m.depth};
+  return {m.a + row * m.a_row + k * m.a_column,
+          row,
+          m.a_row,
+          m.a_column,
+          b,
+          next,
+          depth,
+          k == 0,
+          k + depth == m.depth};
 }
 
 // B [depth, width] of one panel into [depth][kPanel], zeros behind `width`.
@@ -310,7 +321,7 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
     // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
     // where the last block left them.
     for (std::int64_t k = 0; k < m.depth; k += kBlock) {
-      Factors<float> f = factors(m, row_begin, k, block);
+      Factors<float> f = factors(m, row_begin, k, block, block);
       f.depth = m.depth - k < kBlock ? m.depth - k : kBlock;
       f.last = k + f.depth == m.depth;
       for (std::int64_t n = 0; n < f.depth * kPanel; n += W)
@@ -378,7 +389,7 @@ void multiply(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_e
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
       const std::int64_t j = panel * kPanel, width = m.columns - j < kPanel ? m.columns - j : kPanel;
       for (std::int64_t k = 0; k < m.depth; k += kDepth) {
-        const Factors<float> f = factors(m, row_begin, k, block);
+        const Factors<float> f = factors(m, row_begin, k, block, block);
         pack_block(block, m.b + k * m.b_row + j * m.b_column, m.b_row, m.b_column, f.depth, width);
         rows_by_panel(m, f, row_begin, row_end, panel);
       }
@@ -388,8 +399,13 @@ void multiply(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_e
   for (std::int64_t i = row_begin; i < row_end; i += kRowBlock) {
     const std::int64_t rows = i + kRowBlock < row_end ? i + kRowBlock : row_end;
     for (std::int64_t k = 0; k < m.depth; k += kDepth)
-      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel)
-        rows_by_panel(m, factors(m, i, k, m.b + (panel * m.depth + k) * kPanel), i, rows, panel);
+      for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+        const auto block = [&](std::int64_t at, std::int64_t depth) {
+          return m.b + (at * m.depth + depth) * kPanel;
+        };
+        const float* next = panel + 1 < panel_end ? block(panel + 1, k) : block(panel_begin, k + kDepth);
+        rows_by_panel(m, factors(m, i, k, block(panel, k), next), i, rows, panel);
+      }
   }
 }
 
@@ -429,6 +445,7 @@ void multiply_bfloat16(const MatrixProduct& m, std::int64_t row_begin, std::int6
                               row,
                               column,
                               m.pairs + (panel * pairs + k / 2) * kPanel,
+                              m.pairs + ((panel + 1) * pairs + k / 2) * kPanel,
                               (depth + 1) / 2,
                               k == 0,
                               k + depth == m.depth};
