@@ -19,6 +19,8 @@ mark_as_advanced(Libtorch_INCLUDE_DIR Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY 
   Libtorch_CUDA_LIBRARY)
 
 if(Libtorch_INCLUDE_DIR)
+  # Of PyTorch and of what it has in it.
+  get_filename_component(Libtorch_LICENSES ${Libtorch_INCLUDE_DIR}/../licenses ABSOLUTE)
   # Newer releases keep the numbers in torch/headeronly; the old header then only includes the new one.
   set(version_header ${Libtorch_INCLUDE_DIR}/torch/headeronly/version.h)
   if(NOT EXISTS ${version_header})

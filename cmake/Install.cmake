@@ -43,6 +43,12 @@ if(ATTEND_TRAINING)
     install(RUNTIME_DEPENDENCY_SET torch DIRECTORIES ${Libtorch_LIBRARY_DIR}
       POST_EXCLUDE_REGEXES "^/lib" "^/usr/lib" "^${PROJECT_BINARY_DIR}"
       LIBRARY DESTINATION ${module_folder}/torch COMPONENT training)
+    if(EXISTS ${Libtorch_LICENSES})
+      install(DIRECTORY ${Libtorch_LICENSES}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/torch COMPONENT training)
+    else()
+      message(WARNING "There is no ${Libtorch_LICENSES}, so what is installed has libtorch without the licences that "
+        "want to go with it: where scripts/setup unpacked it, remove the folder and run that again")
+    endif()
   else()
     set_target_properties(attend-training PROPERTIES INSTALL_RPATH "${Libtorch_LIBRARY_DIR};$ORIGIN")
     set_target_properties(attend-training-verbs PROPERTIES INSTALL_RPATH "${Libtorch_LIBRARY_DIR};$ORIGIN/..")

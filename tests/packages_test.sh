@@ -91,6 +91,7 @@ echo "there is no torch in the whole root"
 if compgen -G "$packages/attend-training_*.deb" >/dev/null; then
   heading "attend-training"
   install_packages "$(package attend-training)"
+  inside test -s /usr/share/doc/attend/torch/LICENSE || fail "PyTorch's licence is not there"
   if inside ldconfig --print-cache | grep -E 'torch/|libc10|attend/'; then fail "libtorch is in the linker's path"; fi
   inside attend init bert /fresh --tokenizer /embedder --set preset=tiny
   inside cmake -S /examples -B /build
