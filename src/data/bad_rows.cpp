@@ -22,7 +22,9 @@ void BadRows::report() const {
   const std::string how_many = fmt::format("{} of {} {}", bad_, all, unit_);
   const std::string reasons =
       fmt::format("{}{}", fmt::join(first_, "; "), bad_ > first_.size() ? "; ..." : "");
-  if (bad_ > good_) fail("{}: expected {}, but {} cannot be read: {}", source_, expected_, how_many, reasons);
+  if (bad_ > good_)
+    fail("{}: expected {}, but {} cannot be read: {}{}{}", source_, expected_, how_many, reasons,
+         advice_.empty() ? "" : "; ", advice_);
   warn("{}: left out {} that cannot be read: {}", source_, how_many, reasons);
 }
 

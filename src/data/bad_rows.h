@@ -30,12 +30,15 @@ class BadRows {
   // A bad row, and why: "train.tsv, line 17: expected 2 columns, found 1".
   void add(std::string reason);
 
+  // What to try if most rows are bad.
+  void advise(std::string advice) { advice_ = std::move(advice); }
+
   // After the last row. One warning if some rows were bad, with how many of how many and the first three
   // reasons; Error if more than half were, or if no row is left.
   void report() const;
 
  private:
-  std::string source_, expected_, unit_;
+  std::string source_, expected_, unit_, advice_;
   std::size_t good_ = 0, bad_ = 0;
   std::vector<std::string> first_;
 };

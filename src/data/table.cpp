@@ -11,6 +11,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 namespace attend {
 namespace {
 
@@ -82,6 +84,13 @@ std::string say_columns(const ColumnPlaces& places) {
                                      : fmt::format("at least {}", places.least);
 }
 
+// As parse_columns reads it.
+std::string said(const ColumnPlaces& places) {
+  std::vector<std::string> parts;
+  for (const auto& [role, column] : places.roles) parts.push_back(fmt::format("{}={}", role, column + 1));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
 using Take = std::function<void(const Fields&)>;
 
 void read_records(const std::string& file, TableFormat format, const Columns& columns,
@@ -97,6 +106,8 @@ void read_records(const std::string& file, TableFormat format, const Columns& co
   } else {
     const std::size_t width = usual_width(*open(whole.text(), file, format));
     places = places_by_order(width, columns, layout, file);
+    bad.advise(
+        fmt::format("the columns were taken as {}; say which is which if they are others", said(places)));
   }
   for (; record; record = records->next())
     bad.read([&] {

@@ -36,7 +36,7 @@ template <class T>
 struct Factors {
   const T* a;  // of row `row`
   std::int64_t row, a_row, a_column;
-  const T* b;  // [depth][kPanel]
+  const T* b;     // [depth][kPanel]
   const T* next;  // the block that is read after b, which may lie in memory
   std::int64_t depth;
   bool first, last;  // of the blocks of the depth
