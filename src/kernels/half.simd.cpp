@@ -1,0 +1,174 @@
+// HalfKernels of one instruction set: products with weights of 16 bits, widened in registers for few rows and
+// a block at a time for many.
+#include "kernels/half.h"
+
+#include "kernels/linear.h"
+#include "kernels/linear_tile.h"
+
+namespace attend::kernels::ATTEND_ISA {
+namespace {
+
+float float_of_bits(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// A number of 16 bits to and from float32, to the nearest, ties to even. Not every compiler knows float16 on
+// every machine, so where there is no instruction for it its bits are put together here.
+std::uint16_t half_of(HalfFormat format, float x) {
+  if (format == HalfFormat::bfloat16) return static_cast<std::uint16_t>(pair_of(x, 0.0f));
+#if defined(__F16C__)
+  return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+#else
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const std::uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  std::uint32_t half;
+  if (size >= 0x47800000) {  // 65536, infinity, NaN
+    half = size > 0x7f800000 ? 0x7e00 : 0x7c00;
+  } else if (size < 0x38800000) {  // subnormal: an addend leaves no bits for what is too small
+    const float sum = float_of_bits(size) + 0.5f;
+    std::memcpy(&half, &sum, sizeof half);
+    half -= 0x3f000000;
+  } else {
+    half = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+#endif
+}
+float widened(HalfFormat format, std::uint16_t half) {
+  if (format == HalfFormat::bfloat16) return float_of_bits(static_cast<std::uint32_t>(half) << 16);
+#if defined(__F16C__)
+  return _cvtsh_ss(half);
+#else
+  const std::uint32_t sign = (half & 0x8000u) << 16, size = (half & 0x7fffu) << 13, exponent = size >> 23;
+  if (exponent == 0) {  // subnormal, exactly
+    const float x = float_of_bits(size + (113u << 23)) - float_of_bits(113u << 23);
+    return sign != 0 ? -x : x;
+  }
+  return float_of_bits(sign | (size + (exponent == 31 ? 224u << 23 : 112u << 23)));
+#endif
+}
+
+// W numbers.
+template <HalfFormat format>
+inline Vector load_halves(const std::uint16_t* from) {
+  if constexpr (format == HalfFormat::bfloat16) {
+    return reinterpret_cast<Vector>(load_wide(from) << 16);
+  } else {
+#if defined(__AVX512F__)
+    return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+#elif defined(__F16C__)
+    return (Vector)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#else
+    Vector v;
+    for (int i = 0; i < W; ++i) v[i] = widened(format, from[i]);
+    return v;
+#endif
+  }
+}
+
+// R rows from i by a panel, widened in registers: they wait for the weights alone.
+template <HalfFormat format, int R>
+void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t panel) {
+  Vector sum[R][kVectors] = {};
+  const float* a = m.a + i * m.a_row;
+  for (std::int64_t k = 0; k < m.depth; ++k) {
+    Vector right[kVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) right[v] = load_halves<format>(b + k * kPanel + v * W);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const Vector left = splat(a[r * m.a_row + k * m.a_column]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(sum[r][v], left, right[v]);
+    }
+  }
+  const std::int64_t j = panel * kPanel;
+#pragma GCC unroll 3
+  for (int v = 0; v < kVectors; ++v) {
+    const std::int64_t rest = m.columns - j - v * W, lanes = rest < W ? rest : W;
+    if (lanes <= 0) break;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      if (m.bias) sum[r][v] += load_part(m.bias + j + v * W, lanes);
+      store_part(m.c + (i + r) * m.c_row + j + v * W, sum[r][v], lanes);
+    }
+    if (m.residual || m.activation != Activation::none) finish_tile(m, i, R, j + v * W, 1, lanes);
+  }
+}
+
+template <HalfFormat format>
+void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::int64_t row_begin,
+                     std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  constexpr std::int64_t kBlock = 128;
+  alignas(64) float block[kBlock * kPanel];
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::uint16_t* b = packed + panel * m.depth * kPanel;
+    switch (row_end - row_begin) {
+      case 1:
+        few_rows_of_halves<format, 1>(m, b, row_begin, panel);
+        continue;
+      case 2:
+        few_rows_of_halves<format, 2>(m, b, row_begin, panel);
+        continue;
+      case 3:
+        few_rows_of_halves<format, 3>(m, b, row_begin, panel);
+        continue;
+      case 4:
+        few_rows_of_halves<format, 4>(m, b, row_begin, panel);
+        continue;
+      default:
+        break;
+    }
+    // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
+    // where the last block left them.
+    for (std::int64_t k = 0; k < m.depth; k += kBlock) {
+      Factors<float> f = factors(m, row_begin, k, block, block);
+      f.depth = m.depth - k < kBlock ? m.depth - k : kBlock;
+      f.last = k + f.depth == m.depth;
+      for (std::int64_t n = 0; n < f.depth * kPanel; n += W)
+        store(block + n, load_halves<format>(b + k * kPanel + n));
+      rows_by_panel(m, f, row_begin, row_end, panel);
+    }
+  }
+}
+
+void pack_halves(HalfFormat format, std::uint16_t* packed, const float* b, std::int64_t b_row,
+                 std::int64_t b_column, std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
+                 std::int64_t panel_end) {
+  constexpr std::int64_t kBlock = 64;
+  alignas(64) float block[kBlock * kPanel];
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
+    for (std::int64_t k = 0; k < depth; k += kBlock) {
+      const std::int64_t some = depth - k < kBlock ? depth - k : kBlock;
+      pack_block(block, b + k * b_row + j * b_column, b_row, b_column, some, width);
+      std::uint16_t* to = packed + (panel * depth + k) * kPanel;
+      for (std::int64_t i = 0; i < some * kPanel; ++i) to[i] = half_of(format, block[i]);
+    }
+  }
+}
+
+void multiply_halves(HalfFormat format, const MatrixProduct& m, const std::uint16_t* packed,
+                     std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+                     std::int64_t panel_end) {
+  if (format == HalfFormat::float16)
+    multiply_halves<HalfFormat::float16>(m, packed, row_begin, row_end, panel_begin, panel_end);
+  else
+    multiply_halves<HalfFormat::bfloat16>(m, packed, row_begin, row_end, panel_begin, panel_end);
+}
+
+void half_column(HalfFormat format, float* to, const std::uint16_t* packed, std::int64_t depth,
+                 std::int64_t j) {
+  for (std::int64_t k = 0; k < depth; ++k)
+    to[k] = widened(format, packed[(j / kPanel * depth + k) * kPanel + j % kPanel]);
+}
+
+}  // namespace
+
+extern const HalfKernels half_table;
+const HalfKernels half_table = {.pack = pack_halves, .multiply = multiply_halves, .column = half_column};
+
+}  // namespace attend::kernels::ATTEND_ISA
