@@ -8,8 +8,9 @@ OUTPUT/choices.jsonl: a description, and four packages' short descriptions of wh
 OUTPUT/questions.jsonl: a short description, and three packages of which one is meant, for question-answering.
 Each has a NAME-validation.jsonl beside it: one source package in 40, of which the other file has nothing.
 
---lists: what apt knows, by default /var/lib/apt/lists. Where it has no long descriptions (Translation-en; containers are often told
-to leave them out), `apt-get -o Acquire::Languages=en update` fetches them. Only apt's helper and the standard library are used.
+--lists: what apt knows, by default /var/lib/apt/lists. Where it has no long descriptions (Translation-en; containers are
+often told to leave them out), `apt-get -o Acquire::Languages=en update` fetches them. Only apt's helper and the standard
+library are used.
 """
 
 import argparse
@@ -28,7 +29,8 @@ HELD_OUT = 40  # one source package in so many
 
 def records_of(file):
     """The records of a control file: fields with their continuation lines."""
-    text = subprocess.run([HELPER, "cat-file", str(file)], check=True, capture_output=True).stdout.decode("utf-8", "replace")
+    content = subprocess.run([HELPER, "cat-file", str(file)], check=True, stdout=subprocess.PIPE).stdout
+    text = content.decode("utf-8", "replace")
     for block in text.split("\n\n"):
         fields, name = {}, None
         for line in block.split("\n"):
@@ -48,7 +50,7 @@ def plain(description):
 
 
 def read_packages(lists):
-    """A package for each description that has not been seen before: its name, source, section, tags, short and long description."""
+    """A package for each long description: its name, source, section, tags, short and long description."""
     known = {}
     for file in sorted(lists.glob("*_Packages*")):
         for fields in records_of(file):

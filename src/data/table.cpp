@@ -85,7 +85,7 @@ std::string say_columns(const ColumnPlaces& places) {
 }
 
 // As parse_columns reads it.
-std::string said(const ColumnPlaces& places) {
+std::string columns_text(const ColumnPlaces& places) {
   std::vector<std::string> parts;
   for (const auto& [role, column] : places.roles) parts.push_back(fmt::format("{}={}", role, column + 1));
   return fmt::format("{}", fmt::join(parts, ","));
@@ -106,8 +106,8 @@ void read_records(const std::string& file, TableFormat format, const Columns& co
   } else {
     const std::size_t width = usual_width(*open(whole.text(), file, format));
     places = places_by_order(width, columns, layout, file);
-    bad.advise(
-        fmt::format("the columns were taken as {}; say which is which if they are others", said(places)));
+    bad.advise(fmt::format("the columns were taken as {}; if they are others, say which is which (--columns)",
+                           columns_text(places)));
   }
   for (; record; record = records->next())
     bad.read([&] {

@@ -2,11 +2,12 @@
 // a block at a time for many.
 #include "kernels/half.h"
 
-#include "kernels/linear.h"
 #include "kernels/linear_tile.h"
 
 namespace attend::kernels::ATTEND_ISA {
 namespace {
+
+constexpr int kFewRows = 4;
 
 float float_of_bits(std::uint32_t bits) {
   float x;
@@ -99,6 +100,16 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
   }
 }
 
+// `rows` rows, R at most.
+template <HalfFormat format, int R>
+void few_rows(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t rows,
+              std::int64_t panel) {
+  if constexpr (R > 0) {
+    if (rows < R) return few_rows<format, R - 1>(m, b, i, rows, panel);
+    few_rows_of_halves<format, R>(m, b, i, panel);
+  }
+}
+
 template <HalfFormat format>
 void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::int64_t row_begin,
                      std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
@@ -106,21 +117,9 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
   alignas(64) float block[kBlock * kPanel];
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     const std::uint16_t* b = packed + panel * m.depth * kPanel;
-    switch (row_end - row_begin) {
-      case 1:
-        few_rows_of_halves<format, 1>(m, b, row_begin, panel);
-        continue;
-      case 2:
-        few_rows_of_halves<format, 2>(m, b, row_begin, panel);
-        continue;
-      case 3:
-        few_rows_of_halves<format, 3>(m, b, row_begin, panel);
-        continue;
-      case 4:
-        few_rows_of_halves<format, 4>(m, b, row_begin, panel);
-        continue;
-      default:
-        break;
+    if (const std::int64_t rows = row_end - row_begin; rows <= kFewRows) {
+      few_rows<format, kFewRows>(m, b, row_begin, rows, panel);
+      continue;
     }
     // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
     // where the last block left them.

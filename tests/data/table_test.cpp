@@ -144,8 +144,9 @@ TEST(Table, RefusesWhatIsMostlyBad) {
                        "expected a text and its label, but 2 of 3 rows cannot be read"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", ""), "expected a text and its label, found no rows"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "text\tlabel\n"), "found no rows"));
-  EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "a\t1\n\xFF\t1\n\xFF\t1"),
-                       "the columns were taken as text=1,label=2; say which is which if they are others"));
+  EXPECT_TRUE(contains(
+      error(kLabelled, "a.tsv", "a\t1\n\xFF\t1\n\xFF\t1"),
+      "the columns were taken as text=1,label=2; if they are others, say which is which (--columns)"));
   EXPECT_TRUE(contains(error_of([] { read_table({"/no/such.tsv"}, {}, kLabelled, [](const Fields&) {}); }),
                        "/no/such.tsv: cannot open"));
   EXPECT_TRUE(
