@@ -204,6 +204,7 @@ void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Functio
     }
   }
 }
+// Called, or every shape of tile would have a copy of every activation.
 __attribute__((noinline)) inline void finish(const Int8Product& m, const Factors& f, const Sums& sums) {
   switch (m.activation) {
     case Activation::none:
