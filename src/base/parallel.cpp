@@ -32,14 +32,17 @@ void pause() {
 #endif
 }
 
-// Waits until `value` is no longer `old`.
-void wait_for_change(const std::atomic<std::uint64_t>& value, std::uint64_t old) {
+// Waits until `value` is no longer `old`. Where it takes longer than pieces usually do, another thread may be
+// in need of this core.
+void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  for (int i = 0; i < 512; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    pause();
+  }
   const auto end = std::chrono::steady_clock::now() + patience;
   do {
-    for (int i = 0; i < 64; ++i) {
-      if (value.load(std::memory_order_acquire) != old) return;
-      pause();
-    }
+    if (value.load(std::memory_order_acquire) != old) return;
+    std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < end);
   value.wait(old, std::memory_order_acquire);
 }
@@ -105,12 +108,13 @@ class Pool {
     resize(thread_count());
     work.share_out(shares_);
     work_ = &work;
-    left_.store(workers_.size(), std::memory_order_relaxed);
+    inside_.store(0, std::memory_order_release);
     started_.fetch_add(1, std::memory_order_release);
     started_.notify_all();
     work.help(0);
-    for (std::uint64_t left; (left = left_.load(std::memory_order_acquire)) != 0;)
-      wait_for_change(left_, left);
+    for (std::uint32_t inside = inside_.fetch_or(closed, std::memory_order_acq_rel) | closed;
+         inside != closed; inside = inside_.load(std::memory_order_acquire))
+      wait_for_change(inside_, inside);
     return true;
   }
 
@@ -138,14 +142,23 @@ class Pool {
     stopping_ = false;
   }
 
-  void serve(std::size_t own, std::uint64_t seen) {
+  void serve(std::size_t own, std::uint32_t seen) {
     while (true) {
       wait_for_change(started_, seen);
-      ++seen;
+      seen = started_.load(std::memory_order_acquire);
       if (stopping_) return;
+      if (!enter()) continue;
       work_->help(own);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+      if (inside_.fetch_sub(1, std::memory_order_acq_rel) == closed + 1) inside_.notify_one();
     }
+  }
+
+  bool enter() {
+    std::uint32_t inside = inside_.load(std::memory_order_relaxed);
+    do {
+      if (inside >= closed) return false;
+    } while (!inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel));
+    return true;
   }
 
   std::mutex using_;
@@ -153,10 +166,12 @@ class Pool {
   std::vector<Share> shares_ = std::vector<Share>(1);  // the caller's first, then each worker's
   std::size_t refused_ = 0;
   std::atomic<bool> stopping_ = false;
-  Work* work_ =
-      nullptr;  // a worker reads it once `started_` has grown, and is done with it when `left_` falls
-  alignas(64) std::atomic<std::uint64_t> started_ = 0;
-  alignas(64) std::atomic<std::uint64_t> left_ = 0;
+  // A worker that comes when the caller has nothing left to begin finds the work closed, and the caller has
+  // waited only for those inside: other programs need the cores too, so one may come milliseconds late.
+  static constexpr std::uint32_t closed = 1u << 31;
+  Work* work_ = nullptr;                                    // for those inside
+  alignas(64) std::atomic<std::uint32_t> started_ = 0;      // how many works
+  alignas(64) std::atomic<std::uint32_t> inside_ = closed;  // how many workers are at the work
 };
 
 }  // namespace
