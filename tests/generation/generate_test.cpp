@@ -101,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup},
                     Case{"gpt2-generation", kGroups}, Case{"marian-generation", kGroups}));
 
+// As transformers has it (tests/oracle/check_generation.py): beams go on behind a forced word that is an end
+// token, and stop where each of them ends in one.
+TEST(ForcedEnds, StopTheSearchWhereAllBeamsEndInOne) {
+  const PretrainedModel model = load_model("gpt2-generation");
+  const GenerationConfig config = config_of(
+      model,
+      Json::parse(
+          R"({"max_new_tokens": 17, "num_beams": 2, "force_words_ids": [[28], [26]], "eos_token_id": [0, 1, 26, 28]})"));
+  const auto made = generate(model, Prompts{{5, 9, 14, 3}}, config);
+  EXPECT_EQ(made.front().ids, (std::vector<std::int64_t>{26, 28, 0}));
+}
+
 TEST(Generate, SeedDecidesWhatIsDrawn) {
   const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from transformers import SynthIDTextWatermarkingConfig, WatermarkingConfig
@@ -20,6 +20,8 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     """`settings` overlay the generation_config.json of the model's directory, as keyword arguments do."""
     if settings.get("return_alternatives"):
         return original_alternatives(model, inputs, settings)
+    if forces_an_end(model, settings) and len(next(iter(inputs.values()))) > 1:
+        return text_by_text(model, inputs, settings)
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
     settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
@@ -39,6 +41,29 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     if settings.get("output_attentions") or settings.get("output_hidden_states"):
         outputs |= whole_states(model, inputs, made, settings)
     return outputs
+
+
+def forces_an_end(model: Any, settings: Settings) -> bool:
+    """Is an end token one of the words that must come? The original stops where all beams of all texts end in one."""
+    ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
+    words = torch.tensor(list(flat(settings.get("force_words_ids") or [])))
+    return bool(torch.isin(words, torch.tensor([] if ends is None else ends)).any())
+
+
+def flat(nested: Any) -> Iterator[int]:
+    for each in nested:
+        yield from flat(each) if isinstance(each, list) else [each]
+
+
+def text_by_text(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
+    count = len(next(iter(inputs.values())))
+    texts = [original_generate(model, {k: v[i : i + 1] for k, v in inputs.items()}, settings) for i in range(count)]
+    longest = max(text["sequences"].shape[1] for text in texts)
+    padding = padding_of(model, settings)
+    for text in texts:
+        missing = longest - text["sequences"].shape[1]
+        text["sequences"] = torch.nn.functional.pad(text["sequences"], (0, missing), value=padding)
+    return {name: torch.cat([text[name] for text in texts]) for name in texts[0]}
 
 
 def with_watermark(settings: Settings) -> Settings:

@@ -28,7 +28,9 @@ void GroupBeamSearch::choose(float* scores, std::int64_t vocabulary) {
     }
   }
   ++steps_;
-  over_ = steps_ >= request_.most_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
+  // A running text ends in an end token where one is a forced word; where all do, the original stops.
+  const bool ended = std::ranges::all_of(chosen_, [&](std::int64_t token) { return config().is_eos(token); });
+  over_ = ended || steps_ >= request_.most_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
 }
 
 void GroupBeamSearch::choose(Group& group, float* scores, std::int64_t vocabulary) {
