@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include "base/cores.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -188,7 +189,7 @@ void follow_thread_count(void (*follower)(std::size_t)) {
 }
 
 std::size_t thread_count() {
-  static const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());  // asks the system
+  static const std::size_t cores = usable_cores();
   const std::size_t asked = asked_threads;
   return asked > 0 ? asked : cores;
 }

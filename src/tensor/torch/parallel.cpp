@@ -2,7 +2,10 @@
 // run-time library is the one libtorch brings (cmake/FindLibtorch.cmake), never a second one.
 #include "tensor/parallel.h"
 
+#include "base/cores.h"
 #include "base/parallel.h"
+
+#include <algorithm>
 
 #include <ATen/Parallel.h>
 
@@ -14,7 +17,7 @@ namespace attend {
 namespace {
 
 void use_threads(std::size_t count) {
-  static const int usual = at::get_num_threads();
+  static const int usual = std::min(at::get_num_threads(), static_cast<int>(usable_cores()));
   at::set_num_threads(count > 0 ? static_cast<int>(count) : usual);
 }
 

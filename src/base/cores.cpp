@@ -1,0 +1,74 @@
+#include "base/cores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace attend {
+namespace {
+
+// Of a group in version 2, "QUOTA PERIOD" or "max PERIOD", in microseconds.
+std::optional<double> quota_of(const std::filesystem::path& group) {
+  double quota = 0, period = 0;
+  if (std::ifstream file(group / "cpu.max"); file >> quota >> period && quota > 0 && period > 0)
+    return quota / period;
+  return {};
+}
+
+// Of one in version 1, where -1 is no limit.
+std::optional<double> old_quota_of(const std::filesystem::path& group) {
+  double quota = 0, period = 0;
+  std::ifstream quota_file(group / "cpu.cfs_quota_us"), period_file(group / "cpu.cfs_period_us");
+  if (quota_file >> quota && period_file >> period && quota > 0 && period > 0) return quota / period;
+  return {};
+}
+
+bool holds(std::string_view list, std::string_view name) {
+  std::stringstream parts{std::string(list)};
+  for (std::string part; std::getline(parts, part, ',');)
+    if (part == name) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> cores_of_groups(const std::filesystem::path& root, std::string_view membership) {
+  std::optional<double> least;
+  std::stringstream lines{std::string(membership)};
+  for (std::string line; std::getline(lines, line);) {  // NUMBER:CONTROLLERS:/PATH
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool unified = controllers.empty();
+    if (!unified && !holds(controllers, "cpu")) continue;
+    const std::filesystem::path hierarchy = unified ? root : root / controllers;
+    const auto path = std::filesystem::path(line.substr(second + 1)).relative_path().lexically_normal();
+    std::filesystem::path group = hierarchy;
+    const auto look = [&] {
+      const std::optional<double> quota = unified ? quota_of(group) : old_quota_of(group);
+      if (quota) least = std::min(least.value_or(*quota), *quota);
+    };
+    look();
+    for (const std::filesystem::path& part : path) {
+      if (part == ".." || part == ".") break;
+      group /= part;
+      look();
+    }
+  }
+  return least;
+}
+
+std::size_t usable_cores() {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::ifstream file("/proc/self/cgroup");
+  const std::string membership{std::istreambuf_iterator<char>(file), {}};
+  const std::optional<double> given = cores_of_groups("/sys/fs/cgroup", membership);
+  if (!given || *given >= static_cast<double>(cores)) return cores;
+  return static_cast<std::size_t>(std::max(1.0, std::ceil(*given)));
+}
+
+}  // namespace attend
