@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes three small tasks of the descriptions of Debian's packages, which every Debian or Ubuntu has.
+"""Makes three small tasks and a text of the descriptions of Debian's packages, which every Debian or Ubuntu has.
 
     packages.py OUTPUT [--lists FOLDER]
 
 OUTPUT/tags.jsonl: a description and its debtags, for multi-label; empty where the packages have none.
 OUTPUT/choices.jsonl: a description, and four packages' short descriptions of which one is its own, for multiple-choice.
 OUTPUT/questions.jsonl: a short description, and three packages of which one is meant, for question-answering.
-Each has a NAME-validation.jsonl beside it: one source package in 40, of which the other file has nothing.
+OUTPUT/texts.txt: descriptions, a sentence a line and an empty line between packages, for sentence-order and masked-lm.
+Each has a NAME-validation beside it: one source package in 40, of which the other file has nothing.
 
 --lists: what apt knows, by default /var/lib/apt/lists. Where it has no long descriptions (Translation-en; containers are
 often told to leave them out), `apt-get -o Acquire::Languages=en update` fetches them. Only apt's helper and the standard
@@ -44,9 +45,9 @@ def records_of(file):
             yield fields
 
 
-def plain(description):
-    """The first paragraph of a long description, in one line."""
-    return " ".join(re.split(r"^\.$", description, flags=re.M)[0].split())
+def paragraphs(description):
+    """Those of a long description, each in one line."""
+    return [" ".join(paragraph.split()) for paragraph in re.split(r"^\.$", description, flags=re.M)]
 
 
 def read_packages(lists):
@@ -60,7 +61,8 @@ def read_packages(lists):
         for fields in records_of(file):
             name = fields.get("Package")
             short, _, rest = fields.get("Description-en", "").partition("\n")
-            long = plain(rest)
+            whole = paragraphs(rest)
+            long = whole[0]
             if name not in known or long in seen or not 15 <= len(long.split()) <= 60 or len(short.split()) < 3:
                 continue
             seen.add(long)
@@ -73,6 +75,7 @@ def read_packages(lists):
                 "tags": [tag for tag in tags if tag and "TODO" not in tag],
                 "short": short.strip(),
                 "long": long,
+                "whole": whole,
             })
     counts = collections.Counter(tag for package in packages for tag in package["tags"])
     common = {tag for tag, _ in counts.most_common(COMMONEST_TAGS)}
@@ -115,6 +118,13 @@ def questions(packages, draw):
         yield {"question": question, "context": context.rstrip(), "answers": answers}
 
 
+def texts(packages, _):
+    for package in packages:
+        for paragraph in package["whole"]:
+            yield from re.split(r"(?<=[.!?:;]) (?=[A-Z*-])", paragraph) if paragraph else ()
+        yield ""
+
+
 def is_held_out(package):
     return int(hashlib.sha256(package["source"].encode()).hexdigest(), 16) % HELD_OUT == 0
 
@@ -129,13 +139,17 @@ def main():
         parser.error(f"expected 1000 packages with long descriptions in {arguments.lists}, found {len(packages)}: "
                      "apt-get -o Acquire::Languages=en update fetches them")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for make in (tags, choices, questions):
-        files = {False: make.__name__, True: f"{make.__name__}-validation"}
-        for held_out, name in files.items():
+    for make in (tags, choices, questions, texts):
+        for held_out, suffix in {False: "", True: "-validation"}.items():
             part = [package for package in packages if is_held_out(package) == held_out]
-            rows = [json.dumps(row, ensure_ascii=False) for row in make(part, random.Random(0))]
-            (arguments.output / f"{name}.jsonl").write_text("".join(row + "\n" for row in rows))
-            print(f"{name}: {len(rows)} rows")
+            rows = list(make(part, random.Random(0)))
+            if make is texts:
+                name = f"texts{suffix}.txt"
+            else:
+                name = f"{make.__name__}{suffix}.jsonl"
+                rows = [json.dumps(row, ensure_ascii=False) for row in rows]
+            (arguments.output / name).write_text("".join(row + "\n" for row in rows))
+            print(f"{name}: {len(rows)} lines")
 
 
 if __name__ == "__main__":
