@@ -213,7 +213,7 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         settings |= {"early_stopping": pick.choice(EARLY_STOPPING), "length_penalty": pick.choice(LENGTH_PENALTIES)}
         settings |= {"num_return_sequences": pick.randint(1, groups * size)}
         yield length | several | settings
-        yield length | several | settings | pick.choice(processors)
+        yield length | several | settings | pick.choice(sound)
     remembers = config.model_type in REMEMBERING  # a token of the prompt otherwise than one that was said
     for beams in () if remembers else (1, 1, pick.choice(BEAMS)):
         settings = {"return_alternatives": True, "num_return_sequences": pick.randint(2, 7), "num_beams": beams}

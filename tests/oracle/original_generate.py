@@ -59,7 +59,9 @@ def text_by_text(model: Any, inputs: Tensors, settings: Settings) -> Tensors:
     count = len(next(iter(inputs.values())))
     texts = [original_generate(model, {k: v[i : i + 1] for k, v in inputs.items()}, settings) for i in range(count)]
     longest = max(text["sequences"].shape[1] for text in texts)
-    padding = padding_of(model, settings)
+    padding = settings.get("pad_token_id", model.generation_config.pad_token_id)
+    if padding is None:
+        padding = padding_of(model, settings)  # an end
     for text in texts:
         missing = longest - text["sequences"].shape[1]
         text["sequences"] = torch.nn.functional.pad(text["sequences"], (0, missing), value=padding)
