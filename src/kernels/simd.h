@@ -105,12 +105,30 @@ inline IntVector load_wide(const Narrow* from) {
 }
 #endif
 
+// a > b ? a : b, so b where one of them is NaN, and min likewise. (One instruction, which GCC 12 makes two
+// of.)
+#if defined(__AVX512F__)
+inline Vector max(Vector a, Vector b) {
+  return (Vector)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+}
+inline Vector min(Vector a, Vector b) {
+  return (Vector)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
+}
+#elif defined(__AVX2__)
+inline Vector max(Vector a, Vector b) {
+  return (Vector)_mm256_max_ps((__m256)a, (__m256)b);
+}
+inline Vector min(Vector a, Vector b) {
+  return (Vector)_mm256_min_ps((__m256)a, (__m256)b);
+}
+#else
 inline Vector max(Vector a, Vector b) {
   return a > b ? a : b;
 }
 inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
 }
+#endif
 
 // Lane i of the result is lane lanes[i] of a and b, counted through both.
 template <int... lanes>

@@ -86,11 +86,11 @@ struct LaneSums {
   Vector part[kPerPanel]{};
 
   float total() const {
-    float lanes[kInt8Panel];
-    for (int v = 0; v < kPerPanel; ++v) store(lanes + v * W, part[v]);
-    for (int half = kInt8Panel / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    return lanes[0];
+    Vector v[kPerPanel];
+    for (int i = 0; i < kPerPanel; ++i) v[i] = part[i];
+    for (int half = kPerPanel / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) v[i] += v[i + half];
+    return sum(v[0]);
   }
 };
 

@@ -117,8 +117,10 @@ void int8_rotate(float* x, std::int64_t count) {
 
 void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to) {
   const float scale = matrix.scales[n];
-  for (std::int64_t k = 0; k < matrix.depth; ++k)
-    to[k] = static_cast<float>(matrix.weights[matrix.place(n, k / 4) + k % 4]) * scale;
+  const std::int8_t* four = matrix.weights + matrix.place(n, 0);
+  for (std::int64_t k = 0; k < matrix.depth; k += 4, four += kInt8Panel * 4)
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(4, matrix.depth - k); ++i)
+      to[k + i] = static_cast<float>(four[i]) * scale;
   if (matrix.rotated) int8_rotate(to, matrix.depth);
 }
 

@@ -48,7 +48,7 @@ inline Vector fused_exp(Vector x) {
 
 // e^x for x <= 0 within what softmax needs: below -86 it stays e^-86. NaN stays NaN.
 inline Vector fused_exp_of_negative(Vector x) {
-  const Vector low = splat(-86.0f), clamped = low > x ? low : x, magic = splat(12582912.0f);
+  const Vector low = splat(-86.0f), clamped = max(low, x), magic = splat(12582912.0f);
   const Vector shifted = fused(clamped, splat(1.44269504088896341f), magic), n = shifted - magic;
   const Vector p = fused_exp_of_rest(clamped, n);
   const IntVector bits = (reinterpret_cast<IntVector>(shifted) - (0x4b400000 - 127)) << 23;  // 2^n

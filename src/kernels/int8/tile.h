@@ -189,18 +189,23 @@ struct Sums {
 // What is done to sums until they are results, in registers, so that each is stored once.
 template <class Function>
 void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Function function) {
-  for (std::int64_t v = 0; v < sums.vectors; ++v) {
+  const float* const row_scales = f.row_scales + sums.r0;
+  const std::int64_t rows = sums.rows, vectors = sums.vectors, i = f.first_row + sums.r0, y_row = m.y_row,
+                     residual_row = m.residual_row;
+  for (std::int64_t v = 0; v < vectors; ++v) {
     const std::int64_t column = sums.panel * kInt8Panel + v * W, j = f.first_panel * kInt8Panel + column,
                        lanes = m.columns - j < W ? m.columns - j : W;
     if (lanes <= 0) return;
     const Vector scale = load(f.scales + column);
     const Vector bias = m.bias ? load_part(m.bias + j, lanes) : Vector{};
-    for (std::int64_t r = sums.r0; r < sums.r0 + sums.rows; ++r) {
-      const IntVector sum = sums.first[(r - sums.r0) * sums.vectors + v];
-      Vector y = function(__builtin_convertvector(sum, Vector) * (scale * f.row_scales[r]) + bias);
-      const std::int64_t i = f.first_row + r;
-      if (m.residual) y += load_part(m.residual + i * m.residual_row + j, lanes);
-      store_part(m.y + i * m.y_row + j, y, lanes);
+    const IntVector* const sum = sums.first + v;
+    const float* const residual = m.residual ? m.residual + i * residual_row + j : nullptr;
+    float* const y = m.y + i * y_row + j;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Vector result =
+          function(__builtin_convertvector(sum[r * vectors], Vector) * (scale * row_scales[r]) + bias);
+      if (residual) result += load_part(residual + r * residual_row, lanes);
+      store_part(y + r * y_row, result, lanes);
     }
   }
 }
