@@ -222,7 +222,9 @@ void AddedTokens::split(std::string_view text, const Normalizer* normalizer, Pie
     }
     if (begin < end) split_normalized(part(begin, end), normalizer, pieces);
   };
-  if (slow_)
+  if (lowercase_)
+    split_lowercase(text, normalizer, pieces);
+  else if (slow_)
     find_matches_slowly(text, raw_, emit);
   else
     find_matches(text, raw_, emit);
@@ -241,6 +243,27 @@ void AddedTokens::split_normalized(NormalizedText text, const Normalizer* normal
                              offset + static_cast<std::uint32_t>(end));
     piece.token = id;
     pieces.pieces.push_back(piece);
+  });
+}
+
+void AddedTokens::split_lowercase(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const {
+  Pieces small;
+  small.clear(pieces.aligned);
+  find_matches(text, raw_, [&](std::size_t begin, std::size_t end, TokenId id) {
+    if (begin >= end) return;
+    NormalizedText part(text.substr(begin, end - begin),
+                        {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, pieces.aligned);
+    if (id < 0) lowercase_->apply(part);
+    small.append(part);
+  });
+  find_matches_slowly(small.text, raw_, [&](std::size_t begin, std::size_t end, TokenId id) {
+    if (begin >= end) return;
+    const TextSpan place{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+    NormalizedText part = small.extract(small.cut({0, 0, place, -1}, place.begin, place.end));
+    if (id >= 0)
+      pieces.append(part, id);
+    else
+      split_normalized(std::move(part), normalizer, pieces);
   });
 }
 

@@ -40,6 +40,10 @@ class AddedTokens {
   // the next "<<", is one token of the vocabulary, or else `unknown`.
   void take_language_codes(const Vocabulary& vocabulary, TokenId unknown);
 
+  // A slow tokenizer's small letters: all of a text but added tokens is put into them, and then these are
+  // looked for in it. The normalizer may do so again.
+  void take_lowercase(std::unique_ptr<Normalizer> lowercase) { lowercase_ = std::move(lowercase); }
+
   // The text as pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
@@ -77,6 +81,7 @@ class AddedTokens {
   template <class Emit>
   void find_matches_slowly(std::string_view text, const Matcher& matcher, Emit emit) const;
   void split_normalized(NormalizedText text, const Normalizer* normalizer, Pieces& pieces) const;
+  void split_lowercase(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
   struct Hash {
     using is_transparent = void;
@@ -90,6 +95,7 @@ class AddedTokens {
   std::unordered_map<TokenId, TokenId> renumbered_;
   const Vocabulary* language_codes_ = nullptr;  // null: there are none
   TokenId unknown_language_code_ = -1;
+  std::unique_ptr<Normalizer> lowercase_;  // null: there is none
 };
 
 }  // namespace attend::tokenizers

@@ -98,6 +98,7 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   if (const Json value = field("padding"); !value.is_null())
     padding = read_padding(value, source + ": padding");
   added.read(field("added_tokens"), *model, normalizer.get(), source, json.slow);
+  added.take_lowercase(std::move(json.lowercase));
   slow = json.slow;
   apart = std::move(json.apart);
   between_parts = std::move(json.between_parts);

@@ -52,5 +52,22 @@ TEST_F(VocabularyFiles, Gpt2FromVocabJsonAndMergesTxt) {
   expect_same("gpt2");
 }
 
+// As transformers has it (tests/oracle/check_tokenizer_directories.py): what puts a text into small letters
+// does so before added tokens are looked for, and leaves those alone that are in it as they are.
+TEST_F(VocabularyFiles, AddedTokensAreLookedForInSmallLetters) {
+  write_file_atomically(directory / "vocab.txt", "<eos>\n<unk>\nx\n");
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "TransfoXLTokenizer",
+      "lower_case": true, "additional_special_tokens": ["<Note>"], "added_tokens_decoder": {
+        "3": {"content": "<Note>", "special": true}, "4": {"content": "\u00e0b", "special": false}}})");
+  const Tokenizer tokenizer = Tokenizer::from_file(directory);
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(tokenizer.encode("X\u00c0B").ids, (Ids{2, 4}));
+  EXPECT_EQ(tokenizer.encode("<Note>x <EOS>").ids, (Ids{3, 2, 0}));
+  const Encoding with_offsets = tokenizer.encode("X\u00c0B x", {.with_details = true});
+  ASSERT_EQ(with_offsets.ids, (Ids{2, 4, 2}));
+  EXPECT_EQ(with_offsets.offsets[1].begin, 1u);
+  EXPECT_EQ(with_offsets.offsets[1].end, 3u);
+}
+
 }  // namespace
 }  // namespace attend

@@ -25,6 +25,7 @@ struct TokenizerJson {
   std::unique_ptr<Model> model;
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;   // only beside a normalizer; null: none
+  std::unique_ptr<Normalizer> lowercase;         // of AddedTokens::take_lowercase
   std::optional<TokenId> unknown_language_code;  // of AddedTokens::take_language_codes
   std::unique_ptr<Decoder> decoder;
   // As transformers' slow tokenizers do it: added tokens have the ids that the list says, of a pair both

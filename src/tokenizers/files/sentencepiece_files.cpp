@@ -38,12 +38,16 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
       model.string(), name, known);
 }
 
+bool lowercases(const Family& family, const Fields& config) {
+  return config.flag({"do_lower_case"}, family.lowercases);
+}
+
 // What a family does to the text before SentencePiece sees it, as normalizers of a tokenizer.json.
 Json clean_up(const Family& family, const Fields& config) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
   };
-  const bool lower = config.flag({"do_lower_case"}, family.lowercases);
+  const bool lower = lowercases(family, config);
   Json steps = Json::array();
   // Letter by letter before NFKD, which makes capital letters of others, and then word by word.
   if (lower) steps.push_back({{"type", "Lowercase"}});
@@ -187,6 +191,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                                             added, &ids.vocabulary, tokens.at("unk_token"))},
       {"decoder", decoder_fields(file)}};
   result.slow = true;
+  if (lowercases(family, config.fields())) result.lowercase = make_slow_lowercase(/*by_words=*/false);
   if (family.has_languages)  // M2M-100's tokenizer counts languages, whatever ids added tokens of their names
                              // have
     result.fields["post_processor"]["special_tokens"][tokens.at("language")]["ids"] = {

@@ -92,6 +92,7 @@ TokenizerJson read_word_files(const std::filesystem::path& directory, const Toke
     result.tables.added_words[token.at("content").get<std::string>()] =
         static_cast<TokenId>(std::min<std::int64_t>(token.at("id").get<std::int64_t>(), Vocabulary::most_id));
   result.slow = true;
+  if (lower) result.lowercase = make_slow_lowercase(/*by_words=*/false);
   result.apart = config.tokens_apart(result.fields.at("added_tokens"), roles, vocabulary);
   result.decoder = make_moses_decoder();
   result.normalizer =
