@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "formats/byte_cursor.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,44 +18,6 @@ namespace {
 
 constexpr std::string_view letters = "GGUF";
 constexpr std::size_t most_dimensions = 4;
-
-// What is left of the file. Nothing is read that is not there.
-class Cursor {
- public:
-  Cursor(std::span<const std::byte> bytes, const std::string& source) : bytes_(bytes), source_(source) {}
-
-  std::size_t at() const { return at_; }
-  std::size_t left() const { return bytes_.size() - at_; }
-  std::span<const std::byte> take(std::uint64_t count, std::string_view what) {
-    if (count > left()) fail("{}: cut off: expected {} bytes of {}, found {}", source_, count, what, left());
-    const auto taken = bytes_.subspan(at_, static_cast<std::size_t>(count));
-    at_ += taken.size();
-    return taken;
-  }
-  template <class Number>
-  Number number(std::string_view what) {
-    Number value;
-    std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
-    return value;
-  }
-  std::string_view text(std::string_view what) {
-    const auto bytes = take(number<std::uint64_t>(what), what);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  // How many of something follow, each of at least `least` bytes.
-  std::uint64_t count(std::size_t least, std::string_view what) {
-    const auto count = number<std::uint64_t>(what);
-    if (count > left() / least)
-      fail("{}: expected the number of {}, of which at most {} fit into the file, found {}", source_, what,
-           left() / least, count);
-    return count;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  const std::string& source_;
-  std::size_t at_ = 0;
-};
 
 std::string shown_name(std::string_view name) {
   return shown(Json(std::string(name)));
@@ -123,14 +86,14 @@ Json value_of(GgufType type, const std::byte* from) {
   }
 }
 
-GgufType read_type(Cursor& cursor, const std::string& source, const std::string& what) {
+GgufType read_type(ByteCursor& cursor, const std::string& source, const std::string& what) {
   const auto number = cursor.number<std::uint32_t>(what);
   if (number > static_cast<std::uint32_t>(GgufType::f64))
     fail("{}: {}: expected the number of a type, 0 to 12, found {}", source, what, number);
   return static_cast<GgufType>(number);
 }
 
-void read_begin(Cursor& cursor, const std::string& source) {
+void read_begin(ByteCursor& cursor, const std::string& source) {
   const auto begin = cursor.take(std::min(cursor.left(), letters.size()), "the format's name");
   if (std::string_view(reinterpret_cast<const char*>(begin.data()), begin.size()) != letters)
     fail("{}: not a GGUF file: it does not begin with the letters GGUF", source);
@@ -155,7 +118,8 @@ struct Place {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-Place read_tensor(Cursor& cursor, const std::string& source, const std::string& what, GgufTensor& tensor) {
+Place read_tensor(ByteCursor& cursor, const std::string& source, const std::string& what,
+                  GgufTensor& tensor) {
   const auto dimensions = cursor.number<std::uint32_t>(what);
   if (dimensions == 0 || dimensions > most_dimensions)
     fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, most_dimensions, dimensions);
@@ -181,30 +145,31 @@ Place read_tensor(Cursor& cursor, const std::string& source, const std::string& 
 }  // namespace
 
 Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Json::object(), source) {
-  Cursor cursor(bytes, source);
+  ByteCursor cursor(bytes, source);
   read_begin(cursor, source);
-  const auto tensor_count = cursor.count(24, "tensors"), key_count = cursor.count(13, "keys");
+  const auto tensor_count = cursor.count<std::uint64_t>(24, "tensors"),
+             key_count = cursor.count<std::uint64_t>(13, "keys");
 
   Json fields = Json::object();
   auto& members = fields.get_ref<Json::object_t&>();  // emplaced without a search for each
   std::map<std::string, bool> keys;
   for (std::uint64_t i = 0; i < key_count; ++i) {
-    const std::string key = utf8(cursor.text("a key"), source, "a key");
+    const std::string key = utf8(cursor.text<std::uint64_t>("a key"), source, "a key");
     const std::string what = "key " + shown_name(key);
     if (!keys.emplace(key, true).second) fail("{}: {} comes twice", source, what);
     const GgufType type = read_type(cursor, source, what);
     if (type == GgufType::text) {
-      members.emplace_back(key, utf8(cursor.text(what), source, what));
+      members.emplace_back(key, utf8(cursor.text<std::uint64_t>(what), source, what));
     } else if (type == GgufType::array) {
       Array array = {read_type(cursor, source, what), 0, {}};
       if (array.type == GgufType::array) fail("{}: {}: arrays of arrays are not supported", source, what);
       const auto size = width_of(array.type);
-      array.count = cursor.count(size.value_or(sizeof(std::uint64_t)), "values of " + what);
+      array.count = cursor.count<std::uint64_t>(size.value_or(sizeof(std::uint64_t)), "values of " + what);
       if (size) {
         array.data = cursor.take(array.count * *size, what);
       } else {
         const std::size_t begin = cursor.at();
-        for (std::uint64_t j = 0; j < array.count; ++j) cursor.text(what);
+        for (std::uint64_t j = 0; j < array.count; ++j) cursor.text<std::uint64_t>(what);
         array.data = bytes.subspan(begin, cursor.at() - begin);
       }
       arrays_.emplace(key, array);
@@ -223,7 +188,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
   const auto padded = [&](std::uint64_t at) { return (at + alignment - 1) / alignment * alignment; };
   std::vector<std::pair<std::string, Place>> places;
   for (std::uint64_t i = 0; i < tensor_count; ++i) {
-    const std::string name = utf8(cursor.text("a tensor's name"), source, "a tensor's name");
+    const std::string name = utf8(cursor.text<std::uint64_t>("a tensor's name"), source, "a tensor's name");
     const std::string what = "tensor " + shown_name(name);
     GgufTensor tensor;
     const Place place = read_tensor(cursor, source, what, tensor);
@@ -256,11 +221,11 @@ const Gguf::Array& Gguf::array(const std::string& key, std::string_view expected
 std::vector<std::string_view> Gguf::texts(const std::string& key) const {
   const Array& array = this->array(key, "texts");
   if (array.type != GgufType::text) fail("{}: {}: expected an array of texts", source(), key);
-  Cursor cursor(array.data, source());
+  ByteCursor cursor(array.data, source());
   std::vector<std::string_view> texts;
   texts.reserve(array.count);
   for (std::uint64_t i = 0; i < array.count; ++i) {
-    texts.push_back(cursor.text(key));
+    texts.push_back(cursor.text<std::uint64_t>(key));
     if (find_invalid_utf8(texts.back())) fail("{}: {}: text {} is not valid UTF-8", source(), key, i);
   }
   return texts;
