@@ -16,6 +16,13 @@ fs::path inside(const fs::path& directory, const std::string& name, const std::s
   return directory / path;
 }
 
+bool holds_checkpoint(const fs::path& directory) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"})
+    if (file_exists(directory / name)) return true;
+  return false;
+}
+
 Fields read_fields(const fs::path& path) {
   return Fields(read_json(path), path.string());
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/ctranslate2_model.h"
 #include "formats/directory_files.h"
 #include "formats/foreign_weights.h"
 #include "formats/gguf.h"
@@ -28,20 +29,13 @@ Json read_config(const fs::path& directory) {
   if (!fs::is_directory(directory, ignored)) fail("{}: not a directory; {}", directory.string(), needs);
   const fs::path path = directory / "config.json";
   if (!file_exists(path)) fail("{}: there is no config.json in it; {}", directory.string(), needs);
-  return read_json(path);
-}
-
-bool holds_weights(const fs::path& directory) {
-  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                           "pytorch_model.bin.index.json"})
-    if (file_exists(directory / name)) return true;
-  return false;
+  return is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(path);
 }
 
 // Where the weights lie that an adapter was made for.
 fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) {
   const fs::path config = directory / "adapter_config.json";
-  if (!file_exists(config) || holds_weights(directory)) return directory;
+  if (!file_exists(config) || holds_checkpoint(directory) || is_ctranslate2(directory)) return directory;
   adapters.insert(adapters.begin(), {directory});
   const std::string base = Fields(read_json(config), config.string()).text({"base_model_name_or_path"}, "");
   for (const fs::path& path : {fs::path(base), directory / base})
@@ -106,20 +100,25 @@ constexpr const char* generation_fields[] = {"max_length",
 
 WeightFiles WeightFiles::open(const fs::path& directory) {
   WeightFiles checkpoint;
-  const auto add = [&](const fs::path& path) {
-    const TensorFile& file = checkpoint.files_.emplace_back(
-        is_gguf(path) ? static_cast<TensorFile>(GgufCheckpoint(path)) : open_tensor_file(path));
+  const auto add_file = [&](TensorFile given) {
+    const TensorFile& file = checkpoint.files_.emplace_back(std::move(given));
     for (const auto& [name, tensor] : file.tensors()) {
       const auto [place, is_new] = checkpoint.file_index_.emplace(name, checkpoint.files_.size() - 1);
       if (!is_new)
-        fail("{}: tensor {} is in {} too", path.string(), shown(name),
+        fail("{}: tensor {} is in {} too", file.path().string(), shown(name),
              checkpoint.files_[place->second].path().filename().string());
       checkpoint.tensors_.emplace(name, tensor);
     }
   };
 
+  const auto add = [&](const fs::path& path) { add_file(open_tensor_file(path)); };
+
   if (is_gguf(directory)) {
-    add(directory);
+    add_file(GgufCheckpoint(directory));
+    return checkpoint;
+  }
+  if (is_ctranslate2(directory)) {
+    add_file(CTranslate2Checkpoint(directory));
     return checkpoint;
   }
   fs::path index;

@@ -1,6 +1,7 @@
 // A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file or
 // shards behind model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
-// sentence-transformers' modules.json. A GGUF file stands for a directory (gguf_model.h).
+// sentence-transformers' modules.json. A GGUF file stands for a directory (gguf_model.h), and so does one
+// that CTranslate2 wrote (ctranslate2_model.h).
 #pragma once
 
 #include <attend/model_path.h>
@@ -22,7 +23,7 @@ class WeightFiles {
   // The first that is there of model.safetensors, the shards of model.safetensors.index.json,
   // pytorch_model.bin and the shards of its index. Error if there is none, a shard named by the index is
   // missing or does not lie in the directory, a tensor is not in the shard the index names, or two shards
-  // hold the same tensor. Of a GGUF file: that one.
+  // hold the same tensor. Of a GGUF file: that one. Of CTranslate2's directory: model.bin.
   static WeightFiles open(const std::filesystem::path& directory);
 
   // Takes these tensors out and puts one in that is made of them and lies with the first.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/ctranslate2_model.h"
 #include "formats/gguf.h"
 #include "formats/gguf_model.h"
 #include "tokenizers/files/tokenizer_files.h"
@@ -81,7 +82,10 @@ TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
   family_ = without_suffix(fields_.text({"tokenizer_class"}, ""));
   if (!family_.empty() && family_ != "PreTrained") return;
   const std::filesystem::path model = directory / "config.json";
-  family_ = file_exists(model) ? Fields(read_json(model), model.string()).text({"model_type"}, "") : "";
+  family_ = "";
+  if (!file_exists(model)) return;
+  const Json config = is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(model);
+  family_ = Fields(config, model.string()).text({"model_type"}, "");
 }
 
 // Where tokenizer_config.json numbers its tokens, special_tokens_map.json is older and not read; else it goes

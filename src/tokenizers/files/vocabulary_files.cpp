@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "formats/ctranslate2_model.h"
 #include "tokenizers/files/bpe_files.h"
 #include "tokenizers/files/sentencepiece_files.h"
 #include "tokenizers/files/tokenizer_config.h"
@@ -72,6 +73,9 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
     return read_word_files(directory, config);
   if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
+  if (is_ctranslate2(directory))
+    fail("{}: found no tokenizer: put the original model's files there, which CTranslate2 does not make: {}",
+         directory.string(), ctranslate2_tokenizer_files(directory));
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());
 }

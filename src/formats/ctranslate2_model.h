@@ -1,0 +1,29 @@
+// A directory that CTranslate2's converter wrote: model.bin, config.json and vocabularies of its own, and the
+// tokenizer's files of the original that somebody copied there. What it says, in the words of a Hugging Face
+// directory, and its tensors under a checkpoint's names; the tables are in ctranslate2_families.h.
+#pragma once
+
+#include "formats/json.h"
+#include "formats/tensor_file.h"
+
+#include <filesystem>
+#include <string>
+
+namespace attend {
+
+// A directory with a model.bin and no checkpoint of Hugging Face's.
+bool is_ctranslate2(const std::filesystem::path& directory);
+
+// The original's config.json. Error for families and versions that are not read.
+Json ctranslate2_config(const std::filesystem::path& directory);
+// The files to copy from the original, where there is no tokenizer.
+std::string ctranslate2_tokenizer_files(const std::filesystem::path& directory);
+
+// The tensors. Matrices of 8 and 16 bits are decoded when they are read: an integer times the inverse of its
+// row's, or its matrix's, scale.
+class CTranslate2Checkpoint : public TensorFile {
+ public:
+  explicit CTranslate2Checkpoint(const std::filesystem::path& directory);
+};
+
+}  // namespace attend
