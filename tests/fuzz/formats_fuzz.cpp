@@ -1,8 +1,9 @@
-// Hostile model directories and GGUF files: whatever the bytes of one of their files are, they are inspected
-// or there is an Error.
+// Hostile model directories, GGUF files and CTranslate2's: whatever the bytes of one of their files are, they
+// are inspected or there is an Error.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
+#include "formats/ctranslate2.h"
 #include "formats/inspection.h"
 #include "fuzz/fuzz.h"
 
@@ -12,8 +13,22 @@ namespace {
 namespace fs = std::filesystem;
 
 // The first byte of an input says which file it is.
-enum Kind : unsigned { safetensors, pickle, config, gguf, kinds };
-constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json", "model.gguf"};
+enum Kind : unsigned { safetensors, pickle, config, gguf, ctranslate2, kinds };
+constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json", "model.gguf",
+                                 "model.bin"};
+
+// As many words as its table has rows, so that more than the vocabulary is looked at.
+void write_vocabularies(std::string_view bytes) {
+  const CTranslate2 file(std::as_bytes(std::span(bytes)), "model.bin");
+  std::int64_t rows = 0;
+  for (const char* table : {"encoder/embeddings_0/weight", "decoder/embeddings/weight"})
+    if (const CTranslate2Variable* found = file.find(table); found != nullptr && !found->shape.empty())
+      rows = found->shape[0];
+  Json words = Json::array();
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(rows, 1000); ++i) words.push_back(std::to_string(i));
+  for (const char* name : {"shared_vocabulary.json", "vocabulary.json"})
+    write_file_atomically(folder() / name, words.dump());
+}
 
 }  // namespace
 
@@ -25,6 +40,8 @@ std::vector<std::string> seeds() {
   result.push_back(input_of_file(safetensors, data / "pickles/tensors.safetensors"));
   for (const char* name : {"blocks.gguf", "gpt2.gguf", "gptj.gguf", "bert.gguf", "t5.gguf"})
     result.push_back(input_of_file(gguf, data / "gguf" / name));
+  for (const char* family : {"marian", "m2m-100", "bart", "t5-gated", "gpt2", "bert"})
+    result.push_back(input_of_file(ctranslate2, data / "ctranslate2" / family / "model.bin"));
   for (const auto& entry : fs::directory_iterator(data / "models")) {
     result.push_back(input_of_file(config, entry.path() / "config.json"));
     // Of larger ones the header and some numbers: the rest would only be more of the same.
@@ -47,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kind == config)
       attend::write_file_atomically(folder() / names[safetensors], std::string("\2\0\0\0\0\0\0\0{}", 10));
     attend::write_file_atomically(folder() / names[kind], bytes);
+    if (kind == ctranslate2) write_vocabularies(bytes);
     const attend::ModelDirectory directory(kind == gguf ? folder() / names[gguf] : folder());
     attend::inspect_model(directory, directory.weight_files(), true);
   } catch (const attend::Error&) {
