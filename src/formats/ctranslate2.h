@@ -17,6 +17,8 @@
 
 namespace attend {
 
+class ByteCursor;
+
 struct CTranslate2Variable {
   DType type = DType::f32;          // f32, i8, i16, i32, f16 or bf16
   std::vector<std::int64_t> shape;  // none: a single number
@@ -49,9 +51,9 @@ class CTranslate2 {
   std::optional<double> number(const std::string& name) const;
 
  private:
-  void read_variable(class ByteCursor& cursor);
-  void read_alias(class ByteCursor& cursor);
-  std::string read_name(class ByteCursor& cursor, std::string_view what) const;
+  void read_variable(ByteCursor& cursor);
+  void read_alias(ByteCursor& cursor);
+  std::string read_name(ByteCursor& cursor, std::string_view what) const;
 
   std::string source_, spec_;
   std::uint32_t revision_ = 0;

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
-
-#include <fmt/ranges.h>
+#include <utility>
 
 namespace attend::ctranslate2 {
 namespace {

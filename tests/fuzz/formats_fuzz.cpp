@@ -7,6 +7,8 @@
 #include "formats/inspection.h"
 #include "fuzz/fuzz.h"
 
+#include <algorithm>
+
 namespace attend::fuzz {
 namespace {
 
