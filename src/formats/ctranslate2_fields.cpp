@@ -99,15 +99,15 @@ void check_sines(const CTranslate2& file, const std::string& stack, std::int64_t
   const std::string name = stack + "/position_encodings/encodings";
   const CTranslate2Variable& table = file.get(name, 2);
   const std::int64_t rows = table.shape[0], width = table.shape[1];
-  const std::int64_t sines = ends_included ? width / 2 : (width + 1) / 2;
-  const double steps = ends_included ? static_cast<double>(width / 2 - 1) : static_cast<double>(width) / 2;
+  const std::int64_t half = width / 2, sines = ends_included ? half : (width + 1) / 2;
+  const double steps = ends_included ? static_cast<double>(half - 1) : static_cast<double>(width) / 2;
   constexpr std::int64_t looked_at = 64;  // a hostile table may have very many rows
   constexpr double tolerance = 0.01;      // bfloat16 has 8 bits, and not all make sines in double precision
   for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(1, rows / looked_at))
     for (std::int64_t j = 0; j < (ends_included ? 2 * sines : width); ++j) {
+      const std::int64_t pair = j / 2, column = j % 2 == 0 ? pair : sines + pair;
       const double angle =
-          static_cast<double>(row + first) / std::pow(10000.0, static_cast<double>(j / 2) / steps);
-      const std::int64_t column = j % 2 == 0 ? j / 2 : sines + j / 2;
+          static_cast<double>(row + first) / std::pow(10000.0, static_cast<double>(pair) / steps);
       const float found = table.at(static_cast<std::size_t>(row * width + column));
       if (const double wanted = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
           !(std::abs(found - wanted) < tolerance))
