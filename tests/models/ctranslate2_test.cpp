@@ -2,8 +2,7 @@
 // (tests/oracle/check_ctranslate2.py).
 #include <attend/tokenizer.h>
 
-#include "models/forward.h"
-#include "models/tensors.h"
+#include "models/golden.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
@@ -18,25 +17,11 @@ class CTranslate2Model : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(CTranslate2Model, GivesWhatTheOriginalGives) {
-  std::map<std::string, Tensor> inputs, expected;
-  for (const auto& [name, tensor] : read_tensors(path() / "golden.safetensors"))
-    (name.starts_with("input.") ? inputs : expected)[name.substr(name.find('.') + 1)] = tensor;
-  const PretrainedModel model = PretrainedModel::load(ModelDirectory(path()), Purpose::inference);
-  const auto found = run_forward(model, inputs, {});
-  ASSERT_EQ(expected.size(), 1U);
-  for (const auto& [name, tensor] : expected) {
-    ASSERT_TRUE(found.contains(name)) << name;
-    ASSERT_EQ(found.at(name).sizes(), tensor.sizes());
-    EXPECT_LT((found.at(name) - tensor).abs().max().item<double>(), 2e-5 * tensor.abs().max().item<double>());
-  }
+  expect_golden(ModelDirectory(path()), path() / "golden.safetensors");
 }
 
 TEST_P(CTranslate2Model, CanBeTrainedAndQuantized) {
-  const ModelDirectory directory(path());
-  const PretrainedModel trained = PretrainedModel::load(directory, Purpose::training);
-  for (const auto& item : trained.network()->named_parameters())
-    EXPECT_TRUE(item.value().is_contiguous()) << item.key();
-  EXPECT_EQ(PretrainedModel::load(directory, {.weights = WeightFormat::int8}).weights(), WeightFormat::int8);
+  expect_trained_and_quantized(ModelDirectory(path()));
 }
 
 // CTranslate2 leaves the tokenizer to whoever copies its files; the golden directories have none.
