@@ -77,6 +77,14 @@ bool are_embeddings_scaled(const CTranslate2& file, const std::string& stack, st
   fail("{}: {}: expected 1 or the root of the width, {:.6g}, found {}", file.source(), name, root, scale);
 }
 
+void check_unscaled(const CTranslate2& file, const std::string& stack, std::int64_t width) {
+  if (are_embeddings_scaled(file, stack, width))
+    fail(
+        "{}: {}/scale_embeddings: expected none in a model of the family that this was taken for; give the "
+        "original model",
+        file.source(), stack);
+}
+
 double epsilon_of(const Fields& settings, double otherwise) {
   return settings.number({"layer_norm_epsilon"}, otherwise, 0, 1);
 }
@@ -235,15 +243,13 @@ Json t5_fields(const CTranslate2& file, const Fields& settings) {
                  {"feed_forward_proj", is_gated(file) ? "gated-" + kind : activation},
                  {"tie_word_embeddings", scale.has_value()},
                  {"max_length", longest_text + 1}});
-  if (are_embeddings_scaled(file, "encoder", width) || are_embeddings_scaled(file, "decoder", width))
-    fail("{}: scale_embeddings: expected 0 in a model of type t5", file.source());
+  for (const char* stack : {"encoder", "decoder"}) check_unscaled(file, stack, width);
   return fields;
 }
 
 Json gpt2_fields(const CTranslate2& file, const Fields& settings) {
   const std::int64_t width = matrix_columns(file, target_table);
-  if (are_embeddings_scaled(file, "decoder", width))
-    fail("{}: decoder/scale_embeddings: expected 0 in a model of type gpt2", file.source());
+  check_unscaled(file, "decoder", width);
   return {{"vocab_size", matrix_rows(file, target_table)},
           {"n_positions", matrix_rows(file, "decoder/position_encodings/encodings")},
           {"n_embd", width},
@@ -257,8 +263,7 @@ Json gpt2_fields(const CTranslate2& file, const Fields& settings) {
 
 Json bert_fields(const CTranslate2& file, const Fields& settings) {
   const std::int64_t width = matrix_columns(file, source_table);
-  if (are_embeddings_scaled(file, "encoder", width))
-    fail("{}: encoder/scale_embeddings: expected 0 in a model of type bert", file.source());
+  check_unscaled(file, "encoder", width);
   return {{"vocab_size", matrix_rows(file, source_table)},
           {"type_vocab_size", matrix_rows(file, "encoder/embeddings_1/weight")},
           {"max_position_embeddings", matrix_rows(file, "encoder/position_encodings/encodings")},
