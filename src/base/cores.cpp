@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include <sched.h>
+
 namespace attend {
 namespace {
 
@@ -69,6 +71,19 @@ std::size_t usable_cores() {
   const std::optional<double> given = cores_of_groups("/sys/fs/cgroup", membership);
   if (!given || *given >= static_cast<double>(cores)) return cores;
   return static_cast<std::size_t>(std::max(1.0, std::ceil(*given)));
+}
+
+int this_core() {
+  return sched_getcpu();
+}
+
+void leave_core(int core) {
+  cpu_set_t allowed;
+  if (core < 0 || this_core() != core || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(core), &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  sched_setaffinity(0, sizeof allowed, &allowed);  // it may again go wherever it could
 }
 
 }  // namespace attend

@@ -34,18 +34,26 @@ void pause() {
 }
 
 // Waits until `value` is no longer `old`. Where it takes longer than pieces usually do, another thread may be
-// in need of this core.
-void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+// in need of this core: then patient() is called, and once more if the thread has slept, which `asleep`
+// counts.
+template <class Patient>
+void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::atomic<int>& asleep,
+                     const Patient& patient) {
+  const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
   for (int i = 0; i < 512; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (changed()) return;
     pause();
   }
+  patient();
   const auto end = std::chrono::steady_clock::now() + patience;
   do {
-    if (value.load(std::memory_order_acquire) != old) return;
+    if (changed()) return;
     std::this_thread::yield();
   } while (std::chrono::steady_clock::now() < end);
+  asleep.fetch_add(1, std::memory_order_relaxed);
   value.wait(old, std::memory_order_acquire);
+  asleep.fetch_sub(1, std::memory_order_relaxed);
+  patient();
 }
 
 // The pieces that are one thread's to do: from `next` on they have not been begun.
@@ -106,24 +114,29 @@ class Pool {
   bool run(Work& work) {
     const std::unique_lock use(using_, std::try_to_lock);
     if (!use) return false;
-    resize(thread_count());
+    const bool wakes = resize(thread_count()) || asleep_.load(std::memory_order_relaxed) > 0;
     work.share_out(shares_);
     work_ = &work;
     inside_.store(0, std::memory_order_release);
+    core_of_caller_.store(this_core(), std::memory_order_relaxed);
     started_.fetch_add(1, std::memory_order_release);
     started_.notify_all();
+    // The system may wake a worker on this very core, where it would wait until the caller's slice of time is
+    // over, some milliseconds. So it gets a moment in which to leave.
+    if (wakes) std::this_thread::yield();
     work.help(0);
     for (std::uint32_t inside = inside_.fetch_or(closed, std::memory_order_acq_rel) | closed;
          inside != closed; inside = inside_.load(std::memory_order_acquire))
-      wait_for_change(inside_, inside);
+      wait_for_change(inside_, inside, callers_asleep_, [] {});
     return true;
   }
 
  private:
-  // The caller's thread is one of the `threads`.
-  void resize(std::size_t threads) {
-    if (workers_.size() + 1 == threads || threads == refused_) return;
+  // The caller's thread is one of the `threads`. True: there are new ones.
+  bool resize(std::size_t threads) {
+    if (workers_.size() + 1 == threads || threads == refused_) return false;
     stop();
+    core_of_caller_.store(this_core(), std::memory_order_relaxed);
     try {
       while (workers_.size() + 1 < threads)
         workers_.emplace_back(
@@ -132,6 +145,7 @@ class Pool {
       refused_ = threads;  // the system gives no more: those there are do the work
     }
     shares_ = std::vector<Share>(workers_.size() + 1);
+    return true;
   }
 
   void stop() {
@@ -144,8 +158,11 @@ class Pool {
   }
 
   void serve(std::size_t own, std::uint32_t seen) {
+    // Two on one core take turns, until the system notices after a hundred milliseconds.
+    const auto leave_caller = [this] { leave_core(core_of_caller_.load(std::memory_order_relaxed)); };
+    leave_caller();
     while (true) {
-      wait_for_change(started_, seen);
+      wait_for_change(started_, seen, asleep_, leave_caller);
       seen = started_.load(std::memory_order_acquire);
       if (stopping_) return;
       if (!enter()) continue;
@@ -170,7 +187,8 @@ class Pool {
   // A worker that comes when the caller has nothing left to begin finds the work closed, and the caller has
   // waited only for those inside: other programs need the cores too, so one may come milliseconds late.
   static constexpr std::uint32_t closed = 1u << 31;
-  Work* work_ = nullptr;                                    // for those inside
+  Work* work_ = nullptr;  // for those inside
+  std::atomic<int> asleep_ = 0, callers_asleep_ = 0, core_of_caller_ = -1;
   alignas(64) std::atomic<std::uint32_t> started_ = 0;      // how many works
   alignas(64) std::atomic<std::uint32_t> inside_ = closed;  // how many workers are at the work
 };

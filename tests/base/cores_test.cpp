@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 namespace attend {
 namespace {
@@ -18,6 +19,27 @@ void write(const std::filesystem::path& file, const std::string& text) {
 TEST(UsableCores, AreThoseOfTheMachineAtMost) {
   EXPECT_GE(usable_cores(), 1u);
   EXPECT_LE(usable_cores(), std::max(1u, std::thread::hardware_concurrency()));
+}
+
+TEST(LeaveCore, GoesToAnotherAndMayComeBack) {
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  bool gone = false;  // the system may bring it back at once, but not always
+  for (int tries = 0; tries < 100 && !gone; ++tries) {
+    const int core = this_core();
+    ASSERT_GE(core, 0);
+    leave_core(core);
+    gone = this_core() != core;
+  }
+  EXPECT_EQ(gone, CPU_COUNT(&before) > 1);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(LeaveCore, StaysOnAnother) {
+  leave_core(-1);
+  leave_core(1 << 20);  // of no machine
+  EXPECT_GE(this_core(), 0);
 }
 
 TEST(CoresOfGroups, OfVersionTwoAreTheLeastOnTheWayDown) {
