@@ -1,15 +1,14 @@
 #include "nn/stack.h"
 
+#include "base/parallel.h"
 #include "nn/dropout.h"
+#include "nn/matrix_product.h"
 #include "nn/recompute.h"
 #include "nn/two_streams.h"
 #include "tensor/parallel.h"
 
 namespace attend {
 namespace {
-
-// Enough for full tiles of the products, few enough for activations to stay in a core's own cache.
-constexpr std::int64_t kTokensOfThread = 256;
 
 // The most keys that a query of this pass can see.
 std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
@@ -35,6 +34,11 @@ TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
 bool only_reads(const Pass& pass, const Capture::Stack* capture, const Tensor& input) {
   return !at::GradMode::is_enabled() && !pass.is_training() && pass.adapters == nullptr &&
          capture == nullptr && input.is_cpu();
+}
+
+// Torch's threads each have their own idea of whether gradients are wanted, and do not nest with ours.
+ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t width) {
+  return reading_groups(lengths, width, parallel_threads(), /*apart=*/!kHasGradients);
 }
 
 // Where the norm is before the attention: earlier states are normed like those of now. Before anything has
@@ -133,17 +137,18 @@ Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const
   return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
 }
 
-// A text's result does not depend on its neighbours, nor does a picture's. So what is only read is read some
-// at a time, and what goes from layer to layer stays in the caches of the cores: of 4,096 tokens through
-// MiniLM in int8, which would write 25 MB for each feed-forward layer, it saves a sixth of the time.
-Tensor StackImpl::forward_some_at_a_time(const TokenBatch& batch, Pass& pass) {
-  const std::int64_t enough = kTokensOfThread * parallel_threads();
-  std::vector<Tensor> parts;
-  for (std::int64_t first = 0, end = 0; first < batch.offsets.count(); first = end) {
-    for (std::int64_t tokens = 0; end < batch.offsets.count() && tokens < enough; ++end)
-      tokens += batch.offsets.length(end);
-    parts.push_back(forward_together(batch.texts(first, end - first), pass, nullptr, nullptr, nullptr));
-  }
+Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
+                                 const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read) {
+  std::vector<Tensor> parts(static_cast<std::size_t>(groups.count()));
+  const auto read_one = [&](std::size_t i) {
+    Pass own = pass;  // of this thread alone
+    const PassScope scope(own);
+    parts[i] = read(groups.begins[i], groups.begins[i + 1] - groups.begins[i], own);
+  };
+  if (groups.on_one_thread_each)
+    parallel_for(parts.size(), 1, [&](std::size_t i, std::size_t) { read_one(i); });
+  else
+    for (std::size_t i = 0; i < parts.size(); ++i) read_one(i);
   return at::cat(parts);
 }
 
@@ -151,10 +156,13 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemo
                           const CacheUse* cache, Capture::Stack* capture) {
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
-  if (plain && only_reads(pass, capture, batch.ids) &&
-      batch.offsets.total() > 2 * kTokensOfThread * parallel_threads())
-    return forward_some_at_a_time(batch, pass);
-  return forward_together(batch, pass, memory, cache, capture);
+  if (!plain || !only_reads(pass, capture, batch.ids))
+    return forward_together(batch, pass, memory, cache, capture);
+  const ReadingGroups groups = groups_of(batch.offsets.lengths(), spec_.width());
+  if (groups.count() == 1) return forward_together(batch, pass, memory, cache, capture);
+  return read_in_groups(groups, pass, [&](std::int64_t first, std::int64_t count, Pass& own) {
+    return forward_together(batch.texts(first, count), own, nullptr, nullptr, nullptr);
+  });
 }
 
 Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const EncoderMemory* memory,
@@ -175,20 +183,20 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const En
 }
 
 Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
-  const auto [high, wide] = patches->grid(images.pixels);
-  const std::int64_t some =
-      std::max<std::int64_t>(1, kTokensOfThread * parallel_threads() / (1 + high * wide));
-  const std::int64_t all = images.pixels.size(0);
-  if (only_reads(pass, capture, images.pixels) && all > 2 * some) {
-    std::vector<Tensor> parts;
-    for (std::int64_t first = 0; first < all; first += some) {
-      const auto part = [&](const Tensor& t) {
-        return t.defined() ? t.narrow(0, first, std::min(some, all - first)) : t;
-      };
-      parts.push_back(forward(ImageBatch{part(images.pixels), part(images.hidden)}, pass));
-    }
-    return at::cat(parts);
+  if (only_reads(pass, capture, images.pixels)) {
+    const auto [high, wide] = patches->grid(images.pixels);
+    const std::vector<std::int64_t> lengths(static_cast<std::size_t>(images.pixels.size(0)), 1 + high * wide);
+    const ReadingGroups groups = groups_of(lengths, spec_.width());
+    if (groups.count() > 1)
+      return read_in_groups(groups, pass, [&](std::int64_t first, std::int64_t count, Pass& own) {
+        const auto part = [&](const Tensor& t) { return t.defined() ? t.narrow(0, first, count) : t; };
+        return forward_together(ImageBatch{part(images.pixels), part(images.hidden)}, own, nullptr);
+      });
   }
+  return forward_together(images, pass, capture);
+}
+
+Tensor StackImpl::forward_together(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
   const Tensor x = patches(images, pass);  // [T, d]
   const std::int64_t count = images.pixels.size(0);
   const Offsets offsets(std::vector<std::int64_t>(count, x.size(0) / count));

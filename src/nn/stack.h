@@ -6,6 +6,7 @@
 #include "nn/embeddings.h"
 #include "nn/feed_forward.h"
 #include "nn/patch_embeddings.h"
+#include "nn/reading_groups.h"
 #include "nn/virtual_tokens.h"
 
 namespace attend {
@@ -103,7 +104,10 @@ class StackImpl : public torch::nn::Module {
   std::shared_ptr<LayerImpl> layer(std::size_t i);
   Tensor forward_together(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
                           const CacheUse* cache, Capture::Stack* capture);
-  Tensor forward_some_at_a_time(const TokenBatch& batch, Pass& pass);
+  Tensor forward_together(const ImageBatch& images, Pass& pass, Capture::Stack* capture);
+  // The results, one behind the other, of read(first text, count, pass) for all groups.
+  Tensor read_in_groups(const ReadingGroups& groups, const Pass& pass,
+                        const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read);
   // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
