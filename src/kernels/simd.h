@@ -114,6 +114,9 @@ inline Vector max(Vector a, Vector b) {
 inline Vector min(Vector a, Vector b) {
   return (Vector)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
 }
+inline IntVector max(IntVector a, IntVector b) {
+  return (IntVector)_mm512_maskz_max_epi32(0xffff, (__m512i)a, (__m512i)b);
+}
 #elif defined(__AVX2__)
 inline Vector max(Vector a, Vector b) {
   return (Vector)_mm256_max_ps((__m256)a, (__m256)b);
@@ -121,12 +124,18 @@ inline Vector max(Vector a, Vector b) {
 inline Vector min(Vector a, Vector b) {
   return (Vector)_mm256_min_ps((__m256)a, (__m256)b);
 }
+inline IntVector max(IntVector a, IntVector b) {
+  return (IntVector)_mm256_max_epi32((__m256i)a, (__m256i)b);
+}
 #else
 inline Vector max(Vector a, Vector b) {
   return a > b ? a : b;
 }
 inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
+}
+inline IntVector max(IntVector a, IntVector b) {
+  return a > b ? a : b;
 }
 #endif
 

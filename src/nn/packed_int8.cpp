@@ -55,7 +55,8 @@ class Int8Weights : public PackedMatrix {
   }
 
   Tensor rows(const Tensor& ids) const override {
-    return rows_by(ids, in_, [&](std::int64_t n, float* to) { kernels::int8_column(matrix_, n, to); });
+    return rows_by(ids, in_,
+                   [&](std::int64_t n, float* to) { kernels::int8_kernels().column(matrix_, n, to); });
   }
 
   std::int64_t bytes() const override {

@@ -39,7 +39,7 @@ inline IntVector largest_of_rows(Vector (&row)[W], std::integer_sequence<int, la
                           pick<(lanes & block ? W + lanes - block : lanes)...>(a, b)),
                       other = reinterpret_cast<IntVector>(
                           pick<(lanes & block ? W + lanes : lanes + block)...>(a, b));
-      row[r] = reinterpret_cast<Vector>(other > one ? other : one);
+      row[r] = reinterpret_cast<Vector>(max(other, one));
     }
     return largest_of_rows<block / 2>(row, std::integer_sequence<int, lanes...>{});
   }
@@ -59,8 +59,7 @@ struct RowScales {
       row[i] = at(i);
       IntVector largest{};
       for (std::int64_t d = 0; row[i] != nullptr && d < D; d += W) {
-        const IntVector bits = reinterpret_cast<IntVector>(part(i, d)) & 0x7fffffff;
-        largest = bits > largest ? bits : largest;
+        largest = max(reinterpret_cast<IntVector>(part(i, d)) & 0x7fffffff, largest);
       }
       most[i] = reinterpret_cast<Vector>(largest);
     }
@@ -225,7 +224,7 @@ class IntegerHead {
       if (a_.probabilities) scaled *= load(value_scales_ + j);
       typedef std::int16_t Narrow __attribute__((vector_size(W * 2)));
       // The addend leaves the integer in the lower bits.
-      const Vector placed = scaled * factor + splat(12582912.0f);
+      const Vector placed = fused(scaled, splat(factor), 12582912.0f);
       const Narrow narrow = __builtin_convertvector(reinterpret_cast<IntVector>(placed), Narrow);
       std::memcpy(weights + j, &narrow, sizeof narrow);
     }

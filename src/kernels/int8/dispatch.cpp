@@ -96,34 +96,6 @@ std::int64_t int8_attention_scratch(const Attention& attention) {
   return keys * (3 * columns + 12) + kInt8Queries * (int8_stride(D) + keys * 6);
 }
 
-void int8_rotate(float* x, std::int64_t count) {
-  std::int64_t k = 0;
-  for (std::int64_t rows = 16; rows > 1; rows /= 2) {
-    const float length = rows == 16 ? 0.25f : rows == 8 ? 0.353553391f : rows == 4 ? 0.5f : 0.707106781f;
-    for (; k + rows * kInt8Panel <= count; k += rows * kInt8Panel) {
-      float* const at = x + k;
-      for (std::int64_t half = 1; half < rows; half *= 2)
-        for (std::int64_t b = 0; b < rows; ++b)
-          if ((b & half) == 0)
-            for (std::int64_t i = b * kInt8Panel; i < (b + 1) * kInt8Panel; ++i) {
-              const float one = at[i], other = at[i + half * kInt8Panel];
-              at[i] = one + other;
-              at[i + half * kInt8Panel] = one - other;
-            }
-      for (std::int64_t i = 0; i < rows * kInt8Panel; ++i) at[i] *= length;
-    }
-  }
-}
-
-void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to) {
-  const float scale = matrix.scales[n];
-  const std::int8_t* four = matrix.weights + matrix.place(n, 0);
-  for (std::int64_t k = 0; k < matrix.depth; k += 4, four += kInt8Panel * 4)
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(4, matrix.depth - k); ++i)
-      to[k + i] = static_cast<float>(four[i]) * scale;
-  if (matrix.rotated) int8_rotate(to, matrix.depth);
-}
-
 void int4_column(const Int4Matrix& matrix, std::int64_t n, float* to) {
   const std::int64_t groups = int4_groups(matrix.depth), panel = n / kInt8Panel, lane = n % kInt8Panel;
   for (std::int64_t k = 0; k < matrix.depth; ++k) {
@@ -134,7 +106,7 @@ void int4_column(const Int4Matrix& matrix, std::int64_t n, float* to) {
     const int integer = number * matrix.steps[at * kInt8Panel + lane] + matrix.starts[at * kInt8Panel + lane];
     to[k] = static_cast<float>(integer) * matrix.scales[n];
   }
-  if (matrix.rotated) int8_rotate(to, matrix.depth);
+  if (matrix.rotated) int8_kernels().rotate(to, matrix.depth);
 }
 
 }  // namespace attend::kernels

@@ -80,6 +80,10 @@ struct Int8Kernels {
   // x [count] as integers, -127 ... 127 to the nearest, ties to even; returns their scale, largest |x| / 127.
   // Numbers all below 1e-30 become zeros; of an infinity or a NaN the scale is NaN.
   float (*quantize)(std::int8_t* to, const float* x, std::int64_t count);
+  // Column n of the matrix as float32: row n of W, [depth].
+  void (*column)(const Int8Matrix&, std::int64_t n, float* to);
+  // x [count] rotated, in place: twice is not at all, but for rounding.
+  void (*rotate)(float* x, std::int64_t count);
   // Attention of heads [begin, end), numbered sequence by sequence, of keys and values without pages and
   // without dropout: queries, keys and values are rounded to 8 bits row by row, and what a key weighs to 15.
   // `scratch`: int8_attention_scratch bytes, aligned for floats.
@@ -98,12 +102,6 @@ inline std::int64_t int8_scratch(std::int64_t depth) {
 // Queries that attention takes at a time, and the memory that it needs.
 constexpr std::int64_t kInt8Queries = 32;
 std::int64_t int8_attention_scratch(const Attention& attention);
-
-// x [count] rotated, in place: twice is not at all, but for rounding.
-void int8_rotate(float* x, std::int64_t count);
-
-// Column n of the matrix as float32: row n of W, [depth].
-void int8_column(const Int8Matrix& matrix, std::int64_t n, float* to);
 
 // The best set this machine has; ATTEND_ISA=portable or avx2 forces these (kernels.h).
 const Int8Kernels& int8_kernels();

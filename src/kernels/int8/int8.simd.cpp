@@ -68,6 +68,23 @@ float quantize_numbers(std::int8_t* to, const float* x, std::int64_t count) {
   return quantize(reinterpret_cast<std::uint8_t*>(to), x, count, count, 0);
 }
 
+void column(const Int8Matrix& m, std::int64_t n, float* to) {
+  const std::int8_t* four = m.weights + m.place(n, 0);
+  for (std::int64_t k = 0; k < m.depth; k += 4 * W) {
+    std::int8_t side_by_side[4 * W] = {};
+    for (std::int64_t i = 0; i < 4 * W && k + i < m.depth; i += 4, four += kInt8Panel * 4)
+      std::memcpy(side_by_side + i, four, 4);
+    for (std::int64_t i = 0; i < 4 * W && k + i < m.depth; i += W)
+      store_part(to + k + i, __builtin_convertvector(load_wide(side_by_side + i), Vector) * m.scales[n],
+                 m.depth - k - i < W ? m.depth - k - i : W);
+  }
+  if (m.rotated) rotate(to, to, m.depth);
+}
+
+void rotate_in_place(float* x, std::int64_t count) {
+  rotate(x, x, count);
+}
+
 }  // namespace
 
 extern const Int8Kernels int8_table;
@@ -77,6 +94,8 @@ const Int8Kernels int8_table = {.name = ATTEND_STRING(ATTEND_ISA) + 5,
                                 .pack_int4 = pack_int4,
                                 .multiply_int4 = multiply_int4,
                                 .quantize = quantize_numbers,
+                                .column = column,
+                                .rotate = rotate_in_place,
                                 .attention = integer_attention};
 
 }  // namespace attend::kernels::ATTEND_ISA

@@ -6,9 +6,10 @@
 
 namespace attend::kernels::ATTEND_ISA {
 
-// B rows of 16 numbers, of which each column is multiplied by the Hadamard matrix of B, of length 1.
+// B rows of 16 numbers, of which each column is multiplied by the Hadamard matrix of B, of length 1. The
+// sizes of the results, as bits, are put into `largest` where they are larger.
 template <int B>
-inline void rotate_rows(float* to, const float* from) {
+inline void rotate_rows(float* to, const float* from, IntVector& largest) {
   constexpr float kLength = B == 16 ? 0.25f : B == 8 ? 0.353553391f : B == 4 ? 0.5f : 0.707106781f;
   for (std::int64_t column = 0; column < kInt8Panel; column += W) {
     Vector row[B];
@@ -24,18 +25,29 @@ inline void rotate_rows(float* to, const float* from) {
           row[b + half] = difference;
         }
 #pragma GCC unroll 16
-    for (int b = 0; b < B; ++b) store(to + b * kInt8Panel + column, row[b] * kLength);
+    for (int b = 0; b < B; ++b) {
+      const Vector result = row[b] * kLength;
+      store(to + b * kInt8Panel + column, result);
+      largest = max(reinterpret_cast<IntVector>(result) & 0x7fffffff, largest);
+    }
   }
 }
 
-// to may be from.
-inline void rotate(float* to, const float* from, std::int64_t count) {
+// to may be from. Returns how many numbers were rotated; `largest`: as of rotate_rows, of these.
+inline std::int64_t rotate(float* to, const float* from, std::int64_t count, IntVector* largest) {
   std::int64_t k = 0;
-  for (; k + 16 * kInt8Panel <= count; k += 16 * kInt8Panel) rotate_rows<16>(to + k, from + k);
-  if (k + 8 * kInt8Panel <= count) rotate_rows<8>(to + k, from + k), k += 8 * kInt8Panel;
-  if (k + 4 * kInt8Panel <= count) rotate_rows<4>(to + k, from + k), k += 4 * kInt8Panel;
-  if (k + 2 * kInt8Panel <= count) rotate_rows<2>(to + k, from + k), k += 2 * kInt8Panel;
+  IntVector most = *largest;
+  for (; k + 16 * kInt8Panel <= count; k += 16 * kInt8Panel) rotate_rows<16>(to + k, from + k, most);
+  if (k + 8 * kInt8Panel <= count) rotate_rows<8>(to + k, from + k, most), k += 8 * kInt8Panel;
+  if (k + 4 * kInt8Panel <= count) rotate_rows<4>(to + k, from + k, most), k += 4 * kInt8Panel;
+  if (k + 2 * kInt8Panel <= count) rotate_rows<2>(to + k, from + k, most), k += 2 * kInt8Panel;
   if (to != from) std::memcpy(to + k, from + k, static_cast<std::size_t>(count - k) * 4);
+  *largest = most;
+  return k;
+}
+inline void rotate(float* to, const float* from, std::int64_t count) {
+  IntVector unasked{};
+  rotate(to, from, count, &unasked);
 }
 
 }  // namespace attend::kernels::ATTEND_ISA

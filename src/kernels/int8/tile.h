@@ -87,10 +87,17 @@ inline IntVector load_ints(const void* p) {
   return v;
 }
 
-// W floats from -127 to 127 to the nearest integers, ties to even: an addend leaves no bits for fractions.
+// W floats from -127 to 127 to the nearest integers, ties to even. The portable code's addend leaves no bits
+// for fractions.
 inline IntVector round(Vector x) {
+#if defined(__AVX512F__)
+  return (IntVector)_mm512_maskz_cvtps_epi32(0xffff, (__m512)x);
+#elif defined(__AVX2__)
+  return (IntVector)_mm256_cvtps_epi32((__m256)x);
+#else
   const Vector magic = splat(12582912.0f);
   return reinterpret_cast<IntVector>(x + magic) - reinterpret_cast<IntVector>(magic);
+#endif
 }
 
 // W integers from -127 to 127 as bytes, plus the offset.
@@ -110,22 +117,44 @@ inline void store_bytes(std::uint8_t* to, IntVector v, std::uint8_t offset) {
 #endif
 }
 
-// The largest |x| as bits: NaN and infinities compare above all numbers.
-inline std::int32_t largest_size(const float* x, std::int64_t count) {
-  IntVector most[4] = {};
+// Four such vectors.
+inline void store_bytes(std::uint8_t* to, const IntVector (&v)[4], std::uint8_t offset) {
+#if defined(__AVX512F__)
+  // Packing goes by quarters of vectors, so bytes 4 ... 7 are the second vector's first four.
+  const __m512i place = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i bytes =
+      _mm512_maskz_permutexvar_epi32(0xffff, place,
+                                     _mm512_packs_epi16(_mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]),
+                                                        _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3])));
+  _mm512_storeu_si512(to, _mm512_add_epi8(bytes, _mm512_set1_epi8(static_cast<char>(offset))));
+#elif defined(__AVX2__)
+  const __m256i place = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i bytes =
+      _mm256_permutevar8x32_epi32(_mm256_packs_epi16(_mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
+                                                     _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3])),
+                                  place);
+  _mm256_storeu_si256((__m256i*)to, _mm256_add_epi8(bytes, _mm256_set1_epi8(static_cast<char>(offset))));
+#else
+  for (int i = 0; i < 4; ++i) store_bytes(to + i * W, v[i], offset);
+#endif
+}
+
+// The largest |x| as bits, and no less than any lane of `at_least`: NaN and infinities compare above all
+// numbers.
+inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector at_least = IntVector{}) {
+  IntVector most[4] = {at_least};
   std::int64_t k = 0;
   for (; k + 4 * W <= count; k += 4 * W)
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const IntVector bits = load_ints(x + k + i * W) & 0x7fffffff;
-      most[i] = bits > most[i] ? bits : most[i];
+      most[i] = max(load_ints(x + k + i * W) & 0x7fffffff, most[i]);
     }
   for (; k < count; k += W) {
     const IntVector bits =
         reinterpret_cast<IntVector>(load_part(x + k, count - k < W ? count - k : W)) & 0x7fffffff;
-    most[0] = bits > most[0] ? bits : most[0];
+    most[0] = max(bits, most[0]);
   }
-  for (int i = 1; i < 4; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
+  for (int i = 1; i < 4; ++i) most[0] = max(most[i], most[0]);
   std::int32_t lanes[W];
   std::memcpy(lanes, &most[0], sizeof lanes);
 #pragma GCC unroll 4
@@ -135,11 +164,10 @@ inline std::int32_t largest_size(const float* x, std::int64_t count) {
   return lanes[0];
 }
 
-// x [count] into bytes q + offset, and offset from there to `padded`; returns the scale. A row too small to
-// divide by is zeros, one with an infinity or NaN has the scale NaN.
+// x [count] into bytes q + offset, and offset from there to `padded`; returns the scale. `bits`: of the
+// largest |x|. A row too small to divide by is zeros, one with an infinity or NaN has the scale NaN.
 inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
-                      std::uint8_t offset) {
-  const std::int32_t bits = largest_size(x, count);
+                      std::uint8_t offset, std::int32_t bits) {
   float largest = 0;
   std::memcpy(&largest, &bits, sizeof largest);
   const bool infinite = bits >= 0x7f800000;
@@ -149,21 +177,34 @@ inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std:
   }
   const float factor = 127.0f / largest;
   const std::int64_t whole = count / W * W;
-  for (std::int64_t k = 0; k < whole; k += W) store_bytes(to + k, round(load(x + k) * factor), offset);
+  std::int64_t k = 0;
+  for (; k + 4 * W <= whole; k += 4 * W) {
+    IntVector four[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) four[i] = round(load(x + k + i * W) * factor);
+    store_bytes(to + k, four, offset);
+  }
+  for (; k < whole; k += W) store_bytes(to + k, round(load(x + k) * factor), offset);
   if (whole < count) {
     std::uint8_t last[W];
     store_bytes(last, round(load_part(x + whole, count - whole) * factor), offset);
     std::memcpy(to + whole, last, static_cast<std::size_t>(count - whole));
   }
-  for (std::int64_t k = count; k < padded; ++k) to[k] = offset;
+  for (k = count; k < padded; ++k) to[k] = offset;
   return largest / 127.0f;
+}
+inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
+                      std::uint8_t offset) {
+  return quantize(to, x, count, padded, offset, largest_size(x, count));
 }
 
 // A row of the left factor likewise, rotated first if `room` for that is given.
 inline float quantize_left(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
                            float* room, std::uint8_t offset = kOffset) {
-  if (room != nullptr) rotate(room, x, count);
-  return quantize(to, room != nullptr ? room : x, count, padded, offset);
+  if (room == nullptr) return quantize(to, x, count, padded, offset);
+  IntVector largest{};
+  const std::int64_t turned = rotate(room, x, count, &largest);
+  return quantize(to, room, count, padded, offset, largest_size(room + turned, count - turned, largest));
 }
 
 // What the tiles of one block of rows and some panels read.
