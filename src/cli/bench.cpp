@@ -33,6 +33,10 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
       ->check(CLI::PositiveNumber);
   parser.app().add_option("--beams", options.beams, "Beams of the search")->check(CLI::PositiveNumber);
   parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(CLI::PositiveNumber);
+  parser.app()
+      .add_option("--pause", options.pause,
+                  "Milliseconds between rounds, in which threads fall asleep, as between a server's requests")
+      ->check(CLI::Range(0.0, 60000.0));
   parser.app().add_option("--dtype", dtype, "float32")->check(CLI::IsMember({"float32", "fp32"}));
   parser.app()
       .add_option("--precision", precision, "Of --work train: float32 or bfloat16, as of attend train")
