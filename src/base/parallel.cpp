@@ -127,7 +127,7 @@ class Pool {
     work.help(0);
     for (std::uint32_t inside = inside_.fetch_or(closed, std::memory_order_acq_rel) | closed;
          inside != closed; inside = inside_.load(std::memory_order_acquire))
-      wait_for_change(inside_, inside, callers_asleep_, [] {});
+      wait_for_change(inside_, inside, asleep_, [] {});
     return true;
   }
 
@@ -187,8 +187,9 @@ class Pool {
   // A worker that comes when the caller has nothing left to begin finds the work closed, and the caller has
   // waited only for those inside: other programs need the cores too, so one may come milliseconds late.
   static constexpr std::uint32_t closed = 1u << 31;
-  Work* work_ = nullptr;  // for those inside
-  std::atomic<int> asleep_ = 0, callers_asleep_ = 0, core_of_caller_ = -1;
+  Work* work_ = nullptr;                                    // for those inside
+  std::atomic<int> asleep_ = 0;                             // how many threads of this pool
+  std::atomic<int> core_of_caller_ = -1;                    // which workers leave to it
   alignas(64) std::atomic<std::uint32_t> started_ = 0;      // how many works
   alignas(64) std::atomic<std::uint32_t> inside_ = closed;  // how many workers are at the work
 };
