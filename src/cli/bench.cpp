@@ -36,7 +36,7 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
   parser.app()
       .add_option("--pause", options.pause,
                   "Milliseconds between rounds, in which threads fall asleep, as between a server's requests")
-      ->check(CLI::Range(0.0, 60000.0));
+      ->check(CLI::Range(0, 60000));
   parser.app().add_option("--dtype", dtype, "float32")->check(CLI::IsMember({"float32", "fp32"}));
   parser.app()
       .add_option("--precision", precision, "Of --work train: float32 or bfloat16, as of attend train")

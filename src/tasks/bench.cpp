@@ -124,7 +124,7 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
     fail("--work {}: expected encode, generate, translate or train, as the model reads text", options.work);
   }
   for (std::int64_t round = -1; round < options.rounds; ++round) {
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options.pause));
+    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause));
     const auto start = std::chrono::steady_clock::now();
     work();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

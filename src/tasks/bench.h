@@ -22,8 +22,8 @@ struct BenchOptions {
   std::int64_t new_tokens = 40;       // of generate and translate
   std::int64_t beams = 1;
   std::int64_t rounds = 5;
-  double pause = 0;       // milliseconds between rounds
-  bool bfloat16 = false;  // of train: in matrix products, as TrainingOptions has it
+  std::int64_t pause = 0;  // milliseconds between rounds
+  bool bfloat16 = false;   // of train: in matrix products, as TrainingOptions has it
 };
 
 struct BenchResult {
