@@ -33,8 +33,8 @@ function(target_add_kernels target folder flags)
     add_library(${target}-${set} OBJECT ${simd})
     target_include_directories(${target}-${set} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(${target}-${set} PRIVATE ATTEND_ISA=${set})
-    # Nothing that would change the meaning of NaN or infinity.
-    target_compile_options(${target}-${set} PRIVATE -O3 ${flags} -fno-math-errno -fno-trapping-math
+    # Nothing that would change the meaning of NaN or infinity, and no fusing that is not written (simd.h).
+    target_compile_options(${target}-${set} PRIVATE -O3 ${flags} -ffp-contract=off -fno-math-errno -fno-trapping-math
       -Wno-psabi ${ATTEND_ISA_FLAGS_${set}})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}-${set}>)
   endforeach()

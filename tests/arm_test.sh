@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 # The system's headers of other libraries, without those of the C library, which are another processor's.
 mkdir "$work/include"
 ln -s /usr/include/fmt "$work/include/fmt"
-flags=(-std=c++20 -O3 -Wall -Wextra -Werror -Wno-psabi -Iinclude -Isrc -Itests -isystem "$work/include" -isystem "$gtest/include"
+flags=(-std=c++20 -O3 -Wall -Wextra -Werror -Wno-psabi -ffp-contract=off -Iinclude -Isrc -Itests -isystem "$work/include" -isystem "$gtest/include"
   -DFMT_HEADER_ONLY -DATTEND_ARM -fno-math-errno -fno-trapping-math)
 jobs=()
 # compile NAME SOURCE FLAG...
@@ -39,11 +39,11 @@ for source in src/kernels/*.cpp src/kernels/int8/*.cpp; do
   name=$(basename "$(dirname "$source")")-$(basename "$source" .cpp)
   case $source in
     src/kernels/int8/*.simd.cpp)
-      compile "$name-portable" "$source" -ffp-contract=off -DATTEND_ISA=int8_portable
-      compile "$name-neon_dot" "$source" -ffp-contract=off -DATTEND_ISA=int8_neon_dot -march=armv8.2-a+dotprod
+      compile "$name-portable" "$source" -DATTEND_ISA=int8_portable
+      compile "$name-neon_dot" "$source" -DATTEND_ISA=int8_neon_dot -march=armv8.2-a+dotprod
       ;;
-    *.simd.cpp) compile "$name" "$source" -ffp-contract=fast -DATTEND_ISA=portable ;;
-    *) compile "$name" "$source" -ffp-contract=off ;;
+    *.simd.cpp) compile "$name" "$source" -DATTEND_ISA=portable ;;
+    *) compile "$name" "$source" ;;
   esac
 done
 compile error src/base/error.cpp

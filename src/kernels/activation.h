@@ -13,8 +13,7 @@ inline Vector tanh(Vector x) {
   const Vector far = (1 - e) / (1 + e);
   const Vector square = x * x;
   const Vector near =
-      size * (1 + square * (-0.333333333f +
-                            square * (0.133333333f + square * (-0.0539682540f + square * 0.0218694885f))));
+      size * polynomial(square, splat(0.0218694885f), -0.0539682540f, 0.133333333f, -0.333333333f, 1.0f);
   const Vector result = size < 0.25f ? near : far;
   return x < 0 ? -result : result;
 }
@@ -24,30 +23,21 @@ inline Vector tanh(Vector x) {
 inline Vector erf(Vector x) {
   const Vector c = min(max(x, splat(-3.832506856900711f)), splat(3.832506856900711f));
   const Vector q = c * c;
-  Vector top = splat(0.00022905065861350646f);
-  top = top * q + 0.0034082910107109506f;
-  top = top * q + 0.050955695062380861f;
-  top = top * q + 0.18520832239976145f;
-  top = top * q + 1.128379143519084f;
-  Vector bottom = splat(-1.1791602954361697e-7f);
-  bottom = bottom * q + 0.000023547966471313185f;
-  bottom = bottom * q + 0.0010179625278914885f;
-  bottom = bottom * q + 0.014070470171167667f;
-  bottom = bottom * q + 0.11098505178285362f;
-  bottom = bottom * q + 0.49746925110067538f;
-  bottom = bottom * q + 1.0f;
+  const Vector top = polynomial(q, splat(0.00022905065861350646f), 0.0034082910107109506f,
+                                0.050955695062380861f, 0.18520832239976145f, 1.128379143519084f);
+  const Vector bottom =
+      polynomial(q, splat(-1.1791602954361697e-7f), 0.000023547966471313185f, 0.0010179625278914885f,
+                 0.014070470171167667f, 0.11098505178285362f, 0.49746925110067538f, 1.0f);
   return x != x ? x : c * top / bottom;
 }
 
 // 1 - erf(x), where that would cancel: the fit of Press et al., "Numerical Recipes", 6.2.2, whose error
 // is 1.2e-7 of the value.
 inline Vector erfc(Vector x) {
-  const Vector size = x < 0 ? -x : x, t = 1 / (1 + 0.5f * size);
-  Vector p = splat(0.17087277f);
-  for (const float c : {-0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f, -0.18628806f, 0.09678418f,
-                        0.37409196f, 1.00002368f, -1.26551223f})
-    p = p * t + c;
-  const Vector tail = t * exp(p - size * size);
+  const Vector size = x < 0 ? -x : x, t = 1 / fused(size, splat(0.5f), splat(1));
+  const Vector p = polynomial(t, splat(0.17087277f), -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f,
+                              -0.18628806f, 0.09678418f, 0.37409196f, 1.00002368f, -1.26551223f);
+  const Vector tail = t * exp(fused(-size, size, p));
   return x < 0 ? 2 - tail : tail;
 }
 
@@ -73,7 +63,7 @@ inline Vector activate(Activation activation, Vector x) {
     case Activation::gelu:
       return x * 0.5f * (1 + erf(x * 0.70710678118654752f));
     case Activation::gelu_tanh:
-      return x * 0.5f * (1 + tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f));
+      return x * 0.5f * (1 + tanh(fused(0.044715f * x * x, x, x) * 0.7978845608028654f));
     case Activation::silu:
       return x / (1 + exp(-x));
     case Activation::tanh:
@@ -110,18 +100,19 @@ inline Vector slope(Activation activation, Vector x) {
     case Activation::relu:
       return x > 0 ? splat(1) : Vector{};
     case Activation::gelu:
-      return 0.5f * (1 + erf(x * 0.70710678118654752f)) + x * 0.3989422804014327f * exp(x * x * -0.5f);
+      return fused(x * 0.3989422804014327f, exp(x * x * -0.5f), 0.5f * (1 + erf(x * 0.70710678118654752f)));
     case Activation::gelu_tanh: {
-      const Vector t = tanh((x + 0.044715f * x * x * x) * 0.7978845608028654f);
-      return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * (0.7978845608028654f * (1 + 0.134145f * x * x));
+      const Vector t = tanh(fused(0.044715f * x * x, x, x) * 0.7978845608028654f);
+      const Vector inner = 0.7978845608028654f * fused(0.134145f * x, x, splat(1));
+      return fused(0.5f * x * fused(-t, t, splat(1)), inner, 0.5f * (1 + t));
     }
     case Activation::silu: {
       const Vector s = 1 / (1 + exp(-x));
-      return s * (1 + x * (1 - s));
+      return s * fused(x, 1 - s, splat(1));
     }
     case Activation::tanh: {
       const Vector t = tanh(x);
-      return 1 - t * t;
+      return fused(-t, t, splat(1));
     }
     case Activation::sigmoid: {
       const Vector s = sigmoid(x);
@@ -129,11 +120,11 @@ inline Vector slope(Activation activation, Vector x) {
     }
     case Activation::mish: {
       const Vector t = tanh_of_softplus(x);
-      return t + x * (1 - t * t) * sigmoid(x);
+      return fused(x * fused(-t, t, splat(1)), sigmoid(x), t);
     }
     case Activation::quick_gelu: {
       const Vector s = sigmoid(x * 1.702f);
-      return s * (1 + 1.702f * x * (1 - s));
+      return s * fused(1.702f * x, 1 - s, splat(1));
     }
     case Activation::clipped_gelu: {
       const Vector y = activate(Activation::gelu, x), in = slope(Activation::gelu, x);

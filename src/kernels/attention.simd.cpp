@@ -5,7 +5,7 @@
 // so that the scores of a block stay in the cache. The backward pass computes the scores again (Dao et al.
 // 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
 //
-// Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to vectors.
+// Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to kLanes.
 #include "kernels/attention.h"
 
 #include "kernels/attention_head.h"
@@ -51,19 +51,19 @@ float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   return largest(top);
 }
 
-// Softmax of scores[first..seen), zero from 0 to there and from there to `end`.
+// Softmax of scores[first..seen), zero from 0 to there and from there to `end`, which is in whole kLanes.
 void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end) {
   const float highest = highest_score(scores, first, seen);
   const IntVector lane = lane_numbers();
-  Vector total{};
-  for (std::int64_t j = 0; j < end; j += W) {
+  LaneSums total;
+  for_vectors(end, [&](std::int64_t j, std::int64_t, int p) {
     Vector e = exp(load(scores + j) - highest);
     if (j + W > seen)
       e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(seen) ? e : Vector{};
-    total += e;
+    total.part[p] += e;
     store(scores + j, e);
-  }
-  const Vector inverse = splat(1 / sum(total));
+  });
+  const Vector inverse = splat(1 / total.total());
   for (std::int64_t j = 0; j < end; j += W) store(scores + j, load(scores + j) * inverse);
 }
 
@@ -84,8 +84,8 @@ void add_values(const Attention& a, const Head& head, const float* weights, std:
     for (std::int64_t r = 0; r < rows.count; ++r) {
       const auto* value = rows.row(r) + d;
       const Vector weight = splat(rows.scaled(weights[j + r], r));
-      for (int v = 0; v + 1 < V; ++v) total[v] += load(value + v * W) * weight;
-      total[V - 1] += load_part(value + (V - 1) * W, last) * weight;
+      for (int v = 0; v < V; ++v)
+        total[v] = fused(load_part(value + v * W, v + 1 < V ? W : last), weight, total[v]);
     }
     j += rows.count;
   }
@@ -95,23 +95,24 @@ void add_values(const Attention& a, const Head& head, const float* weights, std:
 // A single query, as in decoding: bound by reading keys and values, so nothing is packed.
 template <class Rows>
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
-  const std::int64_t D = head.D, whole = D / W * W;
+  const std::int64_t D = head.D;
   const float* query = head.query(a, 0);
   const std::int64_t first = head.first_seen(a, 0);
   for (std::int64_t j = first; j < head.Lk;) {
     const Rows rows = head.rows<Rows>(a, Half::keys, j);
     for (std::int64_t r = 0; r < rows.count; ++r) {
       const auto* key = rows.row(r);
-      Vector product{};
-      for (std::int64_t d = 0; d < whole; d += W) product += load(query + d) * load(key + d);
-      if (whole < D) product += load_part(query + whole, D - whole) * load_part(key + whole, D - whole);
-      scores[j + r] = rows.scaled(sum(product) * a.scale, r);
+      LaneSums product;
+      for_vectors(D, [&](std::int64_t d, std::int64_t count, int p) {
+        product.part[p] = fused(load_part(query + d, count), load_part(key + d, count), product.part[p]);
+      });
+      scores[j + r] = rows.scaled(product.total() * a.scale, r);
     }
     j += rows.count;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
   head.add_terms(a, 0, scores, first, head.Lk);
-  const std::int64_t least = first / W * W;  // nothing before it is touched
+  const std::int64_t least = first / kLanes * kLanes;  // nothing before it is touched
   softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
@@ -158,8 +159,8 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
     // With a window, nothing before `least` is touched: the cost of a query does not grow with the length.
-    const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
-                       columns = Head::round_up(most);
+    const std::int64_t least = head.first_seen(a, begin) / kLanes * kLanes,
+                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
@@ -201,8 +202,8 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
   const IntVector lane = lane_numbers();
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
-    const std::int64_t least = head.first_seen(a, begin) / W * W, most = head.seen(a, begin + rows - 1),
-                       columns = Head::round_up(most);
+    const std::int64_t least = head.first_seen(a, begin) / kLanes * kLanes,
+                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most);
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
       copy_row(out_gradient + r * Dp,
@@ -223,8 +224,9 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
       const float highest = highest_score(weight + least, first - least, seen - least);
       // delta = sum_j P_j dP_j, from the very numbers it is subtracted from: then the gradients of a row sum
       // to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
-      Vector deltas{}, totals{};
-      for (std::int64_t j = least; j < columns; j += W) {
+      LaneSums deltas, totals;
+      for_vectors(columns - least, [&](std::int64_t n, std::int64_t, int part) {
+        const std::int64_t j = least + n;
         const IntVector key = lane + static_cast<std::int32_t>(j);
         const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - highest) : Vector{};
         Vector dp = load(gradient + j);
@@ -235,12 +237,12 @@ void backward_head(const Attention& a, const AttentionGradient& g, const Head& h
         } else {
           store(weight + j, p);
         }
-        deltas += p * dp;
-        totals += p;
+        deltas.part[part] = fused(p, dp, deltas.part[part]);
+        totals.part[part] += p;
         store(gradient + j, dp);
         if (a.dropout > 0) store(plain + j, p);
-      }
-      const float inverse = 1 / sum(totals), delta = sum(deltas) * inverse;
+      });
+      const float inverse = 1 / totals.total(), delta = deltas.total() * inverse;
       const float* p = a.dropout > 0 ? plain : weight;
       for (std::int64_t j = least; j < columns; j += W) {
         store(gradient + j, load(p + j) * inverse * (load(gradient + j) - delta));

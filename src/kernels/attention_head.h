@@ -51,7 +51,7 @@ struct Head {
     Lk = a.keys.key_length[sequence];
     Lkp = round_up(Lk);
   }
-  static std::int64_t round_up(std::int64_t n) { return (n + W - 1) / W * W; }
+  static std::int64_t round_up(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
   const float* query(const Attention& a, std::int64_t i) const {
     return a.query + (first_query + i) * a.query_stride + head * D;

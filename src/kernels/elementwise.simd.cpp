@@ -28,37 +28,34 @@ void dropout_add(float* out, const float* x, const float* residual, std::int64_t
   const DropoutMask mask(p, seed);
   for (std::int64_t i = begin; i < end; i += W) {
     const std::int64_t lanes = end - i < W ? end - i : W;
-    Vector y = load_part(x + i, lanes) * mask(static_cast<std::uint64_t>(i));
-    if (residual) y += load_part(residual + i, lanes);
-    store_part(out + i, y, lanes);
+    const Vector rest = residual ? load_part(residual + i, lanes) : Vector{};
+    store_part(out + i, fused(load_part(x + i, lanes), mask(static_cast<std::uint64_t>(i)), rest), lanes);
   }
 }
 
 void layer_norm(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                 std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation) {
-  const std::int64_t whole = d / W * W;
   for (std::int64_t t = begin; t < end; ++t) {
     const float* row = x + t * d;
     float* to = out + t * d;
-    Vector total{};
-    if (bias) {  // else nothing is subtracted
-      for (std::int64_t i = 0; i < whole; i += W) total += load(row + i);
-      if (whole < d) total += load_part(row + whole, d - whole);
-    }
-    const float m = sum(total) / static_cast<float>(d);
+    LaneSums numbers;
+    if (bias)  // else nothing is subtracted
+      for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
+        numbers.part[p] += load_part(row + i, count);
+      });
+    const float m = numbers.total() / static_cast<float>(d);
     // Two passes: the variance of the differences does not cancel.
-    Vector squares{};
-    for (std::int64_t i = 0; i < whole; i += W) {
-      const Vector difference = load(row + i) - m;
-      squares += difference * difference;
-    }
-    float variance = sum(squares);
-    for (std::int64_t i = whole; i < d; ++i) variance += (row[i] - m) * (row[i] - m);
-    const float inverse = 1 / std::sqrt(variance / static_cast<float>(d) + epsilon);
-    for (std::int64_t i = 0; i < whole; i += W)
-      store(to + i, (load(row + i) - m) * inverse * load(weight + i) + (bias ? load(bias + i) : Vector{}));
-    for (std::int64_t i = whole; i < d; ++i)
-      to[i] = (row[i] - m) * inverse * weight[i] + (bias ? bias[i] : 0);
+    LaneSums squares;
+    for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
+      const Vector difference = first_lanes(load_part(row + i, count) - m, count, Vector{});
+      squares.part[p] = fused(difference, difference, squares.part[p]);
+    });
+    const float inverse = 1 / std::sqrt(squares.total() / static_cast<float>(d) + epsilon);
+    for_vectors(d, [&](std::int64_t i, std::int64_t count, int) {
+      const Vector normal = (load_part(row + i, count) - m) * inverse;
+      const Vector shift = bias ? load_part(bias + i, count) : Vector{};
+      store_part(to + i, fused(normal, load_part(weight + i, count), shift), count);
+    });
     if (mean) mean[t] = m;
     if (inverse_deviation) inverse_deviation[t] = inverse;
   }
@@ -73,27 +70,25 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
     const float* dy = out_gradient + t * d;
     const float m = mean[t], inverse = inverse_deviation[t];
     // With n = (x - mean) / deviation and g = dy * weight: dx = (g - mean(g) - n * mean(g n)) / deviation.
-    Vector sum_g{}, sum_gn{};
-    for (std::int64_t i = 0; i < d; i += W) {
-      const std::int64_t lanes = d - i < W ? d - i : W;
-      const Vector gradient = load_part(dy + i, lanes);
-      const Vector n = (load_part(row + i, lanes) - m) * inverse;
-      const Vector g = gradient * load_part(weight + i, lanes);
-      sum_g += g;
-      sum_gn += g * n;
-      store_part(weight_gradient + i, load_part(weight_gradient + i, lanes) + gradient * n, lanes);
-      if (bias_gradient) store_part(bias_gradient + i, load_part(bias_gradient + i, lanes) + gradient, lanes);
-    }
+    LaneSums sum_g, sum_gn;
+    for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
+      const Vector gradient = load_part(dy + i, count);
+      const Vector n = (load_part(row + i, count) - m) * inverse;
+      const Vector g = gradient * load_part(weight + i, count);  // zeros behind the row
+      sum_g.part[p] += g;
+      sum_gn.part[p] = fused(g, n, sum_gn.part[p]);
+      store_part(weight_gradient + i, fused(gradient, n, load_part(weight_gradient + i, count)), count);
+      if (bias_gradient) store_part(bias_gradient + i, load_part(bias_gradient + i, count) + gradient, count);
+    });
     // Where no mean was subtracted, none comes back.
-    const float mean_g = bias_gradient ? sum(sum_g) / static_cast<float>(d) : 0,
-                mean_gn = sum(sum_gn) / static_cast<float>(d);
+    const float mean_g = bias_gradient ? sum_g.total() / static_cast<float>(d) : 0,
+                mean_gn = sum_gn.total() / static_cast<float>(d);
     float* to = x_gradient + t * d;
-    for (std::int64_t i = 0; i < d; i += W) {
-      const std::int64_t lanes = d - i < W ? d - i : W;
-      const Vector n = (load_part(row + i, lanes) - m) * inverse;
-      const Vector g = load_part(dy + i, lanes) * load_part(weight + i, lanes);
-      store_part(to + i, (g - mean_g - n * mean_gn) * inverse, lanes);
-    }
+    for_vectors(d, [&](std::int64_t i, std::int64_t count, int) {
+      const Vector n = (load_part(row + i, count) - m) * inverse;
+      const Vector g = load_part(dy + i, count) * load_part(weight + i, count);
+      store_part(to + i, fused(-n, splat(mean_gn), g - mean_g) * inverse, count);
+    });
   }
 }
 
@@ -104,35 +99,38 @@ struct RowSums {
 };
 
 float highest_of(const float* row, std::int64_t length) {
-  const std::int64_t whole = length / W * W;
   Vector top = splat(-INFINITY);
-  for (std::int64_t i = 0; i < whole; i += W) top = max(load(row + i), top);
-  float highest = largest(top);
-  for (std::int64_t i = whole; i < length; ++i) highest = row[i] > highest ? row[i] : highest;
-  return highest;
+  for_vectors(length, [&](std::int64_t i, std::int64_t count, int) {
+    top = max(first_lanes(load_part(row + i, count), count, splat(-INFINITY)), top);
+  });
+  return largest(top);
+}
+
+// The sum of e^(x - highest); each(i, count, p, e) gets the vectors of its terms, zeros behind the row.
+template <class Each>
+float sum_of_exponentials(const float* row, std::int64_t length, float highest, Each each) {
+  LaneSums sums;
+  for_vectors(length, [&](std::int64_t i, std::int64_t count, int p) {
+    const Vector e = first_lanes(exp(load_part(row + i, count) - highest), count, Vector{});
+    sums.part[p] += e;
+    each(i, count, p, e);
+  });
+  return sums.total();
 }
 
 RowSums sums_of(const float* row, std::int64_t V) {
-  const std::int64_t whole = V / W * W;
   const float highest = highest_of(row, V);
-  Vector exponentials{}, plain{};
-  for (std::int64_t i = 0; i < whole; i += W) {
-    const Vector x = load(row + i);
-    exponentials += exp(x - highest);
-    plain += x;
-  }
-  float total = sum(exponentials), logits_sum = sum(plain);
-  for (std::int64_t i = whole; i < V; ++i) {
-    total += std::exp(row[i] - highest);
-    logits_sum += row[i];
-  }
-  return {highest + std::log(total), logits_sum};
+  LaneSums plain;
+  const float total = sum_of_exponentials(
+      row, V, highest,
+      [&](std::int64_t i, std::int64_t count, int p, Vector) { plain.part[p] += load_part(row + i, count); });
+  return {highest + std::log(total), plain.total()};
 }
 
 }  // namespace
 
 void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin, std::int64_t row_end) {
-  const std::int64_t V = c.vocabulary, whole = V / W * W;
+  const std::int64_t V = c.vocabulary;
   for (std::int64_t t = row_begin; t < row_end; ++t) {
     float* row = logits + t * V;
     if (c.labels[t] < 0) {
@@ -146,79 +144,57 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
     c.loss[t] = (1 - c.smoothing) * (log_sum_exp - row[label]) +
                 c.smoothing * (log_sum_exp - logits_sum / static_cast<float>(V));
     // d loss / d logit = softmax - target, the target being smoothed.
-    const Vector offset = splat(-uniform * c.gradient_scale);
-    for (std::int64_t i = 0; i < whole; i += W)
-      store(row + i, exp(load(row + i) - log_sum_exp) * c.gradient_scale + offset);
-    for (std::int64_t i = whole; i < V; ++i)
-      row[i] = (std::exp(row[i] - log_sum_exp) - uniform) * c.gradient_scale;
+    const Vector offset = splat(-uniform * c.gradient_scale), scale = splat(c.gradient_scale);
+    for_vectors(V, [&](std::int64_t i, std::int64_t count, int) {
+      store_part(row + i, fused(exp(load_part(row + i, count) - log_sum_exp), scale, offset), count);
+    });
     row[label] -= (1 - c.smoothing) * c.gradient_scale;
   }
 }
 
 float disagreement(const Disagreement& d) {
-  const std::int64_t V = d.vocabulary, whole = V / W * W;
+  const std::int64_t V = d.vocabulary;
   const float first_total = sums_of(d.first, V).log_sum_exp, second_total = sums_of(d.second, V).log_sum_exp;
   // With r = log p - log q: KL(p || q) = sum of p r, KL(q || p) = - sum of q r.
-  Vector first_sum{}, second_sum{};
-  for (std::int64_t i = 0; i < whole; i += W) {
-    const Vector log_p = load(d.first + i) - first_total, log_q = load(d.second + i) - second_total;
-    const Vector p = exp(log_p), q = exp(log_q);
-    store(d.first_gradient + i, p);
-    store(d.second_gradient + i, q);
-    first_sum += p * (log_p - log_q);
-    second_sum -= q * (log_p - log_q);
-  }
-  float first_kl = sum(first_sum), second_kl = sum(second_sum);
-  for (std::int64_t i = whole; i < V; ++i) {
-    const float log_p = d.first[i] - first_total, log_q = d.second[i] - second_total;
-    d.first_gradient[i] = std::exp(log_p);
-    d.second_gradient[i] = std::exp(log_q);
-    first_kl += d.first_gradient[i] * (log_p - log_q);
-    second_kl -= d.second_gradient[i] * (log_p - log_q);
-  }
+  LaneSums first_sums, second_sums;
+  for_vectors(V, [&](std::int64_t i, std::int64_t count, int part) {
+    const Vector log_p = load_part(d.first + i, count) - first_total,
+                 log_q = load_part(d.second + i, count) - second_total;
+    const Vector p = first_lanes(exp(log_p), count, Vector{}), q = first_lanes(exp(log_q), count, Vector{});
+    store_part(d.first_gradient + i, p, count);
+    store_part(d.second_gradient + i, q, count);
+    first_sums.part[part] = fused(p, log_p - log_q, first_sums.part[part]);
+    second_sums.part[part] = fused(q, log_q - log_p, second_sums.part[part]);
+  });
+  const float first_kl = first_sums.total(), second_kl = second_sums.total();
   // By the first logits: p (r - KL(p || q)) + p - q; by the second: the same with p and q exchanged.
   const float offset = second_total - first_total;
-  for (std::int64_t i = 0; i < whole; i += W) {
-    const Vector p = load(d.first_gradient + i), q = load(d.second_gradient + i);
-    const Vector r = load(d.first + i) - load(d.second + i) + offset;
-    store(d.first_gradient + i, (p * (r - first_kl) + p - q) * d.weight);
-    store(d.second_gradient + i, (q * (-second_kl - r) + q - p) * d.weight);
-  }
-  for (std::int64_t i = whole; i < V; ++i) {
-    const float p = d.first_gradient[i], q = d.second_gradient[i];
-    const float r = d.first[i] - d.second[i] + offset;
-    d.first_gradient[i] = (p * (r - first_kl) + p - q) * d.weight;
-    d.second_gradient[i] = (q * (-second_kl - r) + q - p) * d.weight;
-  }
+  for_vectors(V, [&](std::int64_t i, std::int64_t count, int) {
+    const Vector p = load_part(d.first_gradient + i, count), q = load_part(d.second_gradient + i, count);
+    const Vector r = load_part(d.first + i, count) - load_part(d.second + i, count) + offset;
+    store_part(d.first_gradient + i, fused(p, r - first_kl, p - q) * d.weight, count);
+    store_part(d.second_gradient + i, fused(q, -second_kl - r, q - p) * d.weight, count);
+  });
   return first_kl + second_kl;
 }
 
 void softmax(float* out, const float* row, std::int64_t length) {
-  const std::int64_t whole = length / W * W;
-  const float highest = highest_of(row, length);
-  Vector totals{};
-  for (std::int64_t i = 0; i < whole; i += W) {
-    const Vector x = exp(load(row + i) - highest);
-    store(out + i, x);
-    totals += x;
-  }
-  float total = sum(totals);
-  for (std::int64_t i = whole; i < length; ++i) total += out[i] = std::exp(row[i] - highest);
+  const float total = sum_of_exponentials(
+      row, length, highest_of(row, length),
+      [&](std::int64_t i, std::int64_t count, int, Vector e) { store_part(out + i, e, count); });
   const float factor = 1 / total;
-  for (std::int64_t i = 0; i < whole; i += W) store(out + i, load(out + i) * factor);
-  for (std::int64_t i = whole; i < length; ++i) out[i] *= factor;
+  for_vectors(length, [&](std::int64_t i, std::int64_t count, int) {
+    store_part(out + i, load_part(out + i, count) * factor, count);
+  });
 }
 
 void log_softmax(float* out, const float* row, std::int64_t length) {
-  const std::int64_t whole = length / W * W;
   const float highest = highest_of(row, length);
-  Vector totals{};
-  for (std::int64_t i = 0; i < whole; i += W) totals += exp(load(row + i) - highest);
-  float total = sum(totals);
-  for (std::int64_t i = whole; i < length; ++i) total += std::exp(row[i] - highest);
-  const float log_total = std::log(total);
-  for (std::int64_t i = 0; i < whole; i += W) store(out + i, load(row + i) - highest - log_total);
-  for (std::int64_t i = whole; i < length; ++i) out[i] = row[i] - highest - log_total;
+  const float log_total =
+      std::log(sum_of_exponentials(row, length, highest, [](std::int64_t, std::int64_t, int, Vector) {}));
+  for_vectors(length, [&](std::int64_t i, std::int64_t count, int) {
+    store_part(out + i, load_part(row + i, count) - highest - log_total, count);
+  });
 }
 
 std::int64_t find_above(const float* x, std::int64_t begin, std::int64_t end, float offset, float threshold) {

@@ -27,7 +27,7 @@ inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, st
     for (int r = 0; r < R; ++r) {
       const Vector left = splat(a[r * a_row + k * a_column]);
 #pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) sum[r][v] += left * right[v];
+      for (int v = 0; v < V; ++v) sum[r][v] = fused(left, right[v], sum[r][v]);
     }
   }
 #pragma GCC unroll 8

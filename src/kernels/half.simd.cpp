@@ -83,7 +83,7 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
     for (int r = 0; r < R; ++r) {
       const Vector left = splat(a[r * m.a_row + k * m.a_column]);
 #pragma GCC unroll 3
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(sum[r][v], left, right[v]);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = fused(left, right[v], sum[r][v]);
     }
   }
   const std::int64_t j = panel * kPanel;

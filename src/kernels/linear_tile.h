@@ -50,7 +50,7 @@ inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
     for (int r = 0; r < R; ++r) {
       const auto left = splat(a[r * f.a_row + k * f.a_column]);
 #pragma GCC unroll 3
-      for (int v = 0; v < V; ++v) sum[r][v] = multiply_add(sum[r][v], left, right[v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = fused(left, right[v], sum[r][v]);
     }
   }
 }

@@ -23,17 +23,13 @@ inline PairVector splat(Pair x) {
   return x + PairVector{};
 }
 
-inline Vector multiply_add(Vector sum, Vector a, Vector b) {
-  return sum + a * b;
-}
-// The same for each lane's two numbers. Instructions flush numbers below 2^-126 to zero; the others do
-// not.
-inline Vector multiply_add(Vector sum, PairVector a, PairVector b) {
+// a * b + c, of each lane's two numbers. Instructions flush numbers below 2^-126 to zero; the others do not.
+inline Vector fused(PairVector a, PairVector b, Vector c) {
 #ifdef __AVX512BF16__
-  return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+  return (Vector)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
 #else
-  sum += reinterpret_cast<Vector>(a << 16) * reinterpret_cast<Vector>(b << 16);
-  return sum + reinterpret_cast<Vector>(a & 0xffff0000u) * reinterpret_cast<Vector>(b & 0xffff0000u);
+  const Vector lower = fused(reinterpret_cast<Vector>(a << 16), reinterpret_cast<Vector>(b << 16), c);
+  return fused(reinterpret_cast<Vector>(a & 0xffff0000u), reinterpret_cast<Vector>(b & 0xffff0000u), lower);
 #endif
 }
 

@@ -1,6 +1,12 @@
 // Vectors for *.simd.cpp files, which are compiled once per instruction set: W floats wide, written with the
 // compiler's vector extension so that one source serves all sets.
 //
+// All sets give the same bits, to which three rules lead. Sums over the numbers of a row go by kLanes lanes,
+// however wide a vector is (LaneSums). A fused multiply-add stands where it is written (fused), for no
+// compiler may choose (-ffp-contract=off). What a row has behind its last whole vector goes through the same
+// operations as the rest (load_part). The exception is the portable set of the float kernels on x86-64, which
+// has no fused multiply-add.
+//
 // Everything here lies in the namespace of its instruction set, and such a file calls no function templates
 // of the standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a
 // machine without it.
@@ -12,6 +18,9 @@
 
 #ifdef __AVX2__
 #include <immintrin.h>
+#endif
+#ifdef __ARM_NEON
+#include <arm_neon.h>
 #endif
 
 #ifndef ATTEND_ISA
@@ -44,6 +53,32 @@ inline Vector splat(float x) {
   return x - Vector{};  // a broadcast; 0 + x would be an addition, for -0 is not its own sum with 0
 }
 
+// a * b + c, rounded once.
+inline Vector fused(Vector a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (Vector)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__ARM_NEON)
+  return (Vector)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(ATTEND_FUSED_EVERYWHERE)
+  Vector result{};
+  for (int i = 0; i < W; ++i) result[i] = __builtin_fmaf(a[i], b[i], c[i]);  // a call for each number
+  return result;
+#else
+  return a * b + c;
+#endif
+}
+
+// coefficient x^n + ... + the last of `lower`, from the highest power down.
+inline Vector polynomial(Vector, Vector sum) {
+  return sum;
+}
+template <class... Lower>
+inline Vector polynomial(Vector x, Vector coefficient, float next, Lower... lower) {
+  return polynomial(x, fused(coefficient, x, splat(next)), lower...);
+}
+
 inline IntVector lane_numbers() {
   IntVector v;
   for (int i = 0; i < W; ++i) v[i] = i;
@@ -72,6 +107,11 @@ inline void store_part(float* p, Vector v, std::int64_t count) {
 #else
   for (std::int64_t i = 0; i < count; ++i) p[i] = v[i];
 #endif
+}
+
+// The first `count` lanes of v, `others` in the rest.
+inline Vector first_lanes(Vector v, std::int64_t count, Vector others) {
+  return count == W ? v : (lane_numbers() < static_cast<std::int32_t>(count) ? v : others);
 }
 
 // W narrow numbers as integers of 32 bits. (GCC 12 converts between vectors of bytes and of these one number
@@ -166,6 +206,35 @@ inline float largest(Vector v) {
       v, [](Vector a, Vector b) { return max(a, b); }, std::make_integer_sequence<int, W>{});
 }
 
+// Lanes of a sum, for every instruction set.
+constexpr int kLanes = 16, kParts = kLanes / W;  // in as many vectors
+
+// A sum over a row: number i of it is added in lane i % kLanes, and the lanes in halves.
+struct LaneSums {
+  Vector part[kParts]{};
+
+  float total() const {
+    Vector v[kParts];
+    for (int i = 0; i < kParts; ++i) v[i] = part[i];
+    for (int half = kParts / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) v[i] += v[i + half];
+    return sum(v[0]);
+  }
+};
+
+// do_part(i, count, p) for each vector of a row of n numbers: `count` of them from number i on, which belong
+// to part p of LaneSums.
+template <class Do>
+inline void for_vectors(std::int64_t n, Do do_part) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) do_part(i + p * W, std::int64_t{W}, p);
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts; ++p)
+    if (const std::int64_t rest = n - i - p * W; rest > 0) do_part(i + p * W, rest < W ? rest : W, p);
+}
+
 // Row r of the W x W tile at `to` becomes column r of that at `from`: log2(W) rounds, each of which swaps
 // blocks half as large as the one before between rows (Eklundh 1972).
 template <int block, int... lanes>
@@ -197,15 +266,11 @@ inline Vector exp(Vector x) {
   const Vector clamped = min(max(x, low), high);
   // n = round(x / ln 2) by the rounding of a large addend; r = x - n ln 2, in two parts.
   const Vector magic = splat(12582912.0f);
-  const Vector n = (clamped * 1.44269504088896341f + magic) - magic;
-  const Vector r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-  Vector p = splat(1.9875691500e-4f);
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
+  const Vector n = fused(clamped, splat(1.44269504088896341f), magic) - magic;
+  const Vector r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), clamped));
+  const Vector q = polynomial(r, splat(1.9875691500e-4f), 1.3981999507e-3f, 8.3334519073e-3f,
+                              4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f);
+  const Vector p = fused(q * r, r, r) + 1.0f;
   const IntVector bits = (__builtin_convertvector(n, IntVector) + 127) << 23;
   Vector power;  // 2^n
   std::memcpy(&power, &bits, sizeof power);

@@ -80,19 +80,6 @@ struct RowScales {
   }
 };
 
-// A sum of floats in the order that all instruction sets share.
-struct LaneSums {
-  Vector part[kPerPanel]{};
-
-  float total() const {
-    Vector v[kPerPanel];
-    for (int i = 0; i < kPerPanel; ++i) v[i] = part[i];
-    for (int half = kPerPanel / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i) v[i] += v[i + half];
-    return sum(v[0]);
-  }
-};
-
 // One head of one sequence: D numbers a row, Lk keys; D16 and K16 are these in whole panels.
 class IntegerHead {
  public:
@@ -207,15 +194,13 @@ class IntegerHead {
     for (std::int64_t j = 0; j < K16_; j += W) top = max(visible(j, load(scores + j), splat(-INFINITY)), top);
     const float highest = largest(top);
     LaneSums all, with_scales;
-    for (std::int64_t j = 0; j < K16_; j += kInt8Panel)
-      for (int v = 0; v < kPerPanel; ++v) {
-        const std::int64_t at = j + v * W;
-        const Vector e = visible(at, fused_exp_of_negative(load(scores + at) - highest), Vector{});
-        const Vector scaled = e * load(value_scales_ + at);
-        all.part[v] += e;
-        with_scales.part[v] += scaled;
-        store(scores + at, a_.probabilities ? e : scaled);
-      }
+    for_vectors(K16_, [&](std::int64_t j, std::int64_t, int p) {
+      const Vector e = visible(j, fitted_exp(load(scores + j) - highest), Vector{});
+      const Vector scaled = e * load(value_scales_ + j);
+      all.part[p] += e;
+      with_scales.part[p] += scaled;
+      store(scores + j, a_.probabilities ? e : scaled);
+    });
     const float total = all.total(), scaled_total = with_scales.total();
     const float factor = scaled_total > 0 ? 32767.0f / scaled_total : 0.0f;
     if (a_.probabilities) save(i, scores, total);
@@ -224,7 +209,7 @@ class IntegerHead {
       if (a_.probabilities) scaled *= load(value_scales_ + j);
       typedef std::int16_t Narrow __attribute__((vector_size(W * 2)));
       // The addend leaves the integer in the lower bits.
-      const Vector placed = fused(scaled, splat(factor), 12582912.0f);
+      const Vector placed = fused(scaled, splat(factor), splat(12582912.0f));
       const Narrow narrow = __builtin_convertvector(reinterpret_cast<IntVector>(placed), Narrow);
       std::memcpy(weights + j, &narrow, sizeof narrow);
     }

@@ -3,8 +3,8 @@
 // Weights are quantized once, by output: w = scale * q with q in -127 ... 127, to the nearest, ties to even,
 // and scale = largest |w| / 127. A row of the left factor is quantized likewise on its way in. Sums of the
 // products of these integers are exact in 32 bits up to a depth of 133,144, in any order, and what follows is
-// float arithmetic in one fixed order without fused operations. So a row of the result depends on nothing but
-// the row and the weights, to the last bit: not on the other rows, on threads, or on the machine.
+// float arithmetic in one fixed order (simd.h). So a row of the result depends on nothing but the row and the
+// weights, to the last bit: not on the other rows, on threads, or on the machine.
 //
 // What makes 8 bits too few is a number far larger than its neighbours, after which all are rounded. So a
 // matrix may be rotated: rows of both factors are multiplied by Hadamard matrices of 16 numbers that lie 16

@@ -1,6 +1,5 @@
-// Int8Kernels of one instruction set. Compiled without contraction to FMA, so that the float arithmetic
-// around the integer sums is the same in every set; its namespace is its own, so the linker cannot mix its
-// inline functions with those of the float kernels.
+// Int8Kernels of one instruction set. Its namespace is its own, so the linker cannot mix its inline functions
+// with those of the float kernels.
 #include "kernels/int8/int8.h"
 
 #include "kernels/int8/attention.h"

@@ -7,13 +7,9 @@
 // same with the compiler's vectors.
 #pragma once
 
-#include "kernels/int8/fused_activation.h"
+#include "kernels/int8/fitted.h"
 #include "kernels/int8/int8.h"
 #include "kernels/int8/rotation.h"
-
-#ifdef __ARM_FEATURE_DOTPROD
-#include <arm_neon.h>
-#endif
 
 namespace attend::kernels::ATTEND_ISA {
 
@@ -256,11 +252,9 @@ __attribute__((noinline)) inline void finish(const Int8Product& m, const Factors
     case Activation::none:
       return finish_by(m, f, sums, [](Vector x) { return x; });
     case Activation::gelu:
-      return finish_by(m, f, sums, [](Vector x) { return fused_gelu(x); });
+      return finish_by(m, f, sums, [](Vector x) { return fitted_gelu(x); });
     case Activation::gelu_tanh:
-      return finish_by(m, f, sums, [](Vector x) { return fused_gelu_tanh(x); });
-    case Activation::silu:
-      return finish_by(m, f, sums, [](Vector x) { return fused_silu(x); });
+      return finish_by(m, f, sums, [](Vector x) { return fitted_gelu_tanh(x); });
     default:
       return finish_by(m, f, sums, [&](Vector x) { return activate(m.activation, x); });
   }
