@@ -92,6 +92,28 @@ void add_values(const Attention& a, const Head& head, const float* weights, std:
   for (int v = 0; v < V; ++v) store_part(out + d + v * W, total[v], v + 1 < V ? W : last);
 }
 
+// The query's products with W keys, a key in each lane. Each is summed as LaneSums has it.
+template <class Number>
+Vector products(const float* query, const Number* const (&key)[W], std::int64_t D) {
+  Vector part[kParts][W];
+#pragma GCC unroll 4
+  for (int p = 0; p < kParts; ++p) {
+    Vector sum[W]{};
+    for (std::int64_t d = p * W; d < D; d += kLanes) {
+      const std::int64_t count = D - d < W ? D - d : W;
+      const Vector numbers = load_part(query + d, count);
+#pragma GCC unroll 16
+      for (int r = 0; r < W; ++r) sum[r] = fused(numbers, load_part(key[r] + d, count), sum[r]);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < W; ++r) part[p][r] = sum[r];
+  }
+  for (int half = kParts / 2; half > 0; half /= 2)
+    for (int p = 0; p < half; ++p)
+      for (int r = 0; r < W; ++r) part[p][r] += part[p + half][r];
+  return sums(part[0]);
+}
+
 // A single query, as in decoding: bound by reading keys and values, so nothing is packed.
 template <class Rows>
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
@@ -100,13 +122,11 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   const std::int64_t first = head.first_seen(a, 0);
   for (std::int64_t j = first; j < head.Lk;) {
     const Rows rows = head.rows<Rows>(a, Half::keys, j);
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      const auto* key = rows.row(r);
-      LaneSums product;
-      for_vectors(D, [&](std::int64_t d, std::int64_t count, int p) {
-        product.part[p] = fused(load_part(query + d, count), load_part(key + d, count), product.part[p]);
-      });
-      scores[j + r] = rows.scaled(product.total() * a.scale, r);
+    for (std::int64_t r = 0; r < rows.count; r += W) {
+      const std::int64_t count = rows.count - r < W ? rows.count - r : W;
+      decltype(rows.row(0)) key[W];
+      for (std::int64_t i = 0; i < W; ++i) key[i] = rows.row(r + (i < count ? i : count - 1));
+      store_part(scores + j + r, rows.scaled(products(query, key, D) * a.scale, r, count), count);
     }
     j += rows.count;
   }

@@ -28,6 +28,7 @@ struct FloatRows {
 
   const float* row(std::int64_t r) const { return first + r * stride; }
   float scaled(float x, std::int64_t) const { return x; }
+  Vector scaled(Vector x, std::int64_t, std::int64_t) const { return x; }
 };
 struct Int8Rows {
   static constexpr bool kInt8 = true;
@@ -37,6 +38,10 @@ struct Int8Rows {
 
   const std::int8_t* row(std::int64_t r) const { return first + r * stride; }
   float scaled(float x, std::int64_t r) const { return x * scales[r]; }
+  // Of `count` rows, one in each lane.
+  Vector scaled(Vector x, std::int64_t r, std::int64_t count) const {
+    return x * load_part(scales + r, count);
+  }
 };
 
 enum class Half { keys, values };

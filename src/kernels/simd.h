@@ -222,6 +222,27 @@ struct LaneSums {
   }
 };
 
+// All lanes of W rows, combined in halves as those of one vector are, row r in lane r. As swap_blocks, but of
+// each two rows that it makes only what they combine to goes on.
+template <int block, class Combine, int... lanes>
+inline Vector combine_rows(Vector (&row)[W], Combine combine, std::integer_sequence<int, lanes...> all) {
+  if constexpr (block == 0) {
+    return row[0];
+  } else {
+#pragma GCC unroll 8
+    for (int r = 0; r < block; ++r) {
+      const Vector a = row[r], b = row[r + block];
+      row[r] = combine(pick<(lanes & block ? W + lanes - block : lanes)...>(a, b),
+                       pick<(lanes & block ? W + lanes : lanes + block)...>(a, b));
+    }
+    return combine_rows<block / 2>(row, combine, all);
+  }
+}
+inline Vector sums(Vector (&row)[W]) {
+  return combine_rows<W / 2>(
+      row, [](Vector a, Vector b) { return a + b; }, std::make_integer_sequence<int, W>{});
+}
+
 // do_part(i, count, p) for each vector of a row of n numbers: `count` of them from number i on, which belong
 // to part p of LaneSums.
 template <class Do>

@@ -25,24 +25,9 @@ inline IntVector add_pairs(IntVector sum, IntVector a, IntVector b) {
 #endif
 }
 
-// The largest number of each row, which is none below 0, a row in each lane: as swap_blocks of simd.h, but of
-// each two rows that it makes the larger numbers alone go on.
-template <int block, int... lanes>
-inline IntVector largest_of_rows(Vector (&row)[W], std::integer_sequence<int, lanes...>) {
-  if constexpr (block == 0) {
-    return reinterpret_cast<IntVector>(row[0]);
-  } else {
-#pragma GCC unroll 8
-    for (int r = 0; r < block; ++r) {
-      const Vector a = row[r], b = row[r + block];
-      const IntVector one = reinterpret_cast<IntVector>(
-                          pick<(lanes & block ? W + lanes - block : lanes)...>(a, b)),
-                      other = reinterpret_cast<IntVector>(
-                          pick<(lanes & block ? W + lanes : lanes + block)...>(a, b));
-      row[r] = reinterpret_cast<Vector>(max(other, one));
-    }
-    return largest_of_rows<block / 2>(row, std::integer_sequence<int, lanes...>{});
-  }
+// The largest of two numbers that are none below 0, as bits.
+inline Vector larger_bits(Vector a, Vector b) {
+  return reinterpret_cast<Vector>(max(reinterpret_cast<IntVector>(b), reinterpret_cast<IntVector>(a)));
 }
 
 // The scales of W rows of D numbers, as quantize() in tile.h has them, a row in each lane. at(i) is row i, or
@@ -63,8 +48,8 @@ struct RowScales {
       }
       most[i] = reinterpret_cast<Vector>(largest);
     }
-    const IntVector bits = largest_of_rows<W / 2>(most, std::make_integer_sequence<int, W>{});
-    const Vector largest = reinterpret_cast<Vector>(bits);
+    const Vector largest = combine_rows<W / 2>(most, larger_bits, std::make_integer_sequence<int, W>{});
+    const auto bits = reinterpret_cast<IntVector>(largest);
     const IntVector infinite = bits >= 0x7f800000, none = infinite | (largest < 1e-30f);
     scale = infinite ? splat(__builtin_nanf("")) : none ? Vector{} : largest / 127.0f;
     factor = none ? Vector{} : 127.0f / largest;
