@@ -123,13 +123,13 @@ struct Head {
       return {all + (k.key_begin[sequence] + j) * k.stride + head * D, k.stride, Lk - j};
     }
     const Place at = place(k, j);
-    const std::int64_t first = (at.page * 2 + static_cast<int>(half)) * k.page_rows + at.row;
-    return {k.pages + first * k.width + head * D, k.width, at.count};
+    const std::int64_t row = static_cast<int>(half) * k.page_rows + at.row;
+    return {k.pages + at.page * k.page_stride + row * k.width + head * D, k.width, at.count};
   }
   Int8Rows int8_rows(const Attention& a, Half half, std::int64_t j) const {
     const Int8PageLayout layout{a.heads, D, a.keys.page_rows};
     const Place at = place(a.keys, j);
-    const std::int8_t* page = a.keys.int8_pages + at.page * layout.page_bytes();
+    const std::int8_t* page = a.keys.int8_pages + at.page * a.keys.page_stride;
     const auto* scales =
         reinterpret_cast<const float*>(page + layout.scales_at(static_cast<int>(half), head));
     return {page + layout.bytes_at(static_cast<int>(half), head) + at.row * D, scales + at.row, D, at.count};

@@ -15,6 +15,7 @@ namespace attend::kernels {
 //   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys,
 //               then as many values, each `width` floats
 //   in int8:    the same, in pages as Int8PageLayout says (int8/pages.h); forward only
+// Between two pages lie those of other layers.
 struct KeyValueView {
   const float* key = nullptr;
   const float* value = nullptr;
@@ -25,6 +26,7 @@ struct KeyValueView {
   const std::int8_t* int8_pages = nullptr;  // not null: in int8
   const std::int32_t* const* page_table = nullptr;
   std::int64_t page_rows = 0, width = 0;
+  std::int64_t page_stride = 0;  // numbers from one page to the next
 };
 
 // What the distance between a query and a key adds to their score (relative positions): the number that

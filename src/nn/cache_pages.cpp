@@ -21,53 +21,47 @@ std::int64_t CacheShape::page_bytes() const {
                                                : 2 * CachePages::kRows * width() * number);
 }
 
-CachePages::CachePages(const CacheShape& shape) : shape_(shape), layout_(layout_of(shape)) {
-  const Tensor none = in_int8() ? at::empty({0, layout_.page_bytes()}, shape.options.dtype(at::kChar))
-                                : at::empty({0, 2, kRows, shape.width()}, shape.options);
-  layers_.resize(static_cast<std::size_t>(shape.layers), none);
-}
+CachePages::CachePages(const CacheShape& shape)
+    : shape_(shape),
+      layout_(layout_of(shape)),
+      pages_(in_int8() ? at::empty({0, shape.layers, layout_.page_bytes()}, shape.options.dtype(at::kChar))
+                       : at::empty({0, shape.layers, 2, kRows, shape.width()}, shape.options)) {}
 
 void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
-  for (Tensor& layer : layers_) {
-    std::vector<std::int64_t> sizes = layer.sizes().vec();
-    sizes[0] = count;
-    const Tensor larger = at::empty(sizes, layer.options());
-    if (have > 0) larger.narrow(0, 0, have).copy_(layer);
-    layer = larger;
-  }
+  std::vector<std::int64_t> sizes = pages_.sizes().vec();
+  sizes[0] = count;
+  const Tensor larger = at::empty(sizes, pages_.options());
+  if (have > 0) larger.narrow(0, 0, have).copy_(pages_);
+  pages_ = larger;
 }
 
 void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
-  const std::int64_t width = shape_.width(), half = kRows * width;
-  for (const Tensor& layer : layers_) {
-    if (!on_kernels(layer)) {  // in int8 too, where the rows of a page are many pieces
-      layer[to].copy_(layer[from]);
-      continue;
-    }
-    float* pages = layer.data_ptr<float>();
-    for (const std::int64_t part : {std::int64_t{0}, half}) {
-      const float* source = pages + from * 2 * half + part;
-      std::copy(source, source + rows * width, pages + to * 2 * half + part);
-    }
+  if (!on_kernels(pages_)) {  // in int8 too, where the rows of a page are many pieces
+    pages_[to].copy_(pages_[from]);
+    return;
   }
+  const std::int64_t half = kRows * shape_.width(), page = pages_.stride(0);
+  const float* source = pages_.const_data_ptr<float>() + from * page;
+  float* target = pages_.data_ptr<float>() + to * page;
+  for (std::int64_t at = 0; at < page; at += half)
+    std::copy(source + at, source + at + rows * shape_.width(), target + at);
 }
 
 void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
                        std::int64_t row) {
-  const Tensor& pages = layers_[layer];
-  const std::int64_t width = shape_.width();
+  const std::int64_t width = shape_.width(), at = page * pages_.stride(0) + layer * pages_.stride(1);
   if (in_int8()) {
-    write_int8(pages.data_ptr<std::int8_t>() + page * layout_.page_bytes(), slot,
+    write_int8(pages_.data_ptr<std::int8_t>() + at, slot,
                key_value.const_data_ptr<float>() + row * key_value.stride(0));
     return;
   }
-  if (!on_kernels(pages)) {
-    pages[page].select(1, slot).copy_(key_value[row].view({2, width}));
+  if (!on_kernels(pages_)) {
+    pages_[page][layer].select(1, slot).copy_(key_value[row].view({2, width}));
     return;
   }
   const float* from = key_value.const_data_ptr<float>() + row * key_value.stride(0);
-  float* to = pages.data_ptr<float>() + (page * 2 * kRows + slot) * width;
+  float* to = pages_.data_ptr<float>() + at + slot * width;
   std::copy(from, from + width, to);
   std::copy(from + width, from + 2 * width, to + kRows * width);
 }
@@ -83,8 +77,8 @@ void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* k
 std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
                                              std::int64_t length) const {
   const Tensor index =
-      torch::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(layers_[layer].device());
-  Tensor read = layers_[layer].index_select(0, index);
+      torch::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(pages_.device());
+  Tensor read = pages_.select(1, layer).index_select(0, index);
   if (in_int8()) read = widened(read);
   const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
   return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
@@ -100,10 +94,12 @@ Tensor CachePages::widened(const Tensor& pages) const {
 }
 
 void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const {
+  view.page_stride = pages_.stride(0);
+  const std::int64_t first = layer * pages_.stride(1);
   if (in_int8())
-    view.int8_pages = layers_[layer].const_data_ptr<std::int8_t>();
+    view.int8_pages = pages_.const_data_ptr<std::int8_t>() + first;
   else
-    view.pages = layers_[layer].const_data_ptr<float>();
+    view.pages = pages_.const_data_ptr<float>() + first;
   view.page_rows = kRows;
   view.width = shape_.width();
 }

@@ -30,7 +30,7 @@ class CachePages {
 
   explicit CachePages(const CacheShape& shape);
 
-  std::int64_t count() const { return layers_.empty() ? 0 : layers_.front().size(0); }
+  std::int64_t count() const { return pages_.size(0); }
   // From now on so many pages; what they hold stays.
   void grow(std::int64_t count);
   // The first `rows` keys and values, of every layer.
@@ -52,7 +52,9 @@ class CachePages {
 
   CacheShape shape_;
   kernels::Int8PageLayout layout_;
-  std::vector<Tensor> layers_;  // [pages, 2, kRows, width]; int8: [pages, layout_.page_bytes()]
+  // [pages, layers, 2, kRows, width]; int8: [pages, layers, layout_.page_bytes()]. What a page has of all
+  // layers lies in one piece, so memory is touched as pages are taken into use.
+  Tensor pages_;
 };
 
 }  // namespace attend

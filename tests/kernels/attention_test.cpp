@@ -164,7 +164,8 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   std::vector<float> scratch(kernels_->attention_scratch(a));
   kernels_->attention_forward(a, 0, 2, scratch.data());
   const std::int32_t* const tables[] = {table};
-  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w;
+  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w,
+  a.keys.page_stride = 2 * rows * w;
   a.out = paged.data();
   kernels_->attention_forward(a, 0, 2, scratch.data());
   EXPECT_EQ(flat, paged);
@@ -203,6 +204,7 @@ TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
       a.sequences = 1, a.heads = heads, a.head_size = size, a.query = q.data(), a.query_stride = w;
       a.query_offsets = c.query_offsets.data(), a.keys.int8_pages = pages.data();
       a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.key_length = c.key_length.data();
+      a.keys.page_stride = layout.page_bytes();
       a.causal = true, a.window = window, a.scale = static_cast<float>(c.scale);
       a.out = out.data(), a.out_stride = w;
       std::vector<float> scratch(kernels_->attention_scratch(a));

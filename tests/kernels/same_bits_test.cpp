@@ -204,6 +204,7 @@ Numbers attention_in_int8(const Kernels& k) {
       Attention a;
       a.sequences = 1, a.heads = heads, a.head_size = size, a.query = q.data(), a.query_stride = w;
       a.query_offsets = offsets, a.keys.int8_pages = pages.data(), a.keys.page_table = tables;
+      a.keys.page_stride = layout.page_bytes();
       a.keys.page_rows = rows, a.keys.key_length = lengths, a.causal = true, a.scale = 0.1f;
       a.out = out.data(), a.out_stride = w;
       Numbers scratch(k.attention_scratch(a));
