@@ -1,8 +1,9 @@
-// Memory for large tables that are read here and there: in pages of 2 MiB where the system has them, since
-// finding out where a page of 4 KiB lies costs as much as reading it.
+// Memory in pages of 2 MiB where the system has them: finding out where a page of 4 KiB lies costs as much as
+// reading from it here and there, and the processor reads ahead only as far as the end of a page.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 
@@ -10,33 +11,42 @@
 
 namespace attend {
 
-// `count` objects, all bytes zero; memory is taken when it is first touched.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// `bytes` zero bytes, in whole huge pages, that begin with one; null if there is no memory. Memory is taken
+// when it is first touched. Whether pages are huge is the system's matter, and nothing else depends on it.
+inline std::byte* map_huge_pages(std::size_t bytes) {
+  const std::size_t mapped = bytes + kHugePage;
+  void* const memory =
+      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<std::byte*>(memory);
+  const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(first) % kHugePage) % kHugePage;
+  if (before > 0) ::munmap(first, before);
+  ::munmap(first + before + bytes, kHugePage - before);
+  ::madvise(first + before, bytes, MADV_HUGEPAGE);
+  return first + before;
+}
+
+// `count` objects, all bytes zero.
 template <class T>
 class HugePages {
  public:
   HugePages() = default;
-  explicit HugePages(std::size_t count) : begin_(map(count * sizeof(T) + page), {count * sizeof(T) + page}) {
-    void* aligned = begin_.get();
-    std::size_t space = count * sizeof(T) + page;
-    data_ = static_cast<T*>(std::align(page, count * sizeof(T), aligned, space));
-    ::madvise(data_, count * sizeof(T), MADV_HUGEPAGE);  // if not, then not
+  explicit HugePages(std::size_t count) {
+    const std::size_t bytes = (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage;
+    std::byte* const memory = map_huge_pages(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    data_ = {reinterpret_cast<T*>(memory), {bytes}};
   }
-  T* get() const { return data_; }
+  T* get() const { return data_.get(); }
 
  private:
-  static constexpr std::size_t page = std::size_t{2} << 20;
   struct Unmap {
-    std::size_t size = 0;
-    void operator()(void* begin) const { ::munmap(begin, size); }
+    std::size_t bytes = 0;
+    void operator()(T* begin) const { ::munmap(begin, bytes); }
   };
-  static void* map(std::size_t size) {
-    void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin == MAP_FAILED) throw std::bad_alloc();
-    return begin;
-  }
-
-  std::unique_ptr<void, Unmap> begin_;
-  T* data_ = nullptr;  // in it
+  std::unique_ptr<T, Unmap> data_;
 };
 
 }  // namespace attend

@@ -26,11 +26,12 @@ void print_help(std::FILE* out) {
   std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
 }
 
-// What the module and the libraries that come with it find set when they are loaded.
-void prepare_process() {
+constexpr const char* kTraining = "attend-training.so";
+
+// What libtorch finds set when it is loaded.
+void prepare_for_torch() {
   // Tensors come and go with every step. By default glibc gives large ones back to the system each time,
-  // which must clear every page of the next one: measured, a quarter of a training step and half of a
-  // translation.
+  // which must clear every page of the next one: measured, a quarter of a training step.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   // How often a thread of torch's looks whether another has come before it sleeps. By default that lasts some
@@ -40,12 +41,12 @@ void prepare_process() {
 }
 
 RunVerb find_module_verb(const std::string& name, const std::string& file) {
-  prepare_process();
+  if (file == kTraining) prepare_for_torch();
   // The module lies where the program's run path says: in lib/ beside it, or as cmake/Install.cmake has it.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     fail("cannot load the part of attend that has the verb {}{}: {}", name,
-         file == "attend-training.so" ? " (a package of its own, attend-training)" : "", dlerror());
+         file == kTraining ? " (a package of its own, attend-training)" : "", dlerror());
   void* symbol = dlsym(module, "attend_find_module_verb");
   if (symbol == nullptr) fail("{} is not of this version of attend: {}", file, dlerror());
   return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
@@ -78,10 +79,9 @@ int run(int argc, char** argv) {
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
     const bool trains = verb.home == Home::training || was_begun_again();
-    const RunVerb run_verb =
-        verb.home == Home::program
-            ? find_program_verb(name)
-            : find_module_verb(name, trains ? "attend-training.so" : "attend-inference.so");
+    const RunVerb run_verb = verb.home == Home::program
+                                 ? find_program_verb(name)
+                                 : find_module_verb(name, trains ? kTraining : "attend-inference.so");
     if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
     try {
       return run_verb(argc - 1, argv + 1);

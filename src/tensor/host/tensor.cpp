@@ -1,3 +1,4 @@
+#include "base/large_memory.h"
 #include "tensor/host/walk.h"
 
 #include <cmath>
@@ -9,13 +10,25 @@
 namespace attend::host {
 namespace {
 
-std::shared_ptr<std::byte> allocate(std::int64_t bytes) {
+// The address sanitizer watches over the ends of what malloc gives, and not of what lies in a larger piece.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kWatched = true;
+#else
+constexpr bool kWatched = false;
+#endif
+
+std::shared_ptr<std::byte> allocate(std::int64_t bytes) try {
   constexpr std::size_t kLine = 64;
-  const std::size_t size = (static_cast<std::size_t>(bytes) + kLine - 1) / kLine * kLine;
-  void* const memory = std::aligned_alloc(kLine, std::max(size, kLine));
-  if (memory == nullptr)
-    throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
-  return {static_cast<std::byte*>(memory), std::free};
+  const auto size = std::max(static_cast<std::size_t>(bytes), kLine);
+  if (size < LargeMemory::kLeast || kWatched) {
+    void* const memory = std::aligned_alloc(kLine, (size + kLine - 1) / kLine * kLine);
+    if (memory == nullptr) throw std::bad_alloc();
+    return {static_cast<std::byte*>(memory), std::free};
+  }
+  LargeMemory& memory = LargeMemory::shared();
+  return {memory.take(size), [&memory, size](std::byte* begin) { memory.give_back(begin, size); }};
+} catch (const std::bad_alloc&) {
+  throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
 }
 
 std::int64_t product(IntArrayRef sizes) {
