@@ -7,7 +7,9 @@
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
-constexpr int kFewRows = 4;
+// So many rows go over a panel a tile at a time: widening it once more in registers costs less than to store
+// and load it.
+constexpr std::int64_t kFewRows = 4 * kRows;
 
 float float_of_bits(std::uint32_t bits) {
   float x;
@@ -79,7 +81,7 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
     Vector right[kVectors];
 #pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) right[v] = load_halves<format>(b + k * kPanel + v * W);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const Vector left = splat(a[r * m.a_row + k * m.a_column]);
 #pragma GCC unroll 3
@@ -91,7 +93,7 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
   for (int v = 0; v < kVectors; ++v) {
     const std::int64_t rest = m.columns - j - v * W, lanes = rest < W ? rest : W;
     if (lanes <= 0) break;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       if (m.bias) sum[r][v] += load_part(m.bias + j + v * W, lanes);
       store_part(m.c + (i + r) * m.c_row + j + v * W, sum[r][v], lanes);
@@ -117,8 +119,9 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
   alignas(64) float block[kBlock * kPanel];
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     const std::uint16_t* b = packed + panel * m.depth * kPanel;
-    if (const std::int64_t rows = row_end - row_begin; rows <= kFewRows) {
-      few_rows<format, kFewRows>(m, b, row_begin, rows, panel);
+    if (row_end - row_begin <= kFewRows) {
+      for (std::int64_t i = row_begin; i < row_end; i += kRows)
+        few_rows<format, kRows>(m, b, i, row_end - i < kRows ? row_end - i : kRows, panel);
       continue;
     }
     // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
