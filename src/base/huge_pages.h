@@ -17,8 +17,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // when it is first touched. Whether pages are huge is the system's matter, and nothing else depends on it.
 inline std::byte* map_huge_pages(std::size_t bytes) {
   const std::size_t mapped = bytes + kHugePage;
-  void* const memory =
-      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* const first = static_cast<std::byte*>(memory);
   const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(first) % kHugePage) % kHugePage;

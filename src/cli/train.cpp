@@ -142,7 +142,9 @@ void add_adapter_options(CLI::App& app, Recipe& r) {
 void add_step_options(CLI::App& app, Recipe& r) {
   app.add_option("--steps", r.steps, "Steps to take; 0: until --epochs or --max-minutes")
       ->check(not_negative());
-  app.add_option("--epochs", r.epochs, "Times through the data; 0: no limit")->check(not_negative());
+  app.add_option("--epochs", r.epochs,
+                 "Times through the data; 0: no limit; fine-tuning: 3 unless --steps or --patience is given")
+      ->check(not_negative());
   app.add_option("--max-minutes", r.minutes, "Time limit; 0: none")->check(not_negative());
   app.add_option(
          "--batch-tokens", r.batch_tokens,
