@@ -138,11 +138,12 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
       std::memset(row, 0, static_cast<std::size_t>(V) * 4);
       continue;
     }
-    const auto [log_sum_exp, logits_sum] = sums_of(row, V);
+    const RowSums sums = sums_of(row, V);
+    const float log_sum_exp = sums.log_sum_exp;
     const float uniform = c.smoothing / static_cast<float>(V);
     const std::int64_t label = c.labels[t];
     c.loss[t] = (1 - c.smoothing) * (log_sum_exp - row[label]) +
-                c.smoothing * (log_sum_exp - logits_sum / static_cast<float>(V));
+                c.smoothing * (log_sum_exp - sums.sum / static_cast<float>(V));
     // d loss / d logit = softmax - target, the target being smoothed.
     const Vector offset = splat(-uniform * c.gradient_scale), scale = splat(c.gradient_scale);
     for_vectors(V, [&](std::int64_t i, std::int64_t count, int) {

@@ -31,8 +31,8 @@ int parallel_threads();  // how many threads a large call gets
 
 // The largest share of `pieces` that one of the threads gets.
 inline double largest_share(std::int64_t pieces) {
-  const std::int64_t threads = parallel_threads();
-  return static_cast<double>((pieces + threads - 1) / threads) / static_cast<double>(pieces);
+  const std::int64_t threads = parallel_threads(), largest = (pieces + threads - 1) / threads;
+  return static_cast<double>(largest) / static_cast<double>(pieces);
 }
 
 }  // namespace attend
