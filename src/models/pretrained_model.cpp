@@ -241,9 +241,12 @@ void PretrainedModel::read_weights(const WeightFiles& checkpoint, const LoadOpti
     }
     std::vector<Tensor> parts;
     for (const std::string& name : source.names) parts.push_back(reader.read(name, source, weight));
-    // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own.
+    // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own. So
+    // is a small one: it would keep a page of the file in memory, of which some are of 2 MiB.
     Tensor loaded = parts.size() == 1 ? parts[0] : at::cat(parts);
-    if (training && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    constexpr std::int64_t kSmall = 1 << 20;
+    const bool copies = training || (options.packs && !format && loaded.numel() <= kSmall);
+    if (copies && parts.size() == 1) loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
     if (const auto factor = options.factors.find(item.key()); factor != options.factors.end())
       loaded = loaded.to(at::kFloat) * factor->second;
     // At once, so that no more than one matrix is in memory as it was; the file's pages are not needed again.
