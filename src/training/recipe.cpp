@@ -16,7 +16,9 @@ void settle(std::optional<T>& value, T otherwise) {
 
 // Pretrained models learn their task in few steps of small size (Devlin et al. 2018, appendix A.3).
 void settle_fine_tuning(Recipe& r) {
-  if (r.steps == 0 && r.epochs == 0 && r.patience == 0) r.epochs = 3;  // minutes are a limit, not a plan
+  // Minutes alone do not tell how many steps there will be, of which the warm-up is a share unless it is
+  // said.
+  if (r.steps == 0 && r.epochs == 0 && r.patience == 0 && (r.minutes == 0 || !r.warmup)) r.epochs = 3;
   settle(r.batch_size, std::int64_t{32});
   settle(r.rate, 5e-5);
   settle(r.beta2, 0.999);

@@ -133,11 +133,7 @@ TEST_P(Int8KernelsTest, DoesNotSaturate) {
 }
 
 TEST_P(Int8KernelsTest, GivesTheBitsOfThePortableCode) {
-  for (const Activation activation :
-       {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
-        Activation::tanh, Activation::sigmoid, Activation::mish, Activation::quick_gelu,
-        Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6, Activation::squared_relu,
-        Activation::laplace})
+  for (const Activation activation : kActivations)
     for (const std::int64_t rows : {1, 11, 70})
       for (const std::int64_t depth : {5, 96, 129, 770})
         for (const std::int64_t columns : {7, 48, 83}) {

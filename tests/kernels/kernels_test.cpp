@@ -41,12 +41,6 @@ double activated(Activation activation, double x) {
   return x;
 }
 
-constexpr Activation kActivations[] = {
-    Activation::none,         Activation::relu,         Activation::gelu,       Activation::gelu_tanh,
-    Activation::silu,         Activation::tanh,         Activation::sigmoid,    Activation::mish,
-    Activation::quick_gelu,   Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6,
-    Activation::squared_relu, Activation::laplace};
-
 TEST_P(KernelsTest, IsTheSetItsNameSays) {
   EXPECT_EQ(std::string(kernels_->name), GetParam());
 }

@@ -23,6 +23,12 @@ inline constexpr const char* instruction_sets[] = {"portable", "avx2", "avx512",
 inline constexpr const char* int8_sets[] = {"portable", "avx2", "avx_vnni", "avx512_vnni"};
 #endif
 
+inline constexpr Activation kActivations[] = {
+    Activation::none,         Activation::relu,         Activation::gelu,       Activation::gelu_tanh,
+    Activation::silu,         Activation::tanh,         Activation::sigmoid,    Activation::mish,
+    Activation::quick_gelu,   Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6,
+    Activation::squared_relu, Activation::laplace};
+
 inline std::vector<float> random_numbers(std::size_t count, unsigned seed, float size = 1) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal(0, size);

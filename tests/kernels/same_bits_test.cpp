@@ -18,12 +18,6 @@ constexpr const char* fused_sets[] = {"portable"};
 constexpr const char* fused_sets[] = {"avx2", "avx512", "avx512_bf16"};
 #endif
 
-constexpr Activation kActivations[] = {
-    Activation::none,         Activation::relu,         Activation::gelu,       Activation::gelu_tanh,
-    Activation::silu,         Activation::tanh,         Activation::sigmoid,    Activation::mish,
-    Activation::quick_gelu,   Activation::clipped_gelu, Activation::leaky_relu, Activation::relu6,
-    Activation::squared_relu, Activation::laplace};
-
 using Numbers = std::vector<float>;
 
 void append(Numbers& to, const Numbers& more) {

@@ -18,6 +18,10 @@ TEST(Recipe, FineTuningWithALimitInMinutesHasAPlanInEpochs) {
   EXPECT_EQ(whole.minutes, 1);
   EXPECT_EQ(warmup_steps(*whole.warmup, 1000), 60);
 
+  Recipe said = limited;  // whoever says the warm-up in steps trains for the whole time
+  said.warmup = 100;
+  EXPECT_EQ(complete(said, find_objective("classification"), 64).epochs, 0);
+
   limited.steps = 10;
   EXPECT_EQ(complete(limited, find_objective("classification"), 64).epochs, 0);
 }
