@@ -19,8 +19,9 @@ namespace attend {
 
 struct QueueOptions {
   // For keys and values at most; absent: half of the machine's memory.
-  std::optional<std::int64_t> cache_bytes;
+  std::optional<std::int64_t> cache_bytes = {};
   std::int64_t batch_tokens = 4096;  // of prompts, how many are read in one step; one prompt always is
+  std::string chat_template = {};    // as in ConversationOptions
 };
 
 struct QueueToken {
@@ -34,19 +35,24 @@ struct QueueResult {
   End end = End::finished;
   // Finished: num_return_sequences of them, without the prompt, the best first.
   std::vector<GeneratedText> texts;
-  std::exception_ptr error;  // failed
+  std::exception_ptr error;       // failed
+  std::size_t prompt_tokens = 0;  // that were read
 };
 
 // Callbacks come from the queue's own thread, on_token for every token except in a beam search, on_end once.
 // They may call submit() and cancel(), and must not wait for another request. What on_token throws ends its
 // request, as failed; what on_end throws is a warning in the log.
 struct QueueRequest {
-  std::string prompt;  // that a decoder goes on with, or an encoder-decoder reads
+  std::string prompt = {};  // that a decoder goes on with, or an encoder-decoder reads
+  // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The last message
+  // is the user's; the model's chat template (or QueueOptions') writes them.
+  std::vector<ChatMessage> messages = {};
   // A JSON object with fields as in generation_config.json, which win over the model's.
   std::string settings = "{}";
   std::uint64_t seed = 0;                    // of sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;
+  bool shows_stop = true;  // a text has the stop string that ended it; never in a conversation
   std::function<void(const QueueToken& token)> on_token = {};
   std::function<void(const QueueResult& result)> on_end = {};
 };
@@ -64,6 +70,8 @@ class GenerationQueue {
   // From any thread. Error for settings that make no sense, and a prompt that is empty, too long, or could
   // grow beyond the cache.
   Ticket submit(QueueRequest request);
+  // Why messages cannot be given: the model has no chat template, or none that can be read. Empty: they can.
+  const std::string& no_conversations() const;
   void cancel(Ticket ticket);  // before the next step; nothing happens if it is over
   QueueStatus status() const;
 

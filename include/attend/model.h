@@ -53,6 +53,7 @@ class Model {
   // What it reads texts with, and writes them. Error if the directory has none.
   const TokenizerPair& tokenizers() const;
   std::string model_type() const;  // "bert"
+  bool generates() const;          // text, token by token: what GenerationQueue takes
   const std::string& architecture() const;
   const std::string& config() const;  // config.json
   std::int64_t size() const;          // how many numbers its weights are

@@ -201,6 +201,7 @@ struct GeneratedText {
   // Of a beam search: the log-probability divided by length ^ length_penalty.
   float score = 0;
   std::vector<float> log_probabilities = {};  // of each token (natural), if they were asked for
+  bool cut_off = false;  // it might not become longer: neither an end token nor a stop string ended it
 };
 
 struct GenerateTextOptions : RunOptions {

@@ -55,6 +55,13 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
+void check_turns(std::span<const ChatMessage> messages) {
+  const std::size_t first = begins_with_system(messages) ? 1 : 0;
+  for (std::size_t i = first; i < messages.size(); ++i)
+    if (const char* role = (i - first) % 2 == 0 ? "user" : "assistant"; messages[i].role != role)
+      fail("message {}: expected one of {}, found one of '{}'", i + 1, role, messages[i].role);
+}
+
 ChatTemplate::ChatTemplate(const std::string& given, const std::filesystem::path& model) {
   const tokenizers::TokenizerConfig config(model);
   for (const char* role : {"bos_token", "eos_token", "unk_token", "pad_token"})

@@ -9,6 +9,12 @@
 
 namespace attend {
 
+// Error unless messages of user and assistant take turns, perhaps behind one of the system.
+void check_turns(std::span<const ChatMessage> messages);
+inline bool begins_with_system(std::span<const ChatMessage> messages) {
+  return !messages.empty() && messages.front().role == "system";
+}
+
 class ChatTemplate {
  public:
   // `given`, or where it is empty the chat_template of the model's tokenizer_config.json (or

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "generation/continuous_batch.h"
 #include "generation/text_stream.h"
+#include "tasks/answer_text.h"
 #include "tasks/chat_template.h"
 #include "tasks/generating_model.h"
 
@@ -14,46 +15,6 @@ namespace attend {
 namespace {
 
 struct Stopped {};  // thrown where the caller wants no more of an answer
-
-// Text as it comes, up to one of several endings; what may yet become one is held back.
-class AnswerText {
- public:
-  explicit AnswerText(std::vector<std::string> endings) : endings_(std::move(endings)) {}
-
-  // What can be shown now. Answers begin with no white space.
-  std::string put(const std::string& more) {
-    text_ += more;
-    if (shown_ == 0) text_.erase(0, std::min(text_.find_first_not_of(" \t\n"), text_.size()));
-    std::size_t end = text_.size();
-    for (const std::string& ending : endings_) end = std::min({end, text_.find(ending), held_back(ending)});
-    return show(end);
-  }
-  std::string finish() {
-    std::size_t end = text_.size();
-    for (const std::string& ending : endings_) end = std::min(end, text_.find(ending));
-    return show(end);
-  }
-  std::string all() const { return text_.substr(0, shown_); }
-
- private:
-  // Where the text ends with the beginning of `ending`, if it does.
-  std::size_t held_back(const std::string& ending) const {
-    for (std::size_t length = std::min(ending.size(), text_.size()); length > 0; --length)
-      if (std::string_view(text_).ends_with(std::string_view(ending).substr(0, length)))
-        return text_.size() - length;
-    return text_.size();
-  }
-  std::string show(std::size_t end) {
-    if (end <= shown_) return {};
-    const std::string more = text_.substr(shown_, end - shown_);
-    shown_ = end;
-    return more;
-  }
-
-  std::vector<std::string> endings_;
-  std::string text_;
-  std::size_t shown_ = 0;
-};
 
 }  // namespace
 
@@ -80,13 +41,7 @@ struct Conversation::State : GeneratingModel {
     config.apply(options.settings);
     if (config.num_return_sequences > 1)
       fail("num_return_sequences: a conversation has one answer at a time");
-    endings = config.stop_strings;
-    if (const std::string end = chat_template.end_of_answer(); !end.empty()) endings.push_back(end);
-    config.stop_strings = endings;
-    // A token ends a text sooner than its letters do, and where they are never written.
-    for (const std::string& ending : endings)
-      if (const auto token = tokenizers.target->token_to_id(ending); token && !config.is_eos(*token))
-        config.eos_token_id.push_back(*token);
+    endings = end_answers(config, chat_template, *tokenizers.target);
     if (!options.system.empty()) messages.push_back({"system", options.system});
   }
 
@@ -95,7 +50,7 @@ struct Conversation::State : GeneratingModel {
     return (network->decoder ? network->decoder : network->encoder)->max_positions();
   }
 
-  std::size_t first() const { return !messages.empty() && messages.front().role == "system" ? 1 : 0; }
+  std::size_t first() const { return begins_with_system(messages) ? 1 : 0; }
 
   // What the model reads: the last messages, as many as leave room for an answer.
   std::vector<std::int64_t> prompt() {
@@ -127,7 +82,7 @@ struct Conversation::State : GeneratingModel {
   std::string answer(const OnAnswer& on_text) {
     const std::vector<std::int64_t> ids = prompt();
     TextStream stream(*tokenizers.target, {ids.begin(), ids.end()});
-    AnswerText text(endings);
+    AnswerText text(endings, /*trims=*/true);
     const auto show = [&](const std::string& more) {
       if (on_text && !on_text(more)) throw Stopped();
     };
@@ -178,10 +133,8 @@ const std::vector<ChatMessage>& Conversation::messages() const {
 }
 
 void Conversation::set_messages(std::vector<ChatMessage> messages) {
-  const std::size_t first = !messages.empty() && messages.front().role == "system" ? 1 : 0;
-  for (std::size_t i = first; i < messages.size(); ++i)
-    if (const char* role = (i - first) % 2 == 0 ? "user" : "assistant"; messages[i].role != role)
-      fail("message {}: expected one of {}, found one of '{}'", i + 1, role, messages[i].role);
+  check_turns(messages);
+  const std::size_t first = begins_with_system(messages) ? 1 : 0;
   if ((messages.size() - first) % 2 != 0)
     fail("expected an answer to every message of user, found none to the last");
   state_->messages = std::move(messages);

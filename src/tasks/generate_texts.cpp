@@ -188,8 +188,9 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
       const std::vector<TokenId> made(sequence.ids.begin(), sequence.ids.end());
       std::string text =
           state.continues() ? state.without_prompt({ids[i].begin(), ids[i].end()}, made) : state.decode(made);
-      if (state.continues() && options.full_text) text = texts[i] + text;
-      results[i].push_back(generated_text(sequence, std::move(text), options.log_probabilities));
+      GeneratedText result = generated_text(sequence, std::move(text), config, options.log_probabilities);
+      if (state.continues() && options.full_text) result.text = texts[i] + result.text;
+      results[i].push_back(std::move(result));
     }
     if (options.on_progress) options.on_progress(++done, texts.size());
   };

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "generation/continuous_batch.h"
+#include "tasks/answer_text.h"
 #include "tasks/generating_model.h"
 #include "tasks/prompt_texts.h"
 
@@ -15,34 +16,57 @@ namespace {
 struct Work {
   QueueRequest request;
   GenerationConfig config;
-  PromptTexts reading;  // by `config`
+  PromptTexts reading;               // by `config`
+  std::vector<std::string> endings;  // that are not shown
   Prompt prompt = {};
-  std::map<std::size_t, TextStream> streams = {};  // by text
+  struct Text {
+    TextStream stream;
+    AnswerText shown;
+  };
+  std::map<std::size_t, Text> texts = {};
 
-  Work(QueueRequest asked, const GeneratingModel& of)
+  Work(QueueRequest asked, const GeneratingModel& of, const ChatTemplate* chat_template)
       : request(std::move(asked)), config(of.config), reading(of.model, of.tokenizers, config) {
     config.apply(request.settings);
     config.output_scores = config.output_scores || request.log_probabilities;
+    if (chat_template)
+      endings = end_answers(config, *chat_template, *of.tokenizers.target);
+    else if (!request.shows_stop)
+      endings = config.stop_strings;
   }
 
+  bool is_conversation() const { return !request.messages.empty(); }
+
   // The prompt is read when it is known that the settings make sense.
-  void read() {
-    prompt = reading.read({request.prompt}).front();
+  void read(const ChatTemplate* chat_template) {
+    if (chat_template)
+      prompt = reading.read({chat_template->prompt(request.messages)}, /*special_tokens=*/false).front();
+    else
+      prompt = reading.read({request.prompt}).front();
     prompt.adapter = request.adapter;
   }
 
-  void take(std::size_t text, std::int64_t token) {
-    TextStream& stream = streams.try_emplace(text, reading.stream(prompt)).first->second;
+  Text begin() const { return {reading.stream(prompt), AnswerText(endings, is_conversation())}; }
+
+  void take(std::size_t number, std::int64_t token) {
+    Text& text = texts.try_emplace(number, begin()).first->second;
     const auto id = static_cast<TokenId>(token);
-    request.on_token({text, id, stream.put(id)});
+    request.on_token({number, id, text.shown.put(text.stream.put(id))});
+  }
+
+  GeneratedText result(const GeneratedSequence& made) const {
+    GeneratedText text =
+        generated_text(made, reading.text(prompt, made.ids), config, request.log_probabilities);
+    AnswerText shown(endings, is_conversation());
+    const std::string begun = shown.put(text.text);
+    text.text = begun + shown.finish();
+    return text;
   }
 
   void end(const BatchResult& made) const {
     if (!request.on_end) return;
-    QueueResult result{made.end, {}, made.error};
-    for (const GeneratedSequence& sequence : made.texts)
-      result.texts.push_back(
-          generated_text(sequence, reading.text(prompt, sequence.ids), request.log_probabilities));
+    QueueResult result{made.end, {}, made.error, prompt.ids.size()};
+    for (const GeneratedSequence& sequence : made.texts) result.texts.push_back(this->result(sequence));
     try {
       request.on_end(result);
     } catch (const std::exception& error) {
@@ -56,14 +80,31 @@ struct Work {
 }  // namespace
 
 struct GenerationQueue::State : GeneratingModel {
+  std::optional<ChatTemplate> chat_template;
+  std::string no_conversations;  // why there is none
   ContinuousBatch batch;
   std::jthread steps;  // ends first
 
   State(const ModelDirectory& directory, const QueueOptions& options)
       : GeneratingModel(directory),
         batch(model,
-              {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}),
-        steps([this](const std::stop_token& stop) { batch.run(stop); }) {}
+              {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}) {
+    read_template(options.chat_template, directory.path());
+    steps = std::jthread([this](const std::stop_token& stop) { batch.run(stop); });
+  }
+
+  void read_template(const std::string& given, const std::filesystem::path& directory) {
+    if (model.network()->is_encoder_decoder()) {
+      no_conversations = "a conversation takes a decoder such as GPT-2, found " + model.architecture();
+      return;
+    }
+    try {
+      chat_template.emplace(given, directory);
+    } catch (const Error& error) {
+      if (!given.empty()) throw;
+      no_conversations = error.what();
+    }
+  }
 };
 
 GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& options)
@@ -71,16 +112,29 @@ GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& opt
 GenerationQueue::~GenerationQueue() = default;
 
 GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
-  const auto work = std::make_shared<Work>(std::move(request), *state_);
+  const ChatTemplate* chat_template = nullptr;
+  if (!request.messages.empty()) {
+    if (!state_->chat_template) fail("{}", state_->no_conversations);
+    if (!request.prompt.empty()) fail("expected a prompt or messages, found both");
+    chat_template = &*state_->chat_template;
+    const ErrorScope scope(ErrorKind::input);
+    check_turns(request.messages);
+    if (request.messages.back().role != "user") fail("expected a last message of user, to be answered");
+  }
+  const auto work = std::make_shared<Work>(std::move(request), *state_, chat_template);
   const auto settings =
       state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get());
   const ErrorScope scope(ErrorKind::input);
-  work->read();
+  work->read(chat_template);
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
     asked.on_token = [work](std::size_t text, std::int64_t token) { work->take(text, token); };
   asked.on_end = [work](const BatchResult& result) { work->end(result); };
   return state_->batch.submit(std::move(asked));
+}
+
+const std::string& GenerationQueue::no_conversations() const {
+  return state_->no_conversations;
 }
 
 void GenerationQueue::cancel(Ticket ticket) {

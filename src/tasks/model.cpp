@@ -2,6 +2,7 @@
 #include <attend/model.h>
 
 #include "base/error.h"
+#include "generation/decoding/decoder.h"
 #include "models/forward.h"
 #include "models/pretrained_model.h"
 #include "tasks/arrays.h"
@@ -74,6 +75,9 @@ const TokenizerPair& Model::tokenizers() const {
 
 std::string Model::model_type() const {
   return std::string(state_->model->family().model_type);
+}
+bool Model::generates() const {
+  return attend::generates(*state_->model);
 }
 const std::string& Model::architecture() const {
   return state_->model->architecture();

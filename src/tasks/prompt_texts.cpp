@@ -2,6 +2,8 @@
 
 #include "models/pretrained_model.h"
 
+#include <algorithm>
+
 namespace attend {
 
 PromptTexts::PromptTexts(const PretrainedModel& model, const TokenizerPair& tokenizers,
@@ -28,10 +30,10 @@ void PromptTexts::lead_away_from(const std::string& negative) {
   negative_.assign(ids.begin(), ids.end());
 }
 
-std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts) const {
+std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts, bool special_tokens) const {
   std::vector<Prompt> prompts;
   for (const Encoding& encoding :
-       tokenizers_.source->encode_batch(texts, {.special_tokens = true, .with_details = false})) {
+       tokenizers_.source->encode_batch(texts, {.special_tokens = special_tokens, .with_details = false})) {
     Prompt& prompt = prompts.emplace_back();
     prompt.ids.assign(encoding.ids.begin(), encoding.ids.end());
     if (prompt.ids.empty() && continues_ && config_.bos_token_id) prompt.ids = {*config_.bos_token_id};
@@ -52,9 +54,13 @@ std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t
   return stream.finish();
 }
 
-GeneratedText generated_text(const GeneratedSequence& made, std::string text, bool log_probabilities) {
+GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
+                             bool log_probabilities) {
+  const bool stopped = std::ranges::any_of(
+      config.stop_strings, [&](const std::string& stop) { return text.find(stop) != text.npos; });
   GeneratedText result{std::move(text), {made.ids.begin(), made.ids.end()}, made.score};
   if (log_probabilities) result.log_probabilities = made.log_probabilities;
+  result.cut_off = !stopped && (made.ids.empty() || !config.is_eos(made.ids.back()));
   return result;
 }
 

@@ -22,7 +22,8 @@ class PromptTexts {
   // guidance_scale is 1.
   void lead_away_from(const std::string& negative);
 
-  std::vector<Prompt> read(const std::vector<std::string>& texts) const;
+  // `special_tokens`: those that the tokenizer puts around a text.
+  std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true) const;
 
   // What a result is shown behind: a decoder's prompt, or the prefix.
   const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
@@ -38,8 +39,9 @@ class PromptTexts {
   std::vector<std::int64_t> written_, negative_;
 };
 
-// What programs get of a result, with its text.
-GeneratedText generated_text(const GeneratedSequence& made, std::string text, bool log_probabilities);
+// What programs get of a result, with its text, stop string included.
+GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
+                             bool log_probabilities);
 
 // Do both have the same tokens under the same ids?
 bool same_tokens(const Tokenizer& a, const Tokenizer& b);

@@ -301,6 +301,66 @@ TEST(GenerationQueue, CancelsAndRefuses) {
   EXPECT_EQ(left.get_future().get(), QueueResult::End::cancelled);
 }
 
+QueueResult result_of(GenerationQueue& queue, QueueRequest request) {
+  std::promise<QueueResult> end;
+  request.on_end = [&](const QueueResult& result) { end.set_value(result); };
+  queue.submit(std::move(request));
+  return end.get_future().get();
+}
+
+TEST(GenerationQueue, TextsEndBeforeWhatStopsThem) {
+  const LetterModel files("gpt2-generation");
+  GenerationQueue queue(files.path());
+  const std::string settings = R"({"max_new_tokens": 9, "do_sample": false, "eos_token_id": null})";
+  const QueueResult whole = result_of(queue, {.prompt = "abc", .settings = settings});
+  const std::string text = whole.texts.front().text;
+  EXPECT_TRUE(whole.texts.front().cut_off);
+  EXPECT_EQ(whole.prompt_tokens, 3u);
+  ASSERT_GE(text.size(), 6u);
+  const std::string stop = text.substr(3, 2);
+  const std::string with_stop =
+      R"({"max_new_tokens": 9, "do_sample": false, "eos_token_id": null, "stop_strings": [")" + stop + "\"]}";
+  const std::size_t at = text.find(stop);
+  for (const bool shows : {true, false}) {
+    std::string written;
+    const QueueResult stopped =
+        result_of(queue, {.prompt = "abc",
+                          .settings = with_stop,
+                          .shows_stop = shows,
+                          .on_token = [&](const QueueToken& token) { written += token.more; }});
+    // A token can hold more than the rest of the stop string.
+    const std::string ended = stopped.texts.front().text;
+    EXPECT_EQ(ended.substr(0, at + stop.size()), text.substr(0, at + (shows ? stop.size() : 0)));
+    EXPECT_LT(ended.size(), text.size());
+    EXPECT_TRUE(stopped.texts.front().text.starts_with(written));
+    EXPECT_FALSE(stopped.texts.front().cut_off);
+  }
+}
+
+TEST(GenerationQueue, AnswersAsAConversationDoes) {
+  const LetterModel files("gpt2-generation");
+  const Model model(files.path());
+  const std::string chat_template = "u{user}b{bot}",
+                    settings = R"({"max_new_tokens": 12, "do_sample": false})";
+  GenerationQueue queue(model, {.chat_template = chat_template});
+  EXPECT_EQ(queue.no_conversations(), "");
+  Conversation conversation(model, {.system = "ab", .chat_template = chat_template, .settings = settings});
+  std::vector<ChatMessage> messages = {{"system", "ab"}};
+  for (const char* question : {"cab", "a"}) {
+    messages.push_back({"user", question});
+    const QueueResult result = result_of(queue, {.messages = messages, .settings = settings});
+    ASSERT_EQ(result.end, QueueEnd::finished);
+    messages.push_back({"assistant", conversation.answer(question)});
+    EXPECT_EQ(result.texts.front().text, messages.back().content);
+  }
+  EXPECT_THROW(queue.submit({.messages = messages}), Error);  // nothing is asked
+  EXPECT_THROW(queue.submit({.messages = {{"user", "a"}, {"user", "b"}}}), Error);
+  EXPECT_THROW(queue.submit({.prompt = "a", .messages = {{"user", "a"}}}), Error);
+  GenerationQueue without(model);
+  EXPECT_NE(without.no_conversations(), "");
+  EXPECT_THROW(without.submit({.messages = {{"user", "a"}}}), Error);
+}
+
 TEST(Families, AreListed) {
   const std::vector<FamilyInfo> all = list_families();
   EXPECT_GT(all.size(), 20u);

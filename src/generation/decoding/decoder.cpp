@@ -27,10 +27,14 @@ std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit)
 
 }  // namespace
 
+bool generates(const PretrainedModel& model) {
+  Transformer network = model.network();
+  return (network->decoder || rereads(network->spec())) && network->language_model_head;
+}
+
 void check_generates(const PretrainedModel& model) {
   Transformer network = model.network();
-  const bool grows = network->decoder || rereads(network->spec());
-  if (!grows || !network->language_model_head)
+  if (!generates(model))
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
   if (model.cache_format() == CacheFormat::float32) return;

@@ -85,6 +85,7 @@ struct CacheLimit {
   std::int64_t bytes = 0, tokens = 0;
 };
 
+bool generates(const PretrainedModel& model);  // text, token by token
 // Error, with the model's config.json and architecture, unless it can generate text, with its cache as it is
 // to be.
 void check_generates(const PretrainedModel& model);

@@ -1,0 +1,40 @@
+// Text up to what ends it, as it comes.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "generation/config/config.h"
+#include "tasks/chat_template.h"
+
+#include <string>
+#include <vector>
+
+namespace attend {
+
+// What may yet become one of the endings is held back, and the ending itself is never shown.
+class AnswerText {
+ public:
+  // `trims`: the text begins with no white space.
+  AnswerText(std::vector<std::string> endings, bool trims) : endings_(std::move(endings)), trims_(trims) {}
+
+  std::string put(const std::string& more);  // what can be shown now
+  std::string finish();                      // the rest
+  std::string all() const { return text_.substr(0, shown_); }
+  bool has_ended() const;  // there is an ending
+
+ private:
+  std::string show(std::size_t end);
+
+  std::vector<std::string> endings_;
+  bool trims_;
+  std::string text_;
+  std::size_t shown_ = 0;
+};
+
+// Answers end with config's stop_strings or what the template writes behind an answer; these are given. Where
+// one of them is a token, that ends an answer as well: sooner than its letters, and where they are never
+// written.
+std::vector<std::string> end_answers(GenerationConfig& config, const ChatTemplate& chat_template,
+                                     const Tokenizer& tokenizer);
+
+}  // namespace attend
