@@ -22,11 +22,11 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
 target_compile_features(attend-core PUBLIC cxx_std_20)  # the public headers use std::span
 set_target_properties(attend-program PROPERTIES INSTALL_RPATH
   "$ORIGIN/../${module_folder};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-set_target_properties(attend-inference-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+set_target_properties(attend-inference-verbs attend-serving-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..")
 set_target_properties(attend-core PROPERTIES EXPORT_NAME core INSTALL_RPATH "$ORIGIN")
 set_target_properties(attend-inference PROPERTIES EXPORT_NAME attend INSTALL_RPATH "$ORIGIN")
 install(TARGETS attend-program COMPONENT attend)
-install(TARGETS attend-inference-verbs LIBRARY DESTINATION ${module_folder} COMPONENT attend)
+install(TARGETS attend-inference-verbs attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT attend)
 install(TARGETS attend-core attend-inference EXPORT attend
   LIBRARY COMPONENT attend NAMELINK_COMPONENT development)
 # XGrammar is compiled into our libraries; its licence wants to go where they go.

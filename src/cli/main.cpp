@@ -21,7 +21,8 @@ namespace attend::cli {
 namespace {
 
 void print_help(std::FILE* out) {
-  std::fputs("attend trains, fine-tunes, runs and explains Transformers.\n\nattend VERB [options]\n\n", out);
+  std::fputs(
+      "attend trains, fine-tunes, runs, serves and explains Transformers.\n\nattend VERB [options]\n\n", out);
   for (const Verb& verb : verbs()) std::fprintf(out, "  %-12s %s\n", verb.name, verb.summary);
   std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
 }
@@ -79,9 +80,11 @@ int run(int argc, char** argv) {
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
     const bool trains = verb.home == Home::training || was_begun_again();
-    const RunVerb run_verb = verb.home == Home::program
-                                 ? find_program_verb(name)
-                                 : find_module_verb(name, trains ? kTraining : "attend-inference.so");
+    const char* const module = trains                       ? kTraining
+                               : verb.home == Home::serving ? "attend-serving.so"
+                                                            : "attend-inference.so";
+    const RunVerb run_verb =
+        verb.home == Home::program ? find_program_verb(name) : find_module_verb(name, module);
     if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
     try {
       return run_verb(argc - 1, argv + 1);

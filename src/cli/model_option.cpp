@@ -39,6 +39,10 @@ void add_model(CLI::App& app, ModelPath& model) {
   app.add_option("model", model.directory,
                  "The model directory, a GGUF file, or the directory of an adapter which names its model")
       ->required();
+  add_model_options(app, model);
+}
+
+void add_model_options(CLI::App& app, ModelPath& model) {
   add_weights(app, model,
               "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
               "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh");

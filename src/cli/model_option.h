@@ -15,6 +15,8 @@ namespace attend::cli {
 AdapterPath read_adapter(const std::string& given);
 // The argument MODEL, and --adapter DIR or --adapter DIR=SHARE, any number of times.
 void add_model(CLI::App& app, ModelPath& model);
+// The options alone: --weights, --low-memory, --adapter.
+void add_model_options(CLI::App& app, ModelPath& model);
 // --weights.
 void add_weights(CLI::App& app, ModelPath& model, const char* help);
 // --cache, for verbs whose texts grow from a cache.

@@ -12,9 +12,10 @@
 
 namespace attend::cli {
 
-// Where a verb's code lies: in the program itself, in attend-inference.so or in attend-training.so, which
-// alone loads torch. A module is loaded when one of its verbs is called.
-enum class Home { program, inference, training };
+// Where a verb's code lies: in the program itself, in attend-inference.so, in attend-serving.so, which alone
+// loads the library of HTTP, or in attend-training.so, which alone loads torch. A module is loaded when one
+// of its verbs is called.
+enum class Home { program, inference, serving, training };
 
 struct Verb {
   const char* name;

@@ -8,6 +8,7 @@ std::span<const Verb> verbs() {
       {"generate", "continue a text with a decoder or encoder-decoder", Home::inference},
       {"chat", "talk with a decoder in the terminal", Home::inference},
       {"translate", "translate text", Home::inference},
+      {"serve", "answer other programs over HTTP: texts, chats, vectors, tasks", Home::serving},
       {"embed", "turn sentences into vectors; search a file by meaning", Home::inference},
       {"forward", "run a model: tensors in, tensors (and gradients) out", Home::inference},
       {"explain", "draw what a model does with a text or a picture, on one page", Home::training},

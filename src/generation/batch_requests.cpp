@@ -109,7 +109,9 @@ void ContinuousBatch::cancel(Ticket ticket) {
 
 QueueStatus ContinuousBatch::status() const {
   const std::lock_guard lock(mutex_);
-  return status_;
+  QueueStatus status = status_;
+  status.waiting += submitted_.size();
+  return status;
 }
 
 }  // namespace attend

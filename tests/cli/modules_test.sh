@@ -16,6 +16,9 @@ fail() {
 ldd "$attend" "$(dirname "$attend")/lib/attend-inference.so" >log
 if grep -iE 'torch|c10|not found' log; then fail "what runs models loads torch, or something that is not there"; fi
 grep --quiet libattend.so log || fail "attend-inference.so stands on libattend.so"
+if grep -iE 'httplib|libssl' log; then fail "what runs models loads what servers need"; fi
+ldd "$(dirname "$attend")/lib/attend-serving.so" >log
+if grep -iE 'torch|c10|not found' log; then fail "a server loads torch, or something that is not there"; fi
 
 # gradients_with EXPECTED ARGUMENTS...: whether the outputs have them.
 gradients_with() {

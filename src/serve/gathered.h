@@ -1,0 +1,88 @@
+// Work of several threads that is done together: whoever comes first does what all have brought meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <vector>
+
+namespace attend::serve {
+
+// A result for each input, which depends on no other input.
+template <class In, class Out>
+class Gathered {
+ public:
+  using Work = std::function<std::vector<Out>(const std::vector<In>& all)>;
+  explicit Gathered(Work work) : work_(std::move(work)) {}
+
+  // From any thread. While one lot is worked on the next one gathers, so nobody waits for others to come.
+  std::vector<Out> ask(std::vector<In> in) {
+    Job job{std::move(in), {}, {}};
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(&job);
+    while (!job.done) {
+      if (working_) {
+        changed_.wait(lock);
+        continue;
+      }
+      working_ = true;
+      const std::vector<Job*> lot = take_lot();
+      lock.unlock();
+      do_together(lot);
+      lock.lock();
+      for (Job* const each : lot) each->done = true;
+      working_ = false;
+      changed_.notify_all();
+    }
+    if (job.error) std::rethrow_exception(job.error);
+    return std::move(job.out);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1024;  // inputs of a lot, if it is more than one job
+
+  struct Job {
+    std::vector<In> in;
+    std::vector<Out> out;
+    std::exception_ptr error;
+    bool done = false;
+  };
+
+  std::vector<Job*> take_lot() {
+    std::vector<Job*> lot;
+    for (std::size_t inputs = 0; !waiting_.empty(); waiting_.pop_front()) {
+      inputs += waiting_.front()->in.size();
+      if (!lot.empty() && inputs > kMost) break;
+      lot.push_back(waiting_.front());
+    }
+    return lot;
+  }
+
+  void do_together(const std::vector<Job*>& lot) {
+    std::vector<In> all;
+    for (const Job* job : lot) all.insert(all.end(), job->in.begin(), job->in.end());
+    try {
+      std::vector<Out> results = work_(all);
+      auto next = results.begin();
+      for (Job* const job : lot)
+        for (std::size_t i = 0; i < job->in.size(); ++i) job->out.push_back(std::move(*next++));
+    } catch (...) {
+      if (lot.size() == 1) {
+        lot.front()->error = std::current_exception();
+        return;
+      }
+      for (Job* const job : lot) do_together({job});  // whose fault it is, the others are not to suffer from
+    }
+  }
+
+  Work work_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Job*> waiting_;
+  bool working_ = false;
+};
+
+}  // namespace attend::serve

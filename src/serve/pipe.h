@@ -1,0 +1,55 @@
+// Text that one thread makes and another sends.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace attend::serve {
+
+class Pipe {
+ public:
+  // Of who makes it. No more may follow end() and break_off().
+  void put(const std::string& more) { add(more, State::open); }
+  void end(const std::string& last = {}) { add(last, State::ended); }
+  void break_off() { add({}, State::broken); }  // there should have been more
+
+  // What the maker is told, at most once, if nobody wants the text any more; set before the text is sent.
+  void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
+
+  // Of who sends it.
+  enum class State { open, ended, broken };
+  struct Part {
+    std::string text;
+    State state;
+  };
+  // Waits for more, but not longer.
+  Part take(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return !text_.empty() || state_ != State::open; });
+    return {std::exchange(text_, {}), state_};
+  }
+  void gone() {
+    if (const auto tell = std::exchange(tell_, {})) tell();
+  }
+
+ private:
+  void add(const std::string& more, State state) {
+    {
+      const std::lock_guard lock(mutex_);
+      text_ += more;
+      state_ = state;
+    }
+    changed_.notify_one();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+  State state_ = State::open;
+  std::function<void()> tell_;
+};
+
+}  // namespace attend::serve

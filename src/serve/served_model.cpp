@@ -1,0 +1,101 @@
+#include "serve/served_model.h"
+
+#include "base/error.h"
+#include "generation/config/config.h"
+#include "models/pretrained_model.h"
+#include "serve/server.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/ranges.h>
+
+namespace attend::serve {
+namespace {
+
+// "models/tuned/" is called tuned.
+std::string name_of(const std::filesystem::path& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+void check_different(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    fail("two are called {}: expected names that differ (NAME=MODEL)", *twice);
+}
+
+}  // namespace
+
+ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options)
+    : name_(named.name.empty() ? name_of(named.path.directory) : named.name),
+      model_(named.path),
+      gathered_([this](const std::vector<TextToRead>& texts) { return embed_now(texts); }) {
+  for (const AdapterPath& adapter : named.path.adapters) adapters_.push_back(name_of(adapter.directory));
+  if (!model_.generates()) return;
+  queue_ = std::make_unique<GenerationQueue>(model_, options);
+  const GenerationConfig config = GenerationConfig::of(*ModelPath(model_).loaded);
+  limits_length_ = config.max_length || config.max_new_tokens;
+}
+
+ServedModel::Vectors ServedModel::embed(std::vector<std::string> texts, std::optional<std::int64_t> adapter) {
+  std::vector<TextToRead> all;
+  for (std::string& text : texts) all.push_back({std::move(text), adapter});
+  return gathered_.ask(std::move(all));
+}
+
+ServedModel::Vectors ServedModel::embed_now(const std::vector<TextToRead>& texts) {
+  {
+    const std::lock_guard lock(making_);
+    if (!embedder_) embedder_.emplace(model_);
+  }
+  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> by_adapter;
+  for (std::size_t i = 0; i < texts.size(); ++i) by_adapter[texts[i].adapter].push_back(i);
+  Vectors vectors(texts.size());
+  for (const auto& [adapter, numbers] : by_adapter) {
+    std::vector<std::string> some;
+    for (const std::size_t i : numbers) some.push_back(texts[i].text);
+    RunOptions options;
+    options.adapter = adapter;
+    Vectors theirs = embedder_->embed(some, options);
+    for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(theirs[i]);
+  }
+  return vectors;
+}
+
+ServedModels::ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options) {
+  for (const NamedModel& named : models) models_.push_back(std::make_unique<ServedModel>(named, options));
+  check_different(names());
+}
+
+Asked ServedModels::find(const Fields& body) const {
+  const std::string name = body.text({"model"}, models_.size() == 1 ? models_.front()->name() : "");
+  for (const auto& model : models_) {
+    const std::vector<std::string>& adapters = model->adapters();
+    if (name == model->name()) return {*model, name, adapters.empty() ? std::nullopt : std::optional(-1)};
+    if (const auto adapter = std::ranges::find(adapters, name); adapter != adapters.end())
+      return {*model, name, adapter - adapters.begin()};
+  }
+  refuse(404, name.empty()
+                  ? fmt::format("model: expected one of {}, found none", fmt::join(names(), ", "))
+                  : fmt::format("model: there is no {}; there are {}", name, fmt::join(names(), ", ")));
+}
+
+Json ServedModels::list() const {
+  static const std::time_t began = std::time(nullptr);
+  Json data = Json::array();
+  for (const std::string& name : names())
+    data.push_back({{"id", name}, {"object", "model"}, {"created", began}, {"owned_by", "attend"}});
+  return {{"object", "list"}, {"data", data}};
+}
+
+std::vector<std::string> ServedModels::names() const {
+  std::vector<std::string> names;
+  for (const auto& model : models_) {
+    names.push_back(model->name());
+    names.insert(names.end(), model->adapters().begin(), model->adapters().end());
+  }
+  return names;
+}
+
+}  // namespace attend::serve

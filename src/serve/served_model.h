@@ -1,0 +1,80 @@
+// The models of a server, by the names that requests have for them.
+#pragma once
+
+#include <attend/generation_queue.h>
+#include <attend/model.h>
+
+#include "formats/json.h"
+#include "serve/gathered.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace attend::serve {
+
+struct NamedModel {
+  std::string name;  // empty: what its directory is called
+  ModelPath path;
+};
+
+// One model, and what it does. Its adapters have names of their own: of their directories.
+class ServedModel {
+ public:
+  // Error for two adapters of one name.
+  ServedModel(const NamedModel& named, const QueueOptions& options);
+
+  const std::string& name() const { return name_; }
+  const std::vector<std::string>& adapters() const { return adapters_; }
+  const Model& model() const { return model_; }
+  GenerationQueue* queue() const { return queue_.get(); }  // null: it generates no text
+  bool limits_length() const { return limits_length_; }  // its generation_config.json, how long texts become
+
+  // Texts of requests that come at the same time are read together.
+  using Vectors = std::vector<std::vector<float>>;
+  Vectors embed(std::vector<std::string> texts, std::optional<std::int64_t> adapter);
+
+ private:
+  struct TextToRead {
+    std::string text;
+    std::optional<std::int64_t> adapter;
+  };
+  Vectors embed_now(const std::vector<TextToRead>& texts);
+
+  std::string name_;
+  std::vector<std::string> adapters_;
+  Model model_;
+  std::unique_ptr<GenerationQueue> queue_;
+  bool limits_length_ = false;
+  std::mutex making_;
+  std::optional<Embedder> embedder_;  // once somebody asks for it
+  Gathered<TextToRead, std::vector<float>> gathered_;
+};
+
+// Which model a request is for, and with which of its adapters.
+struct Asked {
+  ServedModel& model;
+  std::string name;
+  std::optional<std::int64_t> adapter;  // absent: it has none
+};
+
+class ServedModels {
+ public:
+  // Error for two of one name.
+  ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options);
+
+  // By the field "model", which may be missing if there is one model; its own name is without adapters.
+  // Refuses, with the names there are.
+  Asked find(const Fields& body) const;
+  const std::vector<std::unique_ptr<ServedModel>>& all() const { return models_; }
+  Json list() const;  // as the API of OpenAI has it
+
+ private:
+  std::vector<std::string> names() const;
+
+  std::vector<std::unique_ptr<ServedModel>> models_;
+};
+
+}  // namespace attend::serve

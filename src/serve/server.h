@@ -1,0 +1,58 @@
+// An HTTP server of JSON: paths, who may ask, and errors as replies. What is behind a path is others' matter.
+#pragma once
+
+#include "formats/json.h"
+#include "serve/pipe.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace attend::serve {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 8080;                // 0: any that is free
+  std::string key;                // that every request but /health has to show; empty: none
+  std::size_t connections = 256;  // at a time, each with a thread that mostly waits; more have to wait
+  std::size_t largest_body = std::size_t{64} << 20;  // bytes
+};
+
+struct Reply {
+  std::string text;
+  std::string type = "application/json";
+  std::shared_ptr<Pipe> more = {};  // in place of the text: it comes bit by bit
+};
+inline Reply reply(const Json& json) {
+  return {json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+// Raises an error that becomes a reply with this HTTP status. Errors of other kinds become 400 if they are
+// about what was asked (ErrorKind::input and call), else 500.
+[[noreturn]] void refuse(int status, const std::string& message);
+// As the API of OpenAI has it: {"error": {"message", "type", ...}}.
+Json error_json(int status, const std::string& message);
+
+class Server {
+ public:
+  // Takes the port. Error if it cannot be had.
+  explicit Server(const ServerOptions& options);
+  ~Server();
+
+  // Before run(). Handlers are called from many threads at a time.
+  void get(const std::string& path, std::function<Reply()> handler);
+  // The body is a JSON object.
+  void post(const std::string& path, std::function<Reply(const Fields& body)> handler);
+
+  std::string address() const;  // "http://127.0.0.1:8080"
+  // Until there is an interrupt(); what has been asked by then is still answered.
+  void run();
+  // Requests by path and status, as Prometheus reads them.
+  std::string metrics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attend::serve

@@ -1,0 +1,295 @@
+#!/usr/bin/env bash
+# A server and programs that ask it, over real sockets: what OpenAI's API promises, texts of many at a time, clients
+# that leave, requests that nobody should send, and an end at which all that was asked is answered.
+set -euo pipefail
+attend=$(realpath "${ATTEND:-build/release/attend}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: good day\nZoë läuft 東京\n' >text
+"$attend" tokenizer train --model bpe --vocab-size 320 --output gpt2 text 2>log
+"$attend" init gpt2 gpt2 --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=512 2>>log
+"$attend" tokenizer train --model wordpiece --vocab-size 120 --output bert text 2>>log
+"$attend" init bert bert --set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 \
+  --set intermediate_size=64 2>>log
+
+python3 - "$attend" <<'PYTHON'
+import atexit, base64, http.client, json, os, re, signal, socket, struct, subprocess, sys, threading, time
+
+attend = sys.argv[1]
+
+
+def fail(text):
+    sys.exit("FAILED: " + text)
+
+
+def equal(what, found, expected):
+    if found != expected:
+        fail(f"{what}: expected {expected!r}, found {found!r}")
+
+
+class Server:
+    """attend serve on a port that was free."""
+
+    def __init__(self, *options, **environment):
+        atexit.register(lambda: self.process.kill())  # however this test ends
+        self.process = subprocess.Popen([attend, "serve", *options, "--port", "0"], stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **environment})  # fmt: skip
+        self.log = []
+        for line in self.process.stderr:
+            self.log.append(line)
+            if "listening on" in line:
+                break
+        else:
+            fail(f"the server has not begun: {self.log}")
+        self.port = int(line.rsplit(":", 1)[1])
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+
+    def ask(self, method, path, body=None, headers={}):
+        """Status and body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(method, path, data, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+
+    def post(self, path, **body):
+        status, text = self.ask("POST", path, body)
+        if status != 200:
+            fail(f"{path} {body}: {status} {text}")
+        return json.loads(text)
+
+    def refused(self, status, path, body, words):
+        found, text = self.ask("POST", path, body)
+        message = json.loads(text)["error"]["message"]
+        if found != status or words not in message:
+            fail(f"{path} {body}: expected {status} and '{words}', found {found} {message}")
+
+    def stream(self, path, **body):
+        status, text = self.ask("POST", path, {**body, "stream": True})
+        equal(path, status, 200)
+        lines = [line for line in text.split("\n\n") if line]
+        equal("the last event", lines[-1], "data: [DONE]")
+        return [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
+
+    def raw(self, data):
+        """A connection on which this was sent."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        connection.sendall(data)
+        return connection
+
+    def figure(self, name):
+        for line in self.ask("GET", "/metrics")[1].splitlines():
+            if line.startswith(name + "{"):
+                return int(line.rsplit(" ", 1)[1])
+        fail(f"no {name} in /metrics")
+
+    def wait_for(self, name, value):
+        for _ in range(300):
+            if self.figure(name) == value:
+                return
+            time.sleep(0.1)
+        fail(f"{name} is {self.figure(name)} and not {value}")
+
+    def end(self, seconds=60):
+        self.process.send_signal(signal.SIGTERM)
+        equal("the exit status", self.process.wait(seconds), 0)
+
+
+def texts(server):
+    whole = server.post("/v1/completions", prompt="the lamp", max_tokens=12, temperature=0, model="gpt2", logprobs=1)
+    choice = whole["choices"][0]
+    equal("usage", whole["usage"]["completion_tokens"], 12)
+    equal("finish_reason", choice["finish_reason"], "length")
+    equal("tokens", "".join(choice["logprobs"]["tokens"]), choice["text"])
+    made = subprocess.run([attend, "generate", "gpt2", "the lamp", "--max-new-tokens", "12", "--json", "--quiet"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    equal("the command's text", json.loads(made.stdout)["texts"][0]["text"].removeprefix("the lamp"), choice["text"])
+
+    # A stop string ends a text and is not in it, whole or in pieces.
+    stop = re.search("[a-z]{2}", choice["text"][3:]).group()
+    ask = dict(prompt="the lamp", max_tokens=12, temperature=0, model="gpt2", stop=stop)
+    stopped = server.post("/v1/completions", **ask)["choices"][0]
+    equal("stopped", stopped["text"], choice["text"][: choice["text"].index(stop)])
+    equal("finish_reason", stopped["finish_reason"], "stop")
+    pieces = server.stream("/v1/completions", **ask)
+    equal("pieces", "".join(piece["choices"][0]["text"] for piece in pieces), stopped["text"])
+
+    # Several prompts with several texts each, by seed.
+    ask = dict(prompt=["the lamp", "Zoë"], n=2, max_tokens=8, temperature=0.9, seed=5, model="gpt2")
+    several = server.post("/v1/completions", **ask)["choices"]
+    equal("indices", [choice["index"] for choice in several], [0, 1, 2, 3])
+    equal("the same seed", [c["text"] for c in server.post("/v1/completions", **ask)["choices"]],
+          [c["text"] for c in several])  # fmt: skip
+    written = [""] * 4
+    for piece in server.stream("/v1/completions", **ask, stream_options={"include_usage": True}):
+        for choice in piece["choices"]:
+            written[choice["index"]] += choice["text"]
+    equal("streamed", written, [choice["text"] for choice in several])
+    equal("usage", piece["usage"]["completion_tokens"], 32)
+
+    messages = [{"role": "system", "content": "hello"}, {"role": "user", "content": [{"type": "text", "text": "door"}]}]
+    ask = dict(messages=messages, max_tokens=10, temperature=0.8, seed=3, model="gpt2")
+    answer = server.post("/v1/chat/completions", **ask)["choices"][0]["message"]
+    pieces = [piece["choices"][0]["delta"] for piece in server.stream("/v1/chat/completions", **ask)]
+    equal("role", pieces[0]["role"], "assistant")
+    equal("chat", "".join(piece.get("content", "") for piece in pieces), answer["content"])
+
+
+def vectors(server):
+    lines = ["the lamp", "nobody saw the second door", "hello"] * 3
+    printed = subprocess.run([attend, "embed", "bert", "--json", "--quiet"], input="\n".join(lines), text=True,
+                             capture_output=True, check=True)  # fmt: skip
+    expected = [json.loads(line)["embedding"] for line in printed.stdout.splitlines()]
+    found = server.post("/v1/embeddings", input=lines, model="bert")
+    equal("vectors", [each["embedding"] for each in found["data"]], expected)
+    packed = server.post("/v1/embeddings", input=lines[1], encoding_format="base64", model="bert")["data"][0]
+    numbers = base64.b64decode(packed["embedding"])
+    equal("base64", list(struct.unpack(f"<{len(numbers) // 4}f", numbers)), expected[1])
+
+    # Whoever asks at the same time is read together, and gets what it would get alone.
+    different = []
+
+    def ask(i):
+        for k in range(20):
+            line = (i + k) % len(lines)
+            if server.post("/v1/embeddings", input=lines[line], model="bert")["data"][0]["embedding"] != expected[line]:
+                different.append(line)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal("vectors that depend on who else asks", different, [])
+
+
+def tasks(server):
+    printed = subprocess.run([attend, "run", "fill-mask", "bert", "the [MASK] is on", "--top-k", "2", "--quiet"],
+                             capture_output=True, text=True, check=True)  # fmt: skip
+    ask = dict(model="bert", parameters={"top_k": 2})
+    equal("fill-mask", server.post("/v1/run/fill-mask", inputs="the [MASK] is on", **ask), json.loads(printed.stdout))
+    equal("a list", server.post("/v1/run/fill-mask", inputs=["the [MASK] is on"], **ask), [json.loads(printed.stdout)])
+    tokens = server.post("/tokenize", model="gpt2", text="Zoë läuft")
+    equal("tokens", server.post("/detokenize", model="gpt2", ids=tokens["ids"]), {"text": "Zoë läuft"})
+
+
+def bad_requests(server):
+    text, chat, vector = "/v1/completions", "/v1/chat/completions", "/v1/embeddings"
+    server.refused(400, text, b'{"model": "gpt2", "prompt"', "not valid JSON")
+    server.refused(400, text, b"[" * 100000, "nested deeper")
+    server.refused(400, text, b'{"model": "gpt2", "prompt": "\xff"}', "UTF-8")
+    server.refused(400, text, [1], "expected a JSON object")
+    server.refused(404, text, {"prompt": "a"}, "expected one of gpt2, bert")
+    server.refused(404, text, {"prompt": "a", "model": "other"}, "there is no other")
+    server.refused(400, text, {"prompt": "a", "model": "bert"}, "generates no text")
+    server.refused(400, text, {"model": "gpt2"}, "expected a text or a list of texts")
+    server.refused(400, text, {"model": "gpt2", "prompt": "the " * 5000}, "more than the 512")
+    for field, value, words in [("n", 0, "from 1 to 128"), ("temperature", -1, "at least 0"), ("stop", [""], "empty one"),
+                                ("presence_penalty", 1, "repetition_penalty"), ("logit_bias", {"x": 1}, "ids of tokens"),
+                                ("logit_bias", {"99999": 1}, "outside"), ("max_tokens", "many", "an integer"),
+                                ("beams", 2, "not a field"), ("stream", 1, "true or false"),
+                                ("response_format", {"type": "xml"}, "expected text, json_object"),
+                                ("tools", [{}], "no tools")]:  # fmt: skip
+        server.refused(400, text, {"model": "gpt2", "prompt": "a", field: value}, words)
+    server.refused(400, chat, {"model": "gpt2", "messages": []}, "expected a list of messages")
+    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "assistant", "content": "a"}]}, "one of user")
+    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "text")
+    server.refused(400, vector, {"model": "bert", "input": []}, "found none")
+    server.refused(400, vector, {"model": "bert", "input": [1, 2]}, "a list of texts")
+    server.refused(400, vector, {"model": "bert", "input": "a", "dimensions": 8}, "dimensions")
+    server.refused(400, "/v1/run/token-classification", {"model": "bert", "inputs": "a"}, "TokenClassification")
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a"}, "[MASK]")
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, "not expected")
+    server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "no token")
+    server.refused(404, "/v1/other", {}, "/v1/completions")
+    equal("GET of a POST", server.ask("GET", "/v1/completions")[0], 405)
+    equal("packed", server.ask("POST", vector, b"{}", {"Content-Encoding": "gzip"})[0], 415)
+    # 70 MB, of which nobody said how many they would be.
+    many = server.raw(b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for _ in range(70):
+        many.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
+    many.sendall(b"0\r\n\r\n")
+    if b"413" not in many.recv(100):
+        fail("a body of 70 MB was not refused")
+    many.close()
+    for nonsense in [b"\0\1\2\r\n\r\n", b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Le"]:
+        server.raw(nonsense).close()
+    equal("health after all that", server.ask("GET", "/health")[0], 200)
+
+
+def request(**body):
+    data = json.dumps(body).encode()
+    return b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(data) + data
+
+
+def clients_that_leave(server):
+    for stream in (False, True):
+        long = request(model="gpt2", prompt="the lamp", max_tokens=480, num_beams=1 if stream else 4, stream=stream)
+        before = server.figure("attend_steps_total")
+        clients = [server.raw(long) for _ in range(6)]
+        while server.figure("attend_steps_total") == before:
+            time.sleep(0.01)
+        for client in clients:
+            client.close()
+        server.wait_for("attend_texts_running", 0)
+        equal("pages", server.figure("attend_cache_pages_used"), 0)
+
+
+def end_with_answers(server):
+    """Everybody who has asked gets the whole answer; who comes later is told to go."""
+    whole, stream = {}, []
+    ask = dict(model="gpt2", prompt="the lamp", max_tokens=450, temperature=0)
+    threads = [threading.Thread(target=lambda: whole.update(server.post("/v1/completions", **ask))),
+               threading.Thread(target=lambda: stream.extend(server.stream("/v1/completions", **ask)))]  # fmt: skip
+    before = server.figure("attend_steps_total")
+    for thread in threads:
+        thread.start()
+    while server.figure("attend_steps_total") == before:
+        time.sleep(0.01)
+    server.end()
+    for thread in threads:
+        thread.join()
+    equal("tokens", whole["usage"]["completion_tokens"], 450)
+    equal("the stream", "".join(piece["choices"][0]["text"] for piece in stream), whole["choices"][0]["text"])
+
+
+def a_key():
+    server = Server("gpt2", ATTEND_KEY="secret")
+    equal("health", server.ask("GET", "/health")[0], 200)
+    equal("without a key", server.ask("GET", "/v1/models")[0], 401)
+    equal("a wrong key", server.ask("GET", "/v1/models", headers={"Authorization": "Bearer secre"})[0], 401)
+    status, models = server.ask("GET", "/v1/models", headers={"Authorization": "Bearer secret"})
+    equal("models", (status, [each["id"] for each in json.loads(models)["data"]]), (200, ["gpt2"]))
+    server.end()
+
+
+def too_many():
+    """Memory for little more than one text, and one place to wait for it: who comes then is told to come later."""
+    server = Server("gpt2", "--max-waiting", "1", "--cache-memory", "600000")
+    clients = [server.raw(request(prompt="the lamp", max_tokens=500)) for _ in range(30)]
+    replies = {client.recv(12) for client in clients}
+    equal("replies", replies, {b"HTTP/1.1 200", b"HTTP/1.1 429"})
+    for client in clients:
+        client.close()
+    server.wait_for("attend_texts_waiting", 0)
+    port = subprocess.run([attend, "serve", "gpt2", "--port", str(server.port)], capture_output=True, text=True,
+                          timeout=60)  # fmt: skip
+    if port.returncode != 1 or "another program has the port" not in port.stderr:
+        fail(f"a port that is taken: {port}")
+    server.end()
+
+
+server = Server("gpt2", "bert", "--template", r"User: {user}\nBot: {bot}")
+equal("models", [each["id"] for each in json.loads(server.ask("GET", "/v1/models")[1])["data"]], ["gpt2", "bert"])
+texts(server)
+vectors(server)
+tasks(server)
+bad_requests(server)
+clients_that_leave(server)
+end_with_answers(server)
+a_key()
+too_many()
+print("all well")
+PYTHON
