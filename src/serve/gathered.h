@@ -62,9 +62,9 @@ class Gathered {
   }
 
   void do_together(const std::vector<Job*>& lot) {
-    std::vector<In> all;
-    for (const Job* job : lot) all.insert(all.end(), job->in.begin(), job->in.end());
     try {
+      std::vector<In> all;
+      for (const Job* job : lot) all.insert(all.end(), job->in.begin(), job->in.end());
       std::vector<Out> results = work_(all);
       auto next = results.begin();
       for (Job* const job : lot)

@@ -29,7 +29,7 @@ class Refusal : public Error {
 
 void set_json(Response& response, int status, const Json& json) {
   response.status = status;
-  response.set_content(reply(json).text, "application/json");
+  response.set_content(written(json), "application/json");
 }
 
 // The error that is being handled, as a reply. What is the server's own fault is also said in the log.

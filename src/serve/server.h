@@ -23,8 +23,12 @@ struct Reply {
   std::string type = "application/json";
   std::shared_ptr<Pipe> more = {};  // in place of the text: it comes bit by bit
 };
+// On one line; what is no UTF-8, such as a file's name, becomes U+FFFD.
+inline std::string written(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 inline Reply reply(const Json& json) {
-  return {json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {written(json)};
 }
 
 // Raises an error that becomes a reply with this HTTP status. Errors of other kinds become 400 if they are

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <map>
 #include <random>
 
 namespace attend::serve {
@@ -41,7 +42,6 @@ class Answer {
         id_(new_id(form)),
         n_(static_cast<std::size_t>(wishes.settings.value("num_return_sequences", std::int64_t{1}))),
         texts_(prompts),
-        sent_(prompts * n_),
         open_(prompts) {}
 
   const std::shared_ptr<Pipe>& pipe() const { return pipe_; }
@@ -50,7 +50,7 @@ class Answer {
   void take(std::size_t p, const QueueToken& token) {
     if (!token.more.empty()) send(p * n_ + token.text, token.more);
   }
-  void end(std::size_t p, const QueueResult& result) {
+  void end(std::size_t p, const QueueResult& result) try {
     if (over_) return;
     if (result.end != QueueEnd::finished) return fail_with(result);
     prompt_tokens_ += result.prompt_tokens;
@@ -63,7 +63,10 @@ class Answer {
     if (wishes_.stream)
       end_stream();
     else
-      pipe_->end(whole().dump());
+      pipe_->end(written(whole()));
+  } catch (...) {
+    pipe_->break_off();  // or the client would wait for ever
+    throw;
   }
 
  private:
@@ -86,7 +89,7 @@ class Answer {
     Json chunk = head(form_.chunk);
     chunk["choices"].push_back(std::move(choice));
     if (wishes_.stream_usage) chunk["usage"] = nullptr;
-    pipe_->put("data: " + chunk.dump() + "\n\n");
+    pipe_->put("data: " + written(chunk) + "\n\n");
   }
   void send_text(std::size_t i, const std::string& more, const Json& finish) {
     if (!form_.chat) return send_piece(i, {{"text", more}}, finish);
@@ -109,7 +112,7 @@ class Answer {
     if (wishes_.stream_usage) {
       Json chunk = head(form_.chunk);
       chunk["usage"] = usage();
-      pipe_->put("data: " + chunk.dump() + "\n\n");
+      pipe_->put("data: " + written(chunk) + "\n\n");
     }
     pipe_->end("data: [DONE]\n\n");
   }
@@ -157,7 +160,7 @@ class Answer {
     }
     warn("{}: {}", id_, message);
     if (wishes_.stream)
-      pipe_->end("data: " + error_json(500, message).dump() + "\n\n");
+      pipe_->end("data: " + written(error_json(500, message)) + "\n\n");
     else
       pipe_->break_off();
   }
@@ -170,7 +173,7 @@ class Answer {
   const std::size_t n_;  // texts for a prompt
   const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
   std::vector<std::vector<GeneratedText>> texts_;  // by prompt
-  std::vector<std::string> sent_;                  // by choice
+  std::map<std::size_t, std::string> sent_;        // by choice
   std::size_t open_;                               // prompts
   std::size_t prompt_tokens_ = 0, new_tokens_ = 0;
   bool over_ = false;  // has failed
@@ -204,11 +207,12 @@ Reply ask(const Form& form, const Asked& asked, const Wishes& wishes, std::vecto
   return {{}, wishes.stream ? "text/event-stream" : "application/json", answer->pipe()};
 }
 
-std::vector<QueueRequest> read_prompts(const Fields& body) {
+std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most) {
   const Json prompt = body.json().value("prompt", Json());
   const bool several = prompt.is_array() && !prompt.empty() && prompt.front().is_string();
   if (!several && !prompt.is_string())
     fail("prompt: expected a text or a list of texts, found {}", shown(prompt));
+  if (prompt.size() > most) fail("prompt: expected at most {} texts, found {}", most, prompt.size());
   std::vector<QueueRequest> all;
   for (std::string& text : body.texts({"prompt"})) all.push_back({.prompt = std::move(text)});
   return all;
@@ -262,7 +266,7 @@ Wishes read_wishes_of(const Asked& asked, const Fields& body, const char* conten
 void add_text_routes(Server& server, const ServedModels& models, std::size_t most_waiting) {
   server.post("/v1/completions", [&models, most_waiting](const Fields& body) {
     const Asked asked = find_generating(models, body, most_waiting);
-    return ask(kCompletion, asked, read_wishes_of(asked, body, "prompt"), read_prompts(body));
+    return ask(kCompletion, asked, read_wishes_of(asked, body, "prompt"), read_prompts(body, most_waiting));
   });
   server.post("/v1/chat/completions", [&models, most_waiting](const Fields& body) {
     const Asked asked = find_generating(models, body, most_waiting);

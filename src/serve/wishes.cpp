@@ -76,8 +76,8 @@ class Reader {
     Json& settings = wishes_.settings;
     if (name == "max_tokens" || name == "max_completion_tokens")
       settings["max_new_tokens"] = body_.integer({name}, {}, 1);
-    else if (name == "n")
-      settings["num_return_sequences"] = body_.integer({"n"}, {}, 1, 128);
+    else if (name == "n" || name == "num_return_sequences")
+      settings["num_return_sequences"] = body_.integer({name}, {}, 1, 128);
     else if (name == "best_of")
       check_best_of();
     else if (name == "stop")

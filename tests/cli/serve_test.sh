@@ -186,7 +186,8 @@ def bad_requests(server):
     server.refused(400, text, {"prompt": "a", "model": "bert"}, "generates no text")
     server.refused(400, text, {"model": "gpt2"}, "expected a text or a list of texts")
     server.refused(400, text, {"model": "gpt2", "prompt": "the " * 5000}, "more than the 512")
-    for field, value, words in [("n", 0, "from 1 to 128"), ("temperature", -1, "at least 0"), ("stop", [""], "empty one"),
+    for field, value, words in [("n", 0, "from 1 to 128"), ("num_return_sequences", 1 << 30, "from 1 to 128"),
+                                ("num_return_sequences", "2", "an integer"), ("temperature", -1, "at least 0"), ("stop", [""], "empty one"),
                                 ("presence_penalty", 1, "repetition_penalty"), ("logit_bias", {"x": 1}, "ids of tokens"),
                                 ("logit_bias", {"99999": 1}, "outside"), ("max_tokens", "many", "an integer"),
                                 ("beams", 2, "not a field"), ("stream", 1, "true or false"),
