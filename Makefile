@@ -8,7 +8,7 @@
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
-#   make package  Debian packages in build/release/packages: attend, libattend-dev, attend-training
+#   make package  Debian packages in build/release/packages: attend, attend-serving, libattend-dev, attend-training
 #                 (make package PRESET=inference: without the last)
 #   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
 PRESET ?= release

@@ -1,7 +1,8 @@
-# What `cmake --install` gives, in three components (cmake --install DIR --component NAME; without one: all):
+# What `cmake --install` gives, in four components (cmake --install DIR --component NAME; without one: all):
 #   attend       the program, its modules, and the libraries that run models
 #   development  the public headers and a CMake package: find_package(attend) has attend::core (no tensors),
 #                attend::attend (runs models, without torch) and, where it is installed, attend::training
+#   serving      the module that answers over HTTP, which needs OpenSSL's libraries
 #   training     what needs torch: a library and a module
 # A program that uses them needs no other package: the public headers include only the standard library.
 #
@@ -26,7 +27,8 @@ set_target_properties(attend-inference-verbs attend-serving-verbs PROPERTIES INS
 set_target_properties(attend-core PROPERTIES EXPORT_NAME core INSTALL_RPATH "$ORIGIN")
 set_target_properties(attend-inference PROPERTIES EXPORT_NAME attend INSTALL_RPATH "$ORIGIN")
 install(TARGETS attend-program COMPONENT attend)
-install(TARGETS attend-inference-verbs attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT attend)
+install(TARGETS attend-inference-verbs LIBRARY DESTINATION ${module_folder} COMPONENT attend)
+install(TARGETS attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT serving)
 install(TARGETS attend-core attend-inference EXPORT attend
   LIBRARY COMPONENT attend NAMELINK_COMPONENT development)
 # XGrammar is compiled into our libraries; its licence wants to go where they go.

@@ -1,6 +1,7 @@
 # `make package`: the components of Install.cmake as Debian packages (CPack), for the release they are built on.
 #   attend           runs models, without torch
 #   libattend-dev    headers and CMake package, of the same version
+#   attend-serving   the verb serve, with what HTTP needs
 #   attend-training  trains, with libtorch in a folder of its own; not there with ATTEND_TRAINING=OFF
 # What other packages they need is read from the files by dpkg-shlibdeps and written nowhere else. That the linker is to
 # take notice of new libraries, CPack sees by itself.
@@ -11,7 +12,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)  # compress on all cores
 
-set(CPACK_COMPONENTS_ALL attend development)
+set(CPACK_COMPONENTS_ALL attend development serving)
 if(ATTEND_TRAINING)
   list(APPEND CPACK_COMPONENTS_ALL training)
 endif()
@@ -22,7 +23,7 @@ set(same_version "attend (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_ATTEND_PACKAGE_NAME attend)
 set(CPACK_DEBIAN_ATTEND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_ATTEND_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_ATTEND_PACKAGE_SUGGESTS attend-training)
+set(CPACK_DEBIAN_ATTEND_PACKAGE_SUGGESTS "attend-serving, attend-training")
 set(CPACK_COMPONENT_ATTEND_DESCRIPTION "runs Transformers from Hugging Face model directories
 Embeds, classifies, translates, generates and chats on the CPU, with one
 command or from C++ programs. Needs no Python and no libtorch.")
@@ -33,6 +34,14 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${same_version}")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++20 headers and CMake package of Attend
 For programs that run Transformers: find_package(attend), attend::attend.
 With attend-training installed, attend::training trains them too.")
+
+set(CPACK_DEBIAN_SERVING_PACKAGE_NAME attend-serving)
+set(CPACK_DEBIAN_SERVING_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_SERVING_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_SERVING_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_COMPONENT_SERVING_DESCRIPTION "serves Transformers over HTTP
+The verb serve of the command attend: texts, chats and vectors by OpenAI's
+API, and tasks.")
 
 set(CPACK_DEBIAN_TRAINING_PACKAGE_NAME attend-training)
 set(CPACK_DEBIAN_TRAINING_PACKAGE_SECTION science)

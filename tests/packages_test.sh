@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Debian packages where there is nothing else: makes a root with the smallest Debian of this machine's release, has
 # apt install the packages there with what they say they need, compiles and runs the examples against libattend-dev,
-# calls `attend embed`, and looks into every program and library for torch. With attend-training among the packages,
+# calls `attend embed` and `attend serve`, and looks into every program and library for torch. With attend-training among the packages,
 # installs that last and fine-tunes with it.
 #   make package PRESET=inference && sudo tests/packages_test.sh build/inference/packages
 # Not part of `make test`: it must be root, and loads 100 MB from Debian's servers (debootstrap, where it is not
@@ -87,6 +87,20 @@ inside ctest --test-dir /build --output-on-failure --no-tests=error
 no_torch /build/{tokens,search,classify,chat,translate}
 if find "$root" -xdev -name 'libtorch*' -o -name 'libc10*' | grep .; then fail "there is torch"; fi
 echo "there is no torch in the whole root"
+
+heading "attend-serving"
+install_packages "$(package attend-serving)"
+inside sh -c 'attend serve /embedder --port 8765 2>/said & echo $! >/pid && wait $!' &
+for _ in {1..50}; do
+  if exec 3<>/dev/tcp/127.0.0.1/8765; then break; fi 2>/dev/null
+  sleep 0.1
+done
+printf 'GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3
+grep --quiet '"id":"embedder"' <&3 || fail "the server does not name its model: $(cat "$root/said")"
+inside sh -c 'kill "$(cat /pid)"'
+wait $! || fail "the server ended with $?"
+mapfile -t -O "${#installed[@]}" installed < <(inside dpkg -L attend-serving | grep '\.so')
+no_torch "${installed[@]}"
 
 if compgen -G "$packages/attend-training_*.deb" >/dev/null; then
   heading "attend-training"

@@ -28,6 +28,7 @@ void print_help(std::FILE* out) {
 }
 
 constexpr const char* kTraining = "attend-training.so";
+constexpr const char* kServing = "attend-serving.so";
 
 // What libtorch finds set when it is loaded.
 void prepare_for_torch() {
@@ -47,7 +48,10 @@ RunVerb find_module_verb(const std::string& name, const std::string& file) {
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)
     fail("cannot load the part of attend that has the verb {}{}: {}", name,
-         file == kTraining ? " (a package of its own, attend-training)" : "", dlerror());
+         file == kTraining  ? " (a package of its own, attend-training)"
+         : file == kServing ? " (a package of its own, attend-serving)"
+                            : "",
+         dlerror());
   void* symbol = dlsym(module, "attend_find_module_verb");
   if (symbol == nullptr) fail("{} is not of this version of attend: {}", file, dlerror());
   return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
@@ -81,7 +85,7 @@ int run(int argc, char** argv) {
     if (name != verb.name) continue;
     const bool trains = verb.home == Home::training || was_begun_again();
     const char* const module = trains                       ? kTraining
-                               : verb.home == Home::serving ? "attend-serving.so"
+                               : verb.home == Home::serving ? kServing
                                                             : "attend-inference.so";
     const RunVerb run_verb =
         verb.home == Home::program ? find_program_verb(name) : find_module_verb(name, module);
