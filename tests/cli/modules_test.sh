@@ -13,11 +13,13 @@ fail() {
   exit 1
 }
 
-ldd "$attend" "$(dirname "$attend")/lib/attend-inference.so" >log
+# What the linker finds for each, without addresses, in which any letters can stand.
+libraries() { ldd "$@" | sed 's/ (0x.*//' >log; }
+libraries "$attend" "$(dirname "$attend")/lib/attend-inference.so"
 if grep -iE 'torch|c10|not found' log; then fail "what runs models loads torch, or something that is not there"; fi
 grep --quiet libattend.so log || fail "attend-inference.so stands on libattend.so"
 if grep -iE 'httplib|libssl' log; then fail "what runs models loads what servers need"; fi
-ldd "$(dirname "$attend")/lib/attend-serving.so" >log
+libraries "$(dirname "$attend")/lib/attend-serving.so"
 if grep -iE 'torch|c10|not found' log; then fail "a server loads torch, or something that is not there"; fi
 
 # gradients_with EXPECTED ARGUMENTS...: whether the outputs have them.
