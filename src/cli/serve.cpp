@@ -37,6 +37,7 @@ int serve(int argc, char** argv) {
   serve::ServerOptions server_options;
   QueueOptions queue_options;
   std::size_t most_waiting = 256;
+  std::int64_t cache_bytes = 0;  // not said
   Parser parser(
       "serve",
       "Answers other programs over HTTP, with models that stay in memory: "
@@ -62,9 +63,10 @@ int serve(int argc, char** argv) {
       "--template", queue_options.chat_template,
       "How a turn of a chat is written: text with {user} and {bot}, and perhaps {system} in front, or "
       "Jinja; otherwise the model's chat_template");
-  app.add_option_function<std::int64_t>(
-         "--cache-memory", [&](std::int64_t bytes) { queue_options.cache_bytes = bytes; },
-         "For keys and values of a model at most so many bytes; else half of the machine's memory")
+  app.add_option("--cache-memory", cache_bytes,
+                 "For keys and values of a model at most so much memory, such as 500MB; else half of the "
+                 "machine's")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::PositiveNumber);
   app.add_option("--max-waiting", most_waiting,
                  "Requests for texts that may wait; more are told to come later")
@@ -72,6 +74,7 @@ int serve(int argc, char** argv) {
   app.add_option("--max-connections", server_options.connections, "Connections at a time; more have to wait")
       ->check(CLI::Range(1, 10000));
   if (const auto status = parser.parse(argc, argv)) return *status;
+  if (cache_bytes > 0) queue_options.cache_bytes = cache_bytes;
   if (const char* key = std::getenv("ATTEND_KEY"); key != nullptr && server_options.key.empty())
     server_options.key = key;
   if (given.size() > 1 && !options.adapters.empty())

@@ -40,7 +40,7 @@ class Answer {
         tokenizer_(asked.model.model().tokenizers().target),
         name_(asked.name),
         id_(new_id(form)),
-        n_(static_cast<std::size_t>(wishes.settings.value("num_return_sequences", std::int64_t{1}))),
+        n_(static_cast<std::size_t>(wishes.settings.at("num_return_sequences").get<std::int64_t>())),
         texts_(prompts),
         open_(prompts) {}
 
@@ -255,6 +255,7 @@ Asked find_generating(const ServedModels& models, const Fields& body, std::size_
 
 Wishes read_wishes_of(const Asked& asked, const Fields& body, const char* content) {
   Wishes wishes = read_wishes(body, {"model", content});
+  wishes.settings.emplace("num_return_sequences", 1);
   if (!wishes.settings.contains("max_new_tokens") && !wishes.settings.contains("max_length") &&
       !asked.model.limits_length())
     wishes.settings["max_new_tokens"] = 256;

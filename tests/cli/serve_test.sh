@@ -268,7 +268,7 @@ def a_key():
 
 def too_many():
     """Memory for little more than one text, and one place to wait for it: who comes then is told to come later."""
-    server = Server("gpt2", "--max-waiting", "1", "--cache-memory", "600000")
+    server = Server("gpt2", "--max-waiting", "1", "--cache-memory", "600kb")
     clients = [server.raw(request(prompt="the lamp", max_tokens=500)) for _ in range(30)]
     replies = {client.recv(12) for client in clients}
     equal("replies", replies, {b"HTTP/1.1 200", b"HTTP/1.1 429"})
