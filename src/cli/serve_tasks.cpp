@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/run_task.h"
 
-#include <array>
+#include <algorithm>
 #include <list>
 #include <mutex>
 

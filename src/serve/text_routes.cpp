@@ -1,6 +1,7 @@
 #include "serve/text_routes.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "serve/wishes.h"
 
 #include <atomic>

@@ -49,7 +49,9 @@ struct Work {
   Text begin() const { return {reading.stream(prompt), AnswerText(endings, is_conversation())}; }
 
   void take(std::size_t number, std::int64_t token) {
-    Text& text = texts.try_emplace(number, begin()).first->second;
+    auto found = texts.find(number);
+    if (found == texts.end()) found = texts.emplace(number, begin()).first;  // which decodes the prompt
+    Text& text = found->second;
     const auto id = static_cast<TokenId>(token);
     request.on_token({number, id, text.shown.put(text.stream.put(id))});
   }
