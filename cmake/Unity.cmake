@@ -1,4 +1,5 @@
-# With ATTEND_UNITY, files of one folder of src/ are compiled together, with those of the folders in it, up to 16 at a time:
+# With ATTEND_UNITY, files of one folder of src/ are compiled together, with those of the folders in it, up to
+# ATTEND_UNITY_FILES at a time:
 # what torch's headers cost is then paid once for them. Names in the unnamed namespaces of a folder must therefore be
 # different. Without it each file is compiled by itself, which is what clang-tidy checks and what a change of one file wants.
 
@@ -16,7 +17,7 @@ function(compile_folders_together target)
       set(count 0)
       set(previous "${folder}")
     endif()
-    math(EXPR group "${count} / 16")
+    math(EXPR group "${count} / ${ATTEND_UNITY_FILES}")
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${group}")
     math(EXPR count "${count} + 1")
   endforeach()
