@@ -31,6 +31,15 @@ install(TARGETS attend-inference-verbs LIBRARY DESTINATION ${module_folder} COMP
 install(TARGETS attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT serving)
 install(TARGETS attend-core attend-inference EXPORT attend
   LIBRARY COMPONENT attend NAMELINK_COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT attend)
+# Debian wants a copyright file in each package, under the package's name.
+foreach(package "attend attend" "development libattend-dev" "serving attend-serving" "training attend-training")
+  separate_arguments(package)
+  list(POP_FRONT package component)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
+endforeach()
 # XGrammar is compiled into our libraries; its licence wants to go where they go.
 install(FILES ${xgrammar_source}/LICENSE ${xgrammar_source}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/xgrammar COMPONENT attend)

@@ -7,6 +7,7 @@
 # take notice of new libraries, CPack sees by itself.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The Attend maintainers <maintainers@attend.invalid>")  # there is no address to write to
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)  # Apache-2.0
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
