@@ -4,6 +4,7 @@
 #   make test     builds all and runs every check; the last line says how many passed
 #   make          builds build/release/attend
 #   make inference   builds build/inference/attend, which runs models and neither needs nor downloads libtorch
+#   make check    builds PRESET and runs what ctest knows: make check PRESET=dev-inference (CONTRIBUTING.md)
 #   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
@@ -19,11 +20,11 @@ BUNDLE_TORCH ?= OFF
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
 # What scripts/setup reads; CMake has it from the preset.
-ifeq ($(PRESET),inference)
+ifneq ($(filter %inference,$(PRESET)),)
 export ATTEND_TRAINING = OFF
 endif
 
-.PHONY: build inference setup demo test asan tsan fuzz format lint install package clean
+.PHONY: build inference setup demo test check asan tsan fuzz format lint install package clean
 # The prefix is known when configuring, because the library folder depends on it (cmake/Install.cmake).
 build: setup
 	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DATTEND_BUNDLE_TORCH=$(BUNDLE_TORCH)
@@ -41,11 +42,14 @@ demo: build
 test:
 	scripts/test
 
-asan tsan:
+check:
 	scripts/setup --checks
-	cmake --preset $@
-	cmake --build --preset $@ --parallel $(JOBS)
-	ctest --test-dir build/$@ --output-on-failure
+	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=ON
+	cmake --build --preset $(PRESET) --parallel $(JOBS)
+	ctest --preset $(PRESET) --parallel $(JOBS)
+
+asan tsan:
+	$(MAKE) check PRESET=$@
 
 fuzz:
 	scripts/setup

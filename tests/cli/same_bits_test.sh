@@ -14,8 +14,8 @@ fail() {
 for set in avx2 avx512; do
   if ! ATTEND_ISA=$set "$attend" forward "$models/bert-model" --inputs "$models/bert-model/inputs.safetensors" \
     --outputs out.safetensors --quiet 2>/dev/null; then
-    echo "nothing to compare: this machine has no $set"
-    exit 0
+    echo "skipped, nothing to compare: this machine has no $set"
+    exit 77
   fi
 done
 

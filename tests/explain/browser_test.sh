@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Makes pages of every kind of model and looks at them in a browser (page_test.mjs).
-#   tests/explain/browser_test.sh CHROMIUM
+#   tests/explain/browser_test.sh [CHROMIUM]
 set -euo pipefail
+browser=${1:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+if [ -z "$browser" ] || ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+  echo "skipped: node, npm and chromium are needed"
+  exit 77
+fi
 attend=$(realpath "${ATTEND:-build/release/attend}")
 here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
@@ -27,4 +32,4 @@ page bert two "$text" --against-text "fruit flies like a door"
 "$attend" explain m-bert "$text" --against-bfloat16 --output rounded.html
 page bert nasty "</script><script>window.attacked = 1</script><!-- "$'\u202e\u2066'" <b onclick=x>&lt; 東京 e"$'\u0301'
 page bert long "$(for _ in $(seq 102); do echo "$text"; done)"
-node "$here/page_test.mjs" "$work" "$here/../../src/explain/page" "$1"
+node "$here/page_test.mjs" "$work" "$here/../../src/explain/page" "$browser"
