@@ -15,9 +15,19 @@ struct Scratch {
   Pieces pieces;
   Tokens tokens;
   ModelScratch model;
+
+  // Gives back what a large text has taken. The cache of words, which bounds itself, stays.
+  void shrink() {
+    constexpr std::size_t kept = std::size_t{1} << 20;  // bytes: a text of some ten thousand words
+    if (pieces.capacity_in_bytes() > kept) pieces = Pieces();
+    if (tokens.capacity_in_bytes() > kept) tokens = Tokens();
+    if (model.parts.capacity() * sizeof(TokenPart) > kept) model.parts = {};
+    if (model.text.capacity() > kept) model.text = std::string();
+  }
 };
 
-// One set per thread where there are not too many threads, so that each finds its cache warm.
+// As many sets as there are threads at work at the same time. A thread keeps to the one it had last, whose
+// cache is warm.
 class ScratchPool {
   struct Slot {
     std::mutex mutex;
@@ -28,6 +38,9 @@ class ScratchPool {
   class Lease {
    public:
     Lease(std::unique_lock<std::mutex> lock, Scratch& scratch) : lock_(std::move(lock)), scratch_(scratch) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() { scratch_.shrink(); }
     Scratch& operator*() const { return scratch_; }
 
    private:
@@ -35,15 +48,18 @@ class ScratchPool {
     Scratch& scratch_;
   };
 
+  // A new thread asks for the first set, and one that finds its set taken for the first that is free: so
+  // threads that come one after another, as a server's do, share a set.
   Lease borrow() {
-    static std::atomic<std::size_t> threads = 0;
-    thread_local const std::size_t own = threads++;
-    for (std::size_t i = 0; i < slot_count; ++i) {
-      Slot& slot = slot_at((own + i) % slot_count);
-      if (std::unique_lock lock(slot.mutex, std::try_to_lock); lock) return {std::move(lock), slot.scratch};
-    }
-    Slot& slot = slot_at(own % slot_count);
-    return {std::unique_lock(slot.mutex), slot.scratch};
+    thread_local std::size_t last = 0;
+    if (std::unique_lock lock(slot_at(last).mutex, std::try_to_lock); lock)
+      return {std::move(lock), slot_at(last).scratch};
+    for (std::size_t i = 0; i < slot_count; ++i)
+      if (std::unique_lock lock(slot_at(i).mutex, std::try_to_lock); lock) {
+        last = i;
+        return {std::move(lock), slot_at(i).scratch};
+      }
+    return {std::unique_lock(slot_at(last).mutex), slot_at(last).scratch};
   }
 
  private:

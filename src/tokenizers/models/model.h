@@ -33,6 +33,9 @@ struct Tokens {
     places.clear();
     with_places = want_places;
   }
+  std::size_t capacity_in_bytes() const {
+    return ids.capacity() * sizeof(TokenId) + places.capacity() * sizeof(TokenPlace);
+  }
 };
 
 // What a model wants to keep from word to word. Belongs to one thread at a time.

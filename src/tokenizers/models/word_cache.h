@@ -119,13 +119,19 @@ class WordCache {
   }
   void insert_long(std::string_view word, std::span<const TokenPart> parts) {
     if (word.size() > most_length) return;
-    if (long_words_.size() >= 65536) long_words_.clear();
+    const std::size_t bytes = word.size() + parts.size() * sizeof(TokenPart) + bytes_of_entry;
+    if (long_bytes_ + bytes > most_long_bytes) {
+      long_words_.clear();
+      long_bytes_ = 0;
+    }
     long_words_.try_emplace(std::string(word), parts.begin(), parts.end());
+    long_bytes_ += bytes;
   }
 
  private:
   static constexpr int set_bits = 16;  // 4 MiB
   static constexpr std::size_t most_count = 255, most_more = std::size_t{1} << 18;
+  static constexpr std::size_t most_long_bytes = std::size_t{8} << 20, bytes_of_entry = 96;  // or so
 
   std::span<const TokenPart> more(const Entry& entry) const {
     return std::span(more_).subspan(static_cast<std::size_t>(entry.ids[0]), entry.count);
@@ -151,6 +157,7 @@ class WordCache {
   Entry* entries_ = nullptr;  // in memory_; all zero at first: the key of the empty word
   std::vector<TokenPart> more_;
   std::unordered_map<std::string, std::vector<TokenPart>, Hash, std::equal_to<>> long_words_;
+  std::size_t long_bytes_ = 0;
 };
 
 }  // namespace attend::tokenizers

@@ -91,6 +91,10 @@ class Pieces {
   bool byte_level = false;
 
   void clear(bool keep_alignment);
+  std::size_t capacity_in_bytes() const {
+    return text.capacity() + alignment.capacity() * sizeof(TextSpan) +
+           (pieces.capacity() + scratch_.capacity()) * sizeof(Piece);
+  }
   std::string_view view(const Piece& piece) const {
     return {text.data() + piece.begin, piece.end - piece.begin};
   }
