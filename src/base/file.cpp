@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/error.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 
 #include <algorithm>
@@ -118,15 +119,11 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
 
 std::vector<std::string> read_lines(const fs::path& path) {
   const std::string text = read_file(path);
+  LineReader reader(without_byte_order_mark(text, path.string()), path.string());
   std::vector<std::string> lines;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (const auto at = find_invalid_utf8(line))
-      fail("{}, line {}: invalid UTF-8 at byte {}", path.string(), lines.size() + 1, *at);
-    lines.emplace_back(line);
+  while (const auto line = reader.next()) {
+    if (const auto at = find_invalid_utf8(*line)) fail("{}: invalid UTF-8 at byte {}", reader.place(), *at);
+    lines.emplace_back(*line);
   }
   return lines;
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
@@ -67,19 +68,17 @@ class Chat {
 
  private:
   // Nothing at the end. Where questions are typed, Ctrl-C leaves the line that was begun.
-  std::optional<std::string> read_line() const {
+  std::optional<std::string> read_line() {
     if (typed_) {
       write_now("> ");
       for (pollfd input = {STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 100) <= 0;)
         if (take_interrupt()) write_now("\n(Ctrl-D ends)\n> ");
     }
-    std::string line;
-    if (!std::getline(std::cin, line)) {
-      if (typed_) write_now("\n");
-      return {};
-    }
-    take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
-    if (!line.empty() && line.back() == '\r') line.pop_back();
+    std::optional<std::string> line = lines_.next();
+    if (line)
+      take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
+    else if (typed_)
+      write_now("\n");
     return line;
   }
 
@@ -144,6 +143,7 @@ class Chat {
   }
 
   Conversation conversation_;
+  StreamLines lines_{std::cin, "standard input"};
   const bool typed_ = isatty(STDIN_FILENO) != 0;
 };
 

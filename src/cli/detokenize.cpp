@@ -62,7 +62,9 @@ int detokenize(int argc, char** argv) {
     arguments = {all};
   }
   const bool json_in = json && arguments.empty();
+  std::size_t count = 0, bad = 0;
   for_each_text(arguments, [&](const std::string& line, const std::string& place) {
+    ++count;
     try {
       const std::vector<TokenId> ids = read_ids(line, json_in, place);
       for (const TokenId id : ids)
@@ -72,9 +74,11 @@ int detokenize(int argc, char** argv) {
       print_line(json ? Json{{"text", text}}.dump() : text);
     } catch (const Error& error) {
       if (!json) throw;
+      ++bad;
       print_line(Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
   });
+  fail_for(bad, count);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 #include "cli/verb.h"
 
@@ -28,18 +29,27 @@ std::optional<int> Parser::parse(int argc, char** argv) {
   return {};
 }
 
+CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
+                       const std::string& help) {
+  // Without the permission, a positional list takes as many arguments as it expects; TakeAll: fewer will do.
+  constexpr int any = CLI::detail::expected_max_vector_size;
+  return app.add_option(name, texts, help)
+      ->expected(any, any)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
 std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments) {
   if (!arguments.empty()) {
     for (const std::string& text : arguments)
       if (auto at = find_invalid_utf8(text)) fail("argument '{}': invalid UTF-8 at byte {}", text, *at);
     return arguments;
   }
+  StreamLines reader(std::cin, "standard input");
   std::vector<std::string> lines;
-  for (std::string line; std::getline(std::cin, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (auto at = find_invalid_utf8(line))
-      fail("standard input, line {}: invalid UTF-8 at byte {}", lines.size() + 1, *at);
-    lines.push_back(line);
+  while (std::optional<std::string> line = reader.next()) {
+    if (auto at = find_invalid_utf8(*line)) fail("{}: invalid UTF-8 at byte {}", reader.place(), *at);
+    lines.push_back(std::move(*line));
   }
   return lines;
 }

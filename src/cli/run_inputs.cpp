@@ -34,6 +34,7 @@ InputReader::InputReader(const InputOptions& options, const Task& task)
     : task_(task),
       format_(options.format.value_or(task.reads_lines() ? InputFormat::lines : InputFormat::json)),
       columns_(options.columns),
+      lines_(std::cin, kStandardInput),
       standard_input_(options.texts.empty()) {
   if (options.format && !standard_input_)
     fail("--input-format is about standard input, and there are {} texts as arguments", options.texts.size());
@@ -66,10 +67,10 @@ std::vector<Fields> InputReader::next() {
 }
 
 std::optional<Fields> InputReader::read_line() {
-  std::string line;
-  if (!std::getline(std::cin, line)) return {};
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  std::string place = fmt::format("{}, line {}", kStandardInput, ++at_);
+  const std::optional<std::string> found = lines_.next();
+  if (!found) return {};
+  const std::string& line = *found;
+  std::string place = lines_.place();
   check_utf8(line, place);
   Json input = format_ == InputFormat::json ? parse_json(line, place) : Json(line);
   if (input.is_string()) input = task_.from_texts({input.get<std::string>()}).front();

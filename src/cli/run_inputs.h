@@ -1,6 +1,7 @@
 // The inputs of `attend run`: arguments, or standard input as lines, JSON or a table.
 #pragma once
 
+#include "base/text_lines.h"
 #include "cli/run_task.h"
 #include "formats/csv.h"
 
@@ -35,11 +36,12 @@ class InputReader {
   const Task& task_;
   InputFormat format_;
   std::map<std::string, std::string> columns_;
+  StreamLines lines_;
   std::optional<CsvReader> table_;
   std::vector<std::string> header_;  // of the table; a column that is not asked for may have any name
   bool standard_input_;
   std::vector<Fields> given_;
-  std::size_t at_ = 0;  // of given_, or the number of the last line
+  std::size_t at_ = 0;  // of given_
 };
 
 }  // namespace attend::cli

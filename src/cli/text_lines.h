@@ -2,6 +2,9 @@
 // that is shown as it comes.
 #pragma once
 
+#include "base/error.h"
+#include "base/text_lines.h"
+
 #include <cstdio>
 #include <functional>
 #include <iostream>
@@ -17,11 +20,14 @@ inline void for_each_text(const std::vector<std::string>& arguments,
   for (const std::string& text : arguments) visit(text, "argument '" + text + "'");
   if (!arguments.empty()) return;
   std::ios::sync_with_stdio(false);
-  std::size_t number = 0;
-  for (std::string line; std::getline(std::cin, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    visit(line, "standard input, line " + std::to_string(++number));
-  }
+  StreamLines reader(std::cin, "standard input");
+  while (const std::optional<std::string> line = reader.next()) visit(*line, reader.place());
+}
+
+// At the end, of verbs that answer a bad line with an object {"error"} in its place: then the exit status
+// says so too.
+inline void fail_for(std::size_t bad, std::size_t all) {
+  if (bad > 0) fail("{} of {} texts are bad: their lines of the output say why", bad, all);
 }
 
 inline void write_now(const std::string& text) {

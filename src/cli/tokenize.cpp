@@ -1,8 +1,8 @@
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/parallel.h"
+#include "base/text_lines.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/gguf.h"
@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 namespace attend::cli {
 
@@ -23,45 +24,63 @@ struct TokenizeOptions {
   std::string model;
   std::vector<std::string> texts;
   bool json = false, pair = false, target = false, no_special_tokens = false;
-  std::string truncation, padding;
+  std::string truncation = "none", padding = "none";
   std::size_t max_length = 0, stride = 0;
   bool count = false;
 };
 
-// Flags override what tokenizer.json says; what no flag names stays.
-void apply(const TokenizeOptions& options, Tokenizer& tokenizer, const CLI::App& app) {
-  const bool padded_to_length = options.padding == "max_length";
-  const bool has_length = app.count("--max-length") > 0;
-  const std::filesystem::path model = options.model;
-  const std::filesystem::path directory =
-      std::filesystem::is_directory(model) || is_gguf(model) ? model : model.parent_path();
-  // A length alone asks for truncation, unless it is there for the padding.
-  if (!options.truncation.empty() || app.count("--stride") > 0 || (has_length && !padded_to_length)) {
-    Truncation truncation =
-        tokenizer.truncation().value_or(Truncation{.direction = truncation_side(directory)});
-    if (has_length)
-      truncation.max_length = options.max_length;
-    else if (!tokenizer.truncation())
-      fail("--truncation needs --max-length: the tokenizer does not say how long a text may be");
-    if (app.count("--stride") > 0) truncation.stride = options.stride;
-    if (options.truncation == "longest_first") truncation.strategy = Truncation::Strategy::longest_first;
-    if (options.truncation == "only_first") truncation.strategy = Truncation::Strategy::only_first;
-    if (options.truncation == "only_second") truncation.strategy = Truncation::Strategy::only_second;
-    tokenizer.truncation() = truncation;
+// What the call asks for, in place of what tokenizer.json has saved: that is its last user's wish, to which
+// AutoTokenizer pays no attention.
+class Wanted {
+ public:
+  Wanted(const TokenizeOptions& options, const CLI::App& app, const Tokenizer& tokenizer)
+      : options_(options),
+        tokenizer_(tokenizer),
+        has_length_(app.count("--max-length") > 0),
+        has_stride_(app.count("--stride") > 0) {
+    const std::filesystem::path model = options.model;
+    directory_ = std::filesystem::is_directory(model) || is_gguf(model) ? model : model.parent_path();
   }
-  if (options.padding.empty()) return;
-  Padding padding = tokenizer.padding() ? *tokenizer.padding() : default_padding(tokenizer, directory);
-  padding.length.reset();
-  if (padded_to_length) {
-    if (has_length)
-      padding.length = options.max_length;
-    else if (tokenizer.truncation())
-      padding.length = tokenizer.truncation()->max_length;
-    else
-      fail("--padding max_length needs --max-length: the tokenizer does not say how long a text may be");
+
+  std::optional<Truncation> truncation() const {
+    // A length alone asks for truncation, unless it is there for the padding.
+    const bool by_length = has_stride_ || (has_length_ && options_.padding != "max_length");
+    const std::optional<Truncation>& saved = tokenizer_.truncation();
+    if (options_.truncation == "none" && !by_length) return {};
+    if (options_.truncation == "saved" && !by_length) return saved;
+    Truncation result = saved.value_or(Truncation{.direction = truncation_side(directory_)});
+    result.max_length = length("--truncation");
+    if (has_stride_) result.stride = options_.stride;
+    using Strategy = Truncation::Strategy;
+    if (options_.truncation == "longest_first") result.strategy = Strategy::longest_first;
+    if (options_.truncation == "only_first") result.strategy = Strategy::only_first;
+    if (options_.truncation == "only_second") result.strategy = Strategy::only_second;
+    return result;
   }
-  tokenizer.padding() = padding;
-}
+
+  std::optional<Padding> padding() const {
+    const std::optional<Padding>& saved = tokenizer_.padding();
+    if (options_.padding == "none") return {};
+    if (options_.padding == "saved") return saved;
+    Padding result = saved ? *saved : default_padding(tokenizer_, directory_);
+    result.length.reset();
+    if (options_.padding == "max_length") result.length = length("--padding max_length");
+    return result;
+  }
+
+ private:
+  std::size_t length(const char* option) const {
+    if (has_length_) return options_.max_length;
+    if (!tokenizer_.truncation())
+      fail("{} needs --max-length: the tokenizer does not say how long a text may be", option);
+    return tokenizer_.truncation()->max_length;
+  }
+
+  const TokenizeOptions& options_;
+  const Tokenizer& tokenizer_;
+  bool has_length_, has_stride_;
+  std::filesystem::path directory_;
+};
 
 Json to_json(const Encoding& encoding) {
   Json words = Json::array(), offsets = Json::array(), overflowing = Json::array();
@@ -87,7 +106,7 @@ struct Input {
   std::optional<std::string> pair;
 };
 
-// One line of standard input as --json or --pair say.
+// One line of standard input as --json or --pair say. Errors begin with the place.
 Input read_input(const std::string& line, const TokenizeOptions& options, const std::string& place) {
   if (options.json && options.texts.empty()) {
     const Fields read(parse_json(line, place), place);
@@ -122,15 +141,20 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
   std::optional<Padding> padding;
   if (collect) padding.swap(tokenizer.padding());
   std::size_t longest = 0;
+  std::size_t count = 0, bad = 0;
   for_each_text(options.texts, [&](const std::string& line, const std::string& place) {
     Result result;
+    ++count;
     try {
       const Input input = read_input(line, options, place);
-      result.encoding = input.pair ? tokenizer.encode_pair(input.text, *input.pair, encode_options)
-                                   : tokenizer.encode(input.text, encode_options);
+      result.encoding = naming_file(place, [&] {
+        return input.pair ? tokenizer.encode_pair(input.text, *input.pair, encode_options)
+                          : tokenizer.encode(input.text, encode_options);
+      });
     } catch (const Error& error) {
-      if (!options.json) fail("{}: {}", place, error.what());
+      if (!options.json) throw;
       result.error = error_line(error.what());
+      ++bad;
     }
     if (collect) {
       longest = std::max(longest, result.encoding.ids.size());
@@ -141,7 +165,6 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
       print(result.encoding);
     }
   });
-  if (!collect) return;
   for (Result& result : batch) {
     if (!result.error.empty()) {
       print_line(result.error);
@@ -150,24 +173,24 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
     pad(result.encoding, padded_length(*padding, longest), *padding, true);
     print(result.encoding);
   }
+  fail_for(bad, count);
 }
 
 void count_tokens(const TokenizeOptions& options, const Tokenizer& tokenizer) {
   if (options.texts.size() != 1) fail("--count needs one file, {} are given", options.texts.size());
-  const MappedFile file(options.texts[0]);
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  const TextFile file(options.texts[0]);
+  LineReader reader(file.text(), options.texts[0]);
   std::vector<std::string_view> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-  }
+  while (const auto line = reader.next()) lines.push_back(*line);
   const auto start = std::chrono::steady_clock::now();
   std::atomic<std::size_t> tokens = 0;
   parallel_for(lines.size(), 1024, [&](std::size_t begin, std::size_t end) {
     std::size_t sum = 0;
-    for (std::size_t i = begin; i < end; ++i)
-      sum += tokenizer.encode(lines[i], {.special_tokens = false, .with_details = false}).ids.size();
+    for (std::size_t i = begin; i < end; ++i) try {
+        sum += tokenizer.encode(lines[i], {.special_tokens = false, .with_details = false}).ids.size();
+      } catch (const Error& error) {
+        fail("{}, line {}: {}", options.texts[0], i + 1, error.what());
+      }
     tokens += sum;
   });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -187,26 +210,33 @@ int tokenize(int argc, char** argv) {
   app.add_option("model", options.model,
                  "A tokenizer.json, a directory with one or another kind of vocabulary, or a GGUF file")
       ->required();
-  app.add_option("text", options.texts, "Texts");
+  add_texts(app, "text", options.texts, "Texts");
   app.add_flag("--json", options.json, "One JSON object per text, with ids, offsets and all the rest");
   app.add_flag("--pair", options.pair, "A line holds two texts with a tab between them");
   app.add_flag("--target", options.target, "As target text, where a model has two tokenizers");
   app.add_flag("--no-special-tokens", options.no_special_tokens, "Only the tokens of the text itself");
-  app.add_option("--truncation", options.truncation, "Which of two texts is cut")
-      ->check(CLI::IsMember({"longest_first", "only_first", "only_second"}));
+  app.add_option(
+         "--truncation", options.truncation,
+         "Which of two texts is cut; saved: as tokenizer.json says. A --max-length alone cuts the longest")
+      ->check(CLI::IsMember({"none", "saved", "longest_first", "only_first", "only_second"}));
   app.add_option("--max-length", options.max_length, "At most that many tokens")
       ->check(CLI::Range(0, 1 << 30));
   app.add_option("--stride", options.stride, "Tokens that the pieces of a cut text share")
       ->check(CLI::Range(0, 1 << 30));
-  app.add_option("--padding", options.padding, "Padding: to the longest text, or to --max-length")
-      ->check(CLI::IsMember({"longest", "max_length"}));
+  app.add_option("--padding", options.padding,
+                 "Padding: to the longest text, or to --max-length; saved: as tokenizer.json says")
+      ->check(CLI::IsMember({"none", "saved", "longest", "max_length"}));
   app.add_flag("--count", options.count,
                "Only count the tokens of a file's lines (in place of a text), and time it");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Tokenizer tokenizer =
       Tokenizer::from_file(options.model, options.target ? TextSide::target : TextSide::source);
-  apply(options, tokenizer, app);
+  const Wanted wanted(options, app, tokenizer);
+  std::optional<Truncation> truncation = wanted.truncation();
+  std::optional<Padding> padding = wanted.padding();
+  tokenizer.truncation() = std::move(truncation);
+  tokenizer.padding() = std::move(padding);
   if (options.count)
     count_tokens(options, tokenizer);
   else

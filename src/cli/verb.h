@@ -78,6 +78,12 @@ auto naming_file(const std::string& file, const Work& work) {
   }
 }
 
+// Positional arguments that are texts, any number of them: each is taken as it is. (CLI11 reads "[a, b]" as
+// the list of a and b wherever an option may take extra arguments, and gives positional lists that
+// permission.)
+CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
+                       const std::string& help);
+
 // Texts given as arguments, or where there are none the lines of standard input.
 std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments);
 

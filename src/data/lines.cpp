@@ -5,39 +5,6 @@
 
 namespace attend {
 
-TextFile::TextFile(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) {
-    mapped_.emplace(path);
-    text_ = {reinterpret_cast<const char*>(mapped_->bytes().data()), mapped_->bytes().size()};
-  } else {
-    text_ = read_ = read_file(path);
-  }
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-}
-
-void TextFile::have_read(std::size_t position) {
-  constexpr std::size_t kOften = std::size_t{1} << 26;
-  if (!mapped_ || position < given_back_ + kOften) return;
-  mapped_->drop_pages();
-  given_back_ = position;
-}
-
-std::optional<std::string_view> LineReader::next() {
-  const std::string_view rest = text_.substr(at_);
-  if (rest.empty()) return {};
-  const std::size_t end = rest.find('\n');
-  std::string_view line = rest.substr(0, end);
-  at_ += end == rest.npos ? rest.size() : end + 1;
-  ++line_;
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-std::string LineReader::place() const {
-  return fmt::format("{}, line {}", path_, line_);
-}
-
 void check_utf8(std::string_view text, const std::string& place) {
   if (const auto at = find_invalid_utf8(text)) fail("{}: invalid UTF-8 at byte {}", place, *at);
 }

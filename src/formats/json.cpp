@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 
 #include <algorithm>
@@ -164,7 +165,8 @@ Json parse_json(std::string_view text, std::string_view source, Duplicates dupli
 }
 
 Json read_json(const std::filesystem::path& path) {
-  return parse_json(read_file(path, most_bytes), path.string());
+  const std::string text = read_file(path, most_bytes);
+  return parse_json(without_byte_order_mark(text, path.string()), path.string());
 }
 
 std::string shown(const Json& value) {

@@ -1,6 +1,6 @@
 #include "training/samples.h"
 
-#include "base/file.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 #include "generation/generate.h"
 #include "tasks/translate.h"
@@ -17,8 +17,12 @@ constexpr std::int64_t kSamples = 4;
 std::vector<std::string> first_lines(const std::string& file) {
   std::vector<std::string> lines;
   std::ifstream in(file);
-  for (std::string line; std::ssize(lines) < kSamples && std::getline(in, line);)
-    if (!line.empty() && !find_invalid_utf8(line)) lines.push_back(line);
+  StreamLines reader(in, file);
+  while (std::ssize(lines) < kSamples) {
+    std::optional<std::string> line = reader.next();
+    if (!line) break;
+    if (!line->empty() && !find_invalid_utf8(*line)) lines.push_back(std::move(*line));
+  }
   return lines;
 }
 

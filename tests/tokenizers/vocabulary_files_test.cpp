@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,62 @@ TEST_F(VocabularyFiles, BertFromVocabTxt) {
             Tokenizer::from_file(data / "bert_uncased").encode("LAMP").ids);
 }
 
+// Ids and sizes are those of transformers 4.57.6.
+TEST_F(VocabularyFiles, LinesOfVocabTxtAreTakenAsTheyAre) {
+  using Ids = std::vector<TokenId>;
+  const std::string text = "hello worlds a world  [MASK] zz";
+  const std::string special = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n";
+  const auto expect_ids = [&](const std::string& lines, const Ids& ids, std::size_t size) {
+    write_file_atomically(directory / "vocab.txt", lines);
+    const Tokenizer tokenizer = Tokenizer::from_file(directory);
+    EXPECT_EQ(tokenizer.encode(text).ids, ids) << lines;
+    EXPECT_EQ(tokenizer.vocabulary_size(), size) << lines;
+  };
+  const std::string words = special + "[MASK]\nhello\nworld\n##s\na\n";
+  const Ids repeated = {2, 9, 6, 7, 8, 6, 4, 1, 3}, once = {2, 5, 6, 7, 8, 6, 4, 1, 3};
+  expect_ids(words + "hello\n", repeated, 9);
+  expect_ids(words + "hello", repeated, 9);
+  expect_ids("\xEF\xBB\xBF" + words + "hello", repeated, 9);
+  expect_ids(words + "\n\n", once, 10);
+  std::string carriage = words + "hello\n";
+  std::ranges::replace(carriage, '\n', '\r');
+  expect_ids(carriage, repeated, 9);
+  expect_ids(special + "[MASK]\r\nhello\nworld \na\t\n x\nworld\n", {2, 5, 1, 1, 9, 4, 1, 3}, 10);
+  // What is added gets the number of the tokens as its id, whether or not a line has that number.
+  expect_ids(special + "hello\nhello\n\nworld\n\na", {2, 5, 1, 9, 7, 8, 1, 3}, 9);
+  expect_ids("hello\nhello\na\n[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n", {5, 1, 4, 7, 4, 6, 4, 6}, 7);
+}
+
+TEST_F(VocabularyFiles, AnIdHasTheTokenThatComesLast) {
+  write_file_atomically(directory / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nhello\n");
+  const Tokenizer tokenizer = Tokenizer::from_file(directory);
+  EXPECT_EQ(tokenizer.id_to_token(5), std::nullopt);
+  EXPECT_EQ(tokenizer.id_to_token(6), "hello");
+}
+
+// As `tokenizers` has it: of a token's ids the last counts, and of an id's tokens each finds it.
+TEST_F(VocabularyFiles, TokensAndIdsMayComeTwice) {
+  using Ids = std::vector<TokenId>;
+  const auto ids = [&](const std::string& vocabulary, const std::string& more = "") {
+    write_file_atomically(
+        directory / "tokenizer.json",
+        more + R"({"pre_tokenizer":{"type":"Whitespace"},"model":{"type":"WordPiece","vocab":)" + vocabulary +
+            R"(,"unk_token":"a"}})");
+    const Tokenizer tokenizer = Tokenizer::from_file(directory);
+    const Tokenizer again =
+        Tokenizer::from_file((tokenizer.save(directory / "again.json"), directory / "again.json"));
+    const Ids found = tokenizer.encode("a b long a").ids;
+    EXPECT_EQ(again.encode("a b long a").ids, found) << vocabulary;
+    return std::pair(found, tokenizer.vocabulary_size());
+  };
+  EXPECT_EQ(ids(R"({"a":0,"b":0,"long":2})"), std::pair(Ids({0, 0, 2, 0}), std::size_t{3}));
+  EXPECT_EQ(ids(R"({"a":0,"long":1,"b":1})"), std::pair(Ids({0, 1, 1, 0}), std::size_t{3}));
+  EXPECT_EQ(ids(R"({"a":0,"a":1,"b":2})"), std::pair(Ids({1, 2, 1, 1}), std::size_t{2}));
+  EXPECT_EQ(ids(R"({"a":0,"b":0,"b":3,"a":4})"), std::pair(Ids({4, 3, 4, 4}), std::size_t{2}));
+  EXPECT_EQ(ids(R"({"a":0,"b":0,"a":0})"), std::pair(Ids({0, 0, 0, 0}), std::size_t{2}));
+  EXPECT_EQ(ids(R"({"a":0,"b":1})", "\xEF\xBB\xBF"), std::pair(Ids({0, 1, 0, 0}), std::size_t{2}));
+}
+
 TEST_F(VocabularyFiles, Gpt2FromVocabJsonAndMergesTxt) {
   const Json model = read_json(data / "gpt2/tokenizer.json").at("model");
   write_file_atomically(directory / "vocab.json", model.at("vocab").dump());
@@ -49,6 +106,10 @@ TEST_F(VocabularyFiles, Gpt2FromVocabJsonAndMergesTxt) {
   for (const Json& merge : model.at("merges"))
     lines += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
   write_file_atomically(directory / "merges.txt", lines);
+  expect_same("gpt2");
+  // Byte order marks are no part of the text.
+  write_file_atomically(directory / "vocab.json", "\xEF\xBB\xBF" + model.at("vocab").dump());
+  write_file_atomically(directory / "merges.txt", "\xEF\xBB\xBF" + lines);
   expect_same("gpt2");
 }
 

@@ -228,8 +228,7 @@ std::unique_ptr<Model> make_outer_bpe(Files& files, const std::vector<std::strin
 
 std::vector<std::string> tokens_of(const Vocabulary& vocabulary) {
   std::vector<std::string> tokens;
-  for (TokenId id = 0; id < vocabulary.end_id(); ++id)
-    if (vocabulary.contains(id)) tokens.emplace_back(vocabulary.token(id));
+  vocabulary.for_each([&](std::string_view token, TokenId) { tokens.emplace_back(token); });
   return tokens;
 }
 

@@ -101,6 +101,7 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
   const auto begins = [](const GgufToken& token) { return token.text.starts_with(space_letter); };
   const bool marked = std::ranges::any_of(tokens, begins);
   Vocabulary vocabulary;
+  std::int64_t id = 0;
   for (const GgufToken& token : tokens) {
     std::string text(token.text);
     const bool whole = token.type == Type::control || token.type == Type::unknown ||
@@ -109,7 +110,7 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
       text.erase(0, std::string_view(space_letter).size());
     else if (marked && !whole)
       text.insert(0, "##");
-    vocabulary.add(text, static_cast<std::int64_t>(vocabulary.size()), gguf.source() + ": " + key_tokens);
+    vocabulary.add(text, id++, gguf.source() + ": " + key_tokens);
   }
   return bert_tokenizer(std::move(vocabulary), config);
 }

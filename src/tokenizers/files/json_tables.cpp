@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 
 #include <algorithm>
@@ -189,13 +190,15 @@ void read_vocabulary(Scanner& scanner, ModelTables& tables, const std::string& s
   tables.has_vocabulary = true;
   const bool has_scores = scanner.peek() == '[';
   tables.vocabulary.reserve(scanner.rest() / 64);  // a token with its id, and most often a merge
+  // A list has a token at each place; of an object's members with one name the last counts.
+  const auto earlier = has_scores ? Vocabulary::Earlier::kept : Vocabulary::Earlier::forgotten;
   Lookups lookups;
   std::vector<std::int64_t> ids;
   const auto flush = [&] {
     const std::vector<std::string_view>& views = lookups.views();
     for (const std::string_view token : views) tables.vocabulary.prefetch(token);
     for (std::size_t i = 0; const std::string_view token : views)
-      tables.vocabulary.add(token, ids[i++], source, has_scores);
+      tables.vocabulary.add(token, ids[i++], source, earlier);
     lookups.clear();
     ids.clear();
   };
@@ -252,16 +255,18 @@ void read_merges(Scanner& scanner, ModelTables& tables, const std::string& sourc
   flush();
 }
 
-void check_utf8(std::string_view text, const std::string& source) {
+// The text of a file that must be UTF-8, without a byte order mark.
+std::string_view checked(std::string_view text, const std::string& source) {
+  text = without_byte_order_mark(text, source);
   if (const auto at = find_invalid_utf8(text)) fail("{}: invalid UTF-8 at byte {}", source, *at);
+  return text;
 }
 
 }  // namespace
 
 ModelTables read_vocab_json(const std::filesystem::path& path) {
   const std::string text = read_file(path), source = path.string();
-  check_utf8(text, source);
-  Scanner scanner(text, source);
+  Scanner scanner(checked(text, source), source);
   if (scanner.peek() != '{') scanner.wrong("'{'");
   ModelTables tables;
   read_vocabulary(scanner, tables, source);
@@ -270,9 +275,8 @@ ModelTables read_vocab_json(const std::filesystem::path& path) {
 }
 
 TokenizerJson read_tokenizer_json(std::string_view text, const std::string& source) {
-  check_utf8(text, source);
   TokenizerJson result;
-  Scanner scanner(text, source);
+  Scanner scanner(checked(text, source), source);
   std::string fields = "{", model;
   std::size_t merges = 0;  // where they begin; 0: there are none
   const auto add = [](std::string& object, const std::string& name, std::string_view value) {

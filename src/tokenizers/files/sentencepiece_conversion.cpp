@@ -157,7 +157,8 @@ TokenizerJson convert_sentencepiece(const Family& family, const SentencePieceFil
   if (family.steps == Steps::plain)
     for (std::size_t i = 0; i < std::min<std::size_t>(tokens.size(), 3); ++i) tokens[i].score = 0;
   for (const ScoredToken& token : tokens)
-    vocabulary.add(token.text, static_cast<std::int64_t>(vocabulary.size()), source, /*repeat=*/true);
+    vocabulary.add(token.text, static_cast<std::int64_t>(vocabulary.size()), source,
+                   Vocabulary::Earlier::kept);
 
   std::vector<TokenizerConfig::Token> first;
   for (const SentencePieceFile::Piece& piece : file.pieces)

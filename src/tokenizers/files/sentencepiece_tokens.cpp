@@ -66,13 +66,13 @@ PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const To
       for (const std::string_view code : m2m_languages(config.fields().text({"language_codes"}, "m2m100")))
         result.vocabulary.add("__" + std::string(code) + "__",
                               std::max<std::int64_t>(result.vocabulary.end_id(), 0), model.string(),
-                              /*repeat=*/true);
+                              Vocabulary::Earlier::kept);
     return result;
   }
   PieceIds result;
   for (const ScoredToken& token : scored_tokens(family, file, config))
     result.vocabulary.add(token.text, static_cast<std::int64_t>(result.vocabulary.size()), model.string(),
-                          /*repeat=*/true);
+                          Vocabulary::Earlier::kept);
   // The first pieces of the others are tokens that they have in front of all.
   const std::size_t first = family.ids == Family::Ids::fairseq     ? 3
                             : family.ids == Family::Ids::camembert ? 1

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text_lines.h"
+#include "base/utf8.h"
 #include "formats/ctranslate2_model.h"
 #include "tokenizers/files/bpe_files.h"
 #include "tokenizers/files/sentencepiece_files.h"
@@ -9,16 +11,26 @@
 #include "tokenizers/files/tokenizer_files.h"
 #include "tokenizers/files/word_files.h"
 
+#include <algorithm>
+
 namespace attend::tokenizers {
 namespace {
 
+// As transformers reads it: a token is a whole line, spaces and all, and its id the line's number. Line ends
+// are those of Python's text files. Blank lines are tokens too.
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
   const std::filesystem::path path = directory / file_names::vocab_txt;
+  const std::string source = path.string(), text = read_file(path);
   Vocabulary vocabulary;
-  for (const std::string& line : read_lines(path)) {
-    const std::size_t end = line.find_last_not_of(" \t\r") + 1;
-    vocabulary.add(std::string_view(line).substr(0, end), static_cast<std::int64_t>(vocabulary.size()),
-                   path.string());
+  std::int64_t id = 0;
+  for (std::string_view rest = without_byte_order_mark(text, source); !rest.empty(); ++id) {
+    const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
+    const std::string_view token = rest.substr(0, end);
+    if (const auto at = find_invalid_utf8(token))
+      fail("{}, line {}: invalid UTF-8 at byte {}", source, id + 1, *at);
+    vocabulary.add(token, id, source);
+    rest.remove_prefix(end);
+    rest.remove_prefix(std::min<std::size_t>(rest.starts_with("\r\n") ? 2 : 1, rest.size()));
   }
   return bert_tokenizer(std::move(vocabulary), config);
 }

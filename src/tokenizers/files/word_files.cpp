@@ -35,8 +35,8 @@ ModelTables read_word_pickle(const std::filesystem::path& path) {
   const auto lists = read_pickled_lists(path);
   const auto words = lists.find("idx2sym");
   if (words == lists.end()) fail("{}: expected a list of words, idx2sym, found none", path.string());
-  for (const std::string& word : words->second)
-    tables.vocabulary.add(word, static_cast<std::int64_t>(tables.vocabulary.size()), path.string());
+  std::int64_t id = 0;
+  for (const std::string& word : words->second) tables.vocabulary.add(word, id++, path.string());
   return tables;
 }
 

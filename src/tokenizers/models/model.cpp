@@ -67,14 +67,13 @@ void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens
 std::string Model::tables() const {
   std::string text = "\"vocab\":{";
   bool first = true;
-  for (TokenId id = 0; id < vocabulary_.end_id(); ++id) {
-    if (!vocabulary_.contains(id)) continue;
+  vocabulary_.for_each([&](std::string_view token, TokenId id) {
     if (!first) text += ',';
     first = false;
-    text += Json(vocabulary_.token(id)).dump();
+    text += Json(token).dump();
     text += ':';
     text += std::to_string(id);
-  }
+  });
   return text + '}';
 }
 

@@ -18,8 +18,8 @@ class WordPiece : public Model {
     longest_word_ =
         static_cast<std::size_t>(read.integer({"max_input_chars_per_word"}, 100, 0, std::int64_t{1} << 24));
     unknown_id_ = vocabulary().find(unknown_);
-    for (TokenId id = 0; id < vocabulary().end_id(); ++id)
-      if (vocabulary().contains(id)) longest_token_ = std::max(longest_token_, vocabulary().token(id).size());
+    vocabulary().for_each(
+        [this](std::string_view token, TokenId) { longest_token_ = std::max(longest_token_, token.size()); });
   }
 
  private:

@@ -46,36 +46,54 @@ std::size_t Vocabulary::slot_of(std::string_view text, std::uint64_t hash) const
 void Vocabulary::grow(std::size_t slots) {
   if (slots <= slots_.size()) return;
   slots_.assign(slots, {});
+  used_slots_ = 0;
   for (TokenId id = 0; id < end_id(); ++id) {
     if (!contains(id)) continue;
     const std::uint64_t hash = hash_text(token(id));
-    slots_[slot_of(token(id), hash)] = {static_cast<std::uint32_t>(hash >> 32), id};
+    Slot& slot = slots_[slot_of(token(id), hash)];
+    if (slot.id < 0) ++used_slots_;
+    slot = {static_cast<std::uint32_t>(hash >> 32), id};
   }
 }
 
-void Vocabulary::add(std::string_view token, std::int64_t id, const std::string& source, bool repeat) {
+void Vocabulary::add(std::string_view token, std::int64_t id, const std::string& source, Earlier earlier) {
   if (id < 0 || id > most_id)
     fail("{}: token '{}' has id {}, expected 0 to {}", source, token, id, static_cast<std::int64_t>(most_id));
-  if (contains(static_cast<TokenId>(id)))
-    fail("{}: id {} is given twice, to '{}' and to '{}'", source, id, this->token(static_cast<TokenId>(id)),
-         token);
   if (texts_.size() + token.size() > UINT32_MAX) fail("{}: the tokens have more than 4 GiB of text", source);
-  if ((count_ + 1) * 2 > slots_.size()) grow(std::bit_ceil(count_ * 4 + 16));
+  const auto number = static_cast<TokenId>(id);
+  if (contains(number) && this->token(number) == token) return;
+  if (!sharing_.empty())
+    if (const auto shared = sharing_.find(token); shared != sharing_.end()) sharing_.erase(shared);
+  if (contains(number)) sharing_.insert_or_assign(std::string(this->token(number)), number);
+  if ((used_slots_ + 1) * 2 > slots_.size()) grow(std::bit_ceil(used_slots_ * 4 + 16));
   const std::uint64_t hash = hash_text(token);
   Slot& slot = slots_[slot_of(token, hash)];
-  if (!repeat && slot.id >= 0) fail("{}: token '{}' appears twice", source, token);
-  slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<TokenId>(id)};
+  if (slot.id < 0) {
+    ++used_slots_;
+  } else if (earlier == Earlier::forgotten) {
+    places_[static_cast<std::size_t>(slot.id)].used = 0;
+    --ids_;
+  }
+  slot = {static_cast<std::uint32_t>(hash >> 32), number};
   const auto index = static_cast<std::size_t>(id);
   if (places_.size() <= index) places_.resize(index + 1);
-  places_[index].begin = static_cast<std::uint32_t>(texts_.size());
-  places_[index].size = static_cast<std::uint32_t>(token.size()) & 0x7FFFFFFF;
-  places_[index].used = 1;
+  Place& place = places_[index];
+  if (place.used == 0) ++ids_;
+  place.begin = static_cast<std::uint32_t>(texts_.size());
+  place.size = static_cast<std::uint32_t>(token.size()) & 0x7FFFFFFF;
+  place.used = 1;
   texts_ += token;
-  ++count_;
 }
 
 TokenId Vocabulary::find(std::string_view text) const {
-  return slots_.empty() ? -1 : slots_[slot_of(text, hash_text(text))].id;
+  if (slots_.empty()) return -1;
+  const TokenId id = slots_[slot_of(text, hash_text(text))].id;
+  return id >= 0 || sharing_.empty() ? id : find_sharing(text);
+}
+
+TokenId Vocabulary::find_sharing(std::string_view text) const {
+  const auto found = sharing_.find(text);
+  return found == sharing_.end() ? -1 : found->second;
 }
 
 void Vocabulary::prefetch(std::string_view text) const {
@@ -102,6 +120,8 @@ void Vocabulary::find(std::span<const std::string_view> texts, std::span<TokenId
       if (const TokenId id = likely(i); id >= 0) __builtin_prefetch(token(id).data());
     for (std::size_t i = 0; i < count; ++i) ids[begin + i] = slots_[slot_of(texts[begin + i], hashes[i])].id;
   }
+  for (std::size_t i = 0; i < ids.size() && !sharing_.empty(); ++i)
+    if (ids[i] < 0) ids[i] = find_sharing(texts[i]);
 }
 
 }  // namespace attend::tokenizers

@@ -34,7 +34,8 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
   std::vector<Trie::Entry> cut_out;
   for (std::size_t i = 0; i < file.pieces.size(); ++i) {
     const SentencePieceFile::Piece& piece = file.pieces[i];
-    texts_.add(piece.text, static_cast<std::int64_t>(i), source);  // refuses what is there twice
+    if (texts_.find(piece.text) >= 0) fail("{}: the piece '{}' appears twice", source, piece.text);
+    texts_.add(piece.text, static_cast<std::int64_t>(i), source);
     info_.push_back({piece.score, piece.type});
     if (may_be_cut_out(piece.type)) cut_out.push_back({piece.text, static_cast<TokenId>(i)});
   }
