@@ -73,7 +73,7 @@ int embed(int argc, char** argv) {
   AdapterOf adapters;
   add_model(parser.app(), model);
   adapters.add(parser.app());
-  parser.app().add_option("text", arguments, "The sentences");
+  add_texts(parser.app(), "text", arguments, "The sentences");
   parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
   parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
   parser.app().add_option("--batch-tokens", batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);

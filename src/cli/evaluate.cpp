@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/both_modules.h"
+#include "cli/generation_options.h"
 #include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
@@ -127,7 +128,7 @@ Scored score_texts(const EvaluateArguments& a) {
     if (a.lines || scorer.method() == ScoringMethod::masked)
       for (std::string& line : read_lines(file)) texts.push_back(std::move(line));
     else
-      texts.push_back(read_file(file));
+      texts.emplace_back(TextFile(file).text());
   }
   auto tokens = scorer.score(texts, options);
   return {std::move(texts), std::move(tokens)};
@@ -231,6 +232,7 @@ int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
       .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
       ->required();
   parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
+  add_languages(parser.app(), a.options.source_language, a.options.target_language);
   parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
   parser.app()
       .add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")

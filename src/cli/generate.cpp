@@ -42,8 +42,8 @@ CLI::Option* add_state_flag(CLI::App& app, GenerateArguments& options, const std
 void add_options(CLI::App& app, GenerateArguments& options) {
   add_model(app, options.model);
   add_cache(app, options.model);
-  app.add_option("prompt", options.prompts,
-                 "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
+  add_texts(app, "prompt", options.prompts,
+            "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
   add_generation_options(app, options.fields);
   app.add_option(
          "--force-words", options.forced_words,

@@ -27,6 +27,14 @@ void add_sampling_field(CLI::App& app, Json& fields, const char* option, const c
 
 }  // namespace
 
+void add_languages(CLI::App& app, std::string& source, std::string& target) {
+  CLI::Option* from = app.add_option(
+      "--src-lang", source, "Of a model of many languages: that of the texts, such as en or eng_Latn");
+  CLI::Option* to = app.add_option("--tgt-lang", target, "That of the translations");
+  from->needs(to);
+  to->needs(from);
+}
+
 void add_generation_options(CLI::App& app, Json& fields) {
   using Integer = std::int64_t;
   add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "At most so many tokens");

@@ -3,11 +3,16 @@
 
 #include "formats/json.h"
 
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 namespace attend::cli {
 
 // `fields` gets those that are given; it must live as long as the parser.
 void add_generation_options(CLI::App& app, Json& fields);
+
+// --src-lang and --tgt-lang, both or neither.
+void add_languages(CLI::App& app, std::string& source, std::string& target);
 
 }  // namespace attend::cli

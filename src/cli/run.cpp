@@ -60,7 +60,7 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
   add_model(app, model);
   add_cache(app, model);
   adapters.add(app);
-  app.add_option("text", input.texts, "The texts; else lines of standard input");
+  add_texts(app, "text", input.texts, "The texts; else lines of standard input");
   app.add_option(
          "--input-format", input.format,
          "Of standard input: lines; json, a line an object with fields, or a text; csv or tsv, a table whose "

@@ -1,4 +1,5 @@
 // attend run: tasks whose answer is new text.
+#include "cli/generation_options.h"
 #include "cli/run_task.h"
 
 #include <algorithm>
@@ -51,14 +52,7 @@ class Generation : public Task {
     if (task_ == GenerationTask::text_generation)
       app.add_flag("--return-full-text,!--no-return-full-text", options_.full_text,
                    "The text that is gone on with comes first");
-    if (task_ == GenerationTask::translation) {
-      CLI::Option* from =
-          app.add_option("--src-lang", source_language_, "The language of the texts, such as en");
-      CLI::Option* to =
-          app.add_option("--tgt-lang", target_language_, "The language of the translations, such as de");
-      from->needs(to);
-      to->needs(from);
-    }
+    if (task_ == GenerationTask::translation) add_languages(app, source_language_, target_language_);
   }
 
   void load(const ModelPath& model) override {

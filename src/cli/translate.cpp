@@ -34,8 +34,9 @@ int translate(int argc, char** argv) {
                 "attend translate en-de-trained \"A dog runs on the beach.\"");
   add_model(parser.app(), model);
   add_cache(parser.app(), model);
-  parser.app().add_option("text", arguments, "The texts");
+  add_texts(parser.app(), "text", arguments, "The texts");
   add_generation_options(parser.app(), fields);
+  add_languages(parser.app(), options.source_language, options.target_language);
   parser.app().add_option("--prefix", options.prefix, "What every translation begins with");
   parser.app().add_option("--seed", seed, "Of what is drawn: the same seed, the same text");
   parser.app()

@@ -159,17 +159,17 @@ def text_cases(w: Workshop) -> Iterator[BadCase]:
         yield BadCase(f"{verb} a line over the length limit", verbs[verb], ("40",), stdin=LONG.encode() + b"\n")
     # Sentence encoders cut: sentence_bert_config.json says where.
     yield BadCase("embed a long text", verbs["embed"], ("",), status=0, stdin=LONG.encode() + b"\n")
-    # With --json, a line that cannot be used is answered on its own line, and the others are not held up.
+    # With --json, a line that cannot be used is answered on its own line, and the others are not held up; the status tells.
     detokenize = ["detokenize", w.models["gpt2"], "--json"]
     lines = {"no JSON": b"5 6\n", "a list": b"[5, 6]\n", "text for ids": b'{"ids": "5"}\n', "id too large":
              b'{"ids": [100000]}\n', "id negative": b'{"ids": [-1]}\n', "id of 2^40": b'{"ids": [1099511627776]}\n',
              "no ids": b"{}\n"}  # fmt: skip
     for name, stdin in lines.items():
-        yield BadCase(f"detokenize --json {name}", detokenize, status=0, stdin=stdin, answers='"error"')
+        yield BadCase(f"detokenize --json {name}", detokenize, status=1, stdin=stdin, answers='"error"')
     tokenize = ["tokenize", w.models["gpt2"], "--json"]
     texts = {"no JSON": b"the lamp\n", "no text": b"{}\n", "a number": b'{"text": 3}\n', "a list": b'["the lamp"]\n'}
     for name, stdin in texts.items():
-        yield BadCase(f"tokenize --json {name}", tokenize, status=0, stdin=stdin, answers='"error"')
+        yield BadCase(f"tokenize --json {name}", tokenize, status=1, stdin=stdin, answers='"error"')
     for name, stdin in {"words": b"5\nlamp\n", "id too large": b"5\n100000\n", "id negative": b"5\n-1\n"}.items():
         yield BadCase(f"detokenize {name}", detokenize[:2], ("standard input|stdin", "2"), stdin=stdin)
     decoder = ["embed", w.models["gpt2"]]

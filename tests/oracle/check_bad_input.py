@@ -104,6 +104,8 @@ def complaints(case: BadCase, outcome: Outcome) -> list[str]:
     if any(len(line) > LONGEST_LINE for line in lines):
         found.append(f"a line of {max(map(len, lines))} characters")
     found += [f"says nothing of {m}" for m in case.mentions if not any(names(outcome.stderr, n) for n in m.split("|"))]
+    if case.answers not in outcome.stdout:
+        found.append(f"does not answer {case.answers}")
     if outcome.left:
         found.append(f"left {', '.join(outcome.left)}")
     return found
