@@ -68,7 +68,11 @@ struct TranslateOptions : RunOptions {
   std::optional<std::int64_t> max_length;  // tokens of a translation
   // A JSON object with fields as in generation_config.json; what is said above counts more.
   std::string settings = "{}";
-  std::string prefix;      // what every translation begins with
+  std::string prefix;  // what every translation begins with
+  // Of a model of many languages (M2M-100, NLLB), both, as transformers' src_lang and tgt_lang ("en",
+  // "eng_Latn"). Empty: as the tokenizer is set, and forced_bos_token_id; Error where they name no target
+  // language.
+  std::string source_language, target_language;
   std::uint64_t seed = 0;  // of sampling, if the settings ask for it
 };
 

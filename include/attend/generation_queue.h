@@ -49,6 +49,8 @@ struct QueueRequest {
   std::vector<ChatMessage> messages = {};
   // A JSON object with fields as in generation_config.json, which win over the model's.
   std::string settings = "{}";
+  // Of a prompt that a model of many languages translates, as in TranslateOptions.
+  std::string source_language = {}, target_language = {};
   std::uint64_t seed = 0;                    // of sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <map>
 #include <random>
+#include <set>
 
 namespace attend::serve {
 namespace {
@@ -215,7 +216,11 @@ std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most) {
     fail("prompt: expected a text or a list of texts, found {}", shown(prompt));
   if (prompt.size() > most) fail("prompt: expected at most {} texts, found {}", most, prompt.size());
   std::vector<QueueRequest> all;
-  for (std::string& text : body.texts({"prompt"})) all.push_back({.prompt = std::move(text)});
+  for (std::string& text : body.texts({"prompt"})) {
+    all.push_back({.prompt = std::move(text)});
+    all.back().source_language = body.text({"src_lang"}, "");
+    all.back().target_language = body.text({"tgt_lang"}, "");
+  }
   return all;
 }
 
@@ -254,8 +259,9 @@ Asked find_generating(const ServedModels& models, const Fields& body, std::size_
   return asked;
 }
 
-Wishes read_wishes_of(const Asked& asked, const Fields& body, const char* content) {
-  Wishes wishes = read_wishes(body, {"model", content});
+// `others`: fields that are no wishes.
+Wishes read_wishes_of(const Asked& asked, const Fields& body, const std::set<std::string_view>& others) {
+  Wishes wishes = read_wishes(body, others);
   wishes.settings.emplace("num_return_sequences", 1);
   if (!wishes.settings.contains("max_new_tokens") && !wishes.settings.contains("max_length") &&
       !asked.model.limits_length())
@@ -268,13 +274,14 @@ Wishes read_wishes_of(const Asked& asked, const Fields& body, const char* conten
 void add_text_routes(Server& server, const ServedModels& models, std::size_t most_waiting) {
   server.post("/v1/completions", [&models, most_waiting](const Fields& body) {
     const Asked asked = find_generating(models, body, most_waiting);
-    return ask(kCompletion, asked, read_wishes_of(asked, body, "prompt"), read_prompts(body, most_waiting));
+    const Wishes wishes = read_wishes_of(asked, body, {"model", "prompt", "src_lang", "tgt_lang"});
+    return ask(kCompletion, asked, wishes, read_prompts(body, most_waiting));
   });
   server.post("/v1/chat/completions", [&models, most_waiting](const Fields& body) {
     const Asked asked = find_generating(models, body, most_waiting);
     std::vector<QueueRequest> request(1);
     request.front().messages = read_messages(body);
-    return ask(kChat, asked, read_wishes_of(asked, body, "messages"), std::move(request));
+    return ask(kChat, asked, read_wishes_of(asked, body, {"model", "messages"}), std::move(request));
   });
 }
 

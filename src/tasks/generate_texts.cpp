@@ -6,6 +6,7 @@
 #include "generation/generate.h"
 #include "generation/text_stream.h"
 #include "tasks/generating_model.h"
+#include "tasks/languages.h"
 #include "tasks/prompt_texts.h"
 #include "tasks/text_batches.h"
 #include "tasks/translate.h"
@@ -33,22 +34,17 @@ std::string name_of(GenerationTask task, const std::string& pair) {
   fail("unknown task");
 }
 
-// M2M-100 begins every text with a token for its language: __en__.
-bool is_language_token(const std::string& token) {
-  return token.size() > 4 && token.starts_with("__") && token.ends_with("__");
-}
-
 }  // namespace
 
 struct TextGenerator::State : GeneratingModel {
   GenerationTask task;
   std::string prefix;  // of every text
-  std::optional<std::int64_t>
-      source_language;        // the first token of every text, in place of the tokenizer's own
-  bool has_settings = false;  // of its own for this task
+  Languages languages;
+  std::optional<std::int64_t> source_language;  // of every text, in place of the tokenizer's own
+  bool has_settings = false;                    // of its own for this task
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
-      : GeneratingModel(directory), task(wanted) {
+      : GeneratingModel(directory), task(wanted), languages(tokenizers, directory.path()) {
     if (continues() == model.network()->is_encoder_decoder())
       fail("{}: {} takes {}, found {}", directory.path().string(), name_of(task, {}),
            continues() ? "a decoder such as GPT-2" : "an encoder-decoder such as BART or T5",
@@ -92,30 +88,14 @@ struct TextGenerator::State : GeneratingModel {
   // "en_to_de", for a model that has tokens for languages; for another one its settings have to say what to
   // do.
   void choose_languages(const ModelDirectory& directory, const std::string& pair) {
-    const Encoding nothing = tokenizers.source->encode("");
-    if (nothing.tokens.empty() || !is_language_token(nothing.tokens.front())) {
-      if (!pair.empty() && !has_settings)
-        warn("{}: the model has one way to translate, and {} makes no difference to it",
-             directory.path().string(), pair);
-      return;
-    }
     const std::size_t to = pair.find("_to_");
-    if (to == pair.npos) {
-      if (!config.forced_bos_token_id)
-        fail("{}: a model of many languages: expected --src-lang and --tgt-lang, or translation_en_to_de",
-             directory.path().string());
-      return;
-    }
-    source_language = language_token(directory, pair.substr(0, to));
-    config.forced_bos_token_id = language_token(directory, pair.substr(to + 4));
-  }
-
-  std::int64_t language_token(const ModelDirectory& directory, const std::string& language) const {
-    const auto token = tokenizers.source->token_to_id("__" + language + "__");
-    if (!token)
-      fail("{}: the model knows no language '{}': expected a code such as en", directory.path().string(),
-           language);
-    return *token;
+    const LanguagePair names =
+        to == pair.npos ? LanguagePair{} : LanguagePair{pair.substr(0, to), pair.substr(to + 4)};
+    if (languages.many())
+      source_language = languages.choose(names, config);
+    else if (!pair.empty() && !has_settings)
+      warn("{}: the model has one way to translate, and {} makes no difference to it",
+           directory.path().string(), pair);
   }
 
   std::string decode(std::span<const TokenId> ids) const {
@@ -160,7 +140,7 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
       state.continues() ? encode_texts(*state.tokenizers.source, inputs)
                         : encode_sources(state.model, *state.tokenizers.source, inputs);
   if (state.source_language)
-    for (auto& source : ids) source.front() = *state.source_language;
+    for (auto& source : ids) state.languages.write_source(source, *state.source_language);
   for (auto& prompt : ids)
     if (prompt.empty() && state.continues() && config.bos_token_id) prompt = {*config.bos_token_id};
 

@@ -4,6 +4,7 @@
 #include "generation/continuous_batch.h"
 #include "tasks/answer_text.h"
 #include "tasks/generating_model.h"
+#include "tasks/languages.h"
 #include "tasks/prompt_texts.h"
 
 #include <map>
@@ -16,7 +17,9 @@ namespace {
 struct Work {
   QueueRequest request;
   GenerationConfig config;
-  PromptTexts reading;               // by `config`
+  PromptTexts reading;  // by `config`
+  const Languages& languages;
+  std::optional<std::int64_t> source_language;
   std::vector<std::string> endings;  // that are not shown
   Prompt prompt = {};
   struct Text {
@@ -25,9 +28,14 @@ struct Work {
   };
   std::map<std::size_t, Text> texts = {};
 
-  Work(QueueRequest asked, const GeneratingModel& of, const ChatTemplate* chat_template)
-      : request(std::move(asked)), config(of.config), reading(of.model, of.tokenizers, config) {
+  Work(QueueRequest asked, const GeneratingModel& of, const Languages& known,
+       const ChatTemplate* chat_template)
+      : request(std::move(asked)),
+        config(of.config),
+        reading(of.model, of.tokenizers, config),
+        languages(known) {
     config.apply(request.settings);
+    source_language = languages.choose({request.source_language, request.target_language}, config);
     config.output_scores = config.output_scores || request.log_probabilities;
     if (chat_template)
       endings = end_answers(config, *chat_template, *of.tokenizers.target);
@@ -43,6 +51,7 @@ struct Work {
       prompt = reading.read({chat_template->prompt(request.messages)}, /*special_tokens=*/false).front();
     else
       prompt = reading.read({request.prompt}).front();
+    if (source_language) languages.write_source(prompt.ids, *source_language);
     prompt.adapter = request.adapter;
   }
 
@@ -82,6 +91,7 @@ struct Work {
 }  // namespace
 
 struct GenerationQueue::State : GeneratingModel {
+  Languages languages;
   std::optional<ChatTemplate> chat_template;
   std::string no_conversations;  // why there is none
   ContinuousBatch batch;
@@ -89,6 +99,7 @@ struct GenerationQueue::State : GeneratingModel {
 
   State(const ModelDirectory& directory, const QueueOptions& options)
       : GeneratingModel(directory),
+        languages(tokenizers, directory.path()),
         batch(model,
               {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}) {
     read_template(options.chat_template, directory.path());
@@ -123,7 +134,7 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
     check_turns(request.messages);
     if (request.messages.back().role != "user") fail("expected a last message of user, to be answered");
   }
-  const auto work = std::make_shared<Work>(std::move(request), *state_, chat_template);
+  const auto work = std::make_shared<Work>(std::move(request), *state_, state_->languages, chat_template);
   const auto settings =
       state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get());
   const ErrorScope scope(ErrorKind::input);

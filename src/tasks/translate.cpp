@@ -22,17 +22,22 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
 std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
                                                         const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
-                                                        const TranslateOptions& options) {
+                                                        const TranslateOptions& options,
+                                                        const Languages* languages) {
   GenerationConfig config = GenerationConfig::of(model);
   config.apply(options.settings);
   if (options.beams) config.num_beams = *options.beams;
   if (options.length_penalty) config.length_penalty = *options.length_penalty;
   if (options.max_length) config.max_length = *options.max_length;
+  std::optional<std::int64_t> source_language;
+  if (languages != nullptr)
+    source_language = languages->choose({options.source_language, options.target_language}, config);
   const std::vector<std::int64_t> written = options.prefix.empty()
                                                 ? std::vector<std::int64_t>()
                                                 : forced_prefix(*tokenizers.target, config, options.prefix);
   std::vector<Prompt> prompts;
   for (auto& ids : encode_sources(model, *tokenizers.source, texts)) {
+    if (source_language) languages->write_source(ids, *source_language);
     prompts.push_back({std::move(ids), {}, {}, written});
     prompts.back().adapter = options.adapter;
   }
@@ -63,7 +68,10 @@ std::vector<std::string> translate(const PretrainedModel& model, const Tokenizer
 }
 
 struct Translator::State : GeneratingModel {
-  explicit State(const ModelDirectory& directory) : GeneratingModel(directory) {
+  Languages languages;
+
+  explicit State(const ModelDirectory& directory)
+      : GeneratingModel(directory), languages(tokenizers, directory.path()) {
     if (!model.network()->is_encoder_decoder())
       fail("{}: expected a model that translates, an encoder-decoder such as Marian, found {}",
            directory.path().string(), model.architecture());
@@ -76,12 +84,14 @@ Translator::~Translator() = default;
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& texts,
                                                const TranslateOptions& options) {
-  return attend::translate(state_->model, state_->tokenizers, texts, options);
+  std::vector<std::string> best;
+  for (auto& all : translate_several(texts, options)) best.push_back(std::move(all[0]));
+  return best;
 }
 
 std::vector<std::vector<std::string>> Translator::translate_several(const std::vector<std::string>& texts,
                                                                     const TranslateOptions& options) {
-  return attend::translate_several(state_->model, state_->tokenizers, texts, options);
+  return attend::translate_several(state_->model, state_->tokenizers, texts, options, &state_->languages);
 }
 
 }  // namespace attend

@@ -4,6 +4,7 @@
 #include <attend/attend.h>
 
 #include "models/pretrained_model.h"
+#include "tasks/languages.h"
 
 namespace attend {
 
@@ -12,11 +13,13 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
                                                       const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts);
 
-// As Translator's functions.
+// As Translator's functions, which know the model's languages. Without them the model itself chooses the
+// target language: what one that is being trained does is what it has learned.
 std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
                                                         const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
-                                                        const TranslateOptions& options);
+                                                        const TranslateOptions& options,
+                                                        const Languages* languages = nullptr);
 std::vector<std::string> translate(const PretrainedModel& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 
