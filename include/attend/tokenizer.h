@@ -50,6 +50,7 @@ struct Padding {
 struct EncodeOptions {
   bool special_tokens = true;
   bool with_details = true;  // false: only ids are filled in, which is much faster
+  bool with_types = false;   // without details: type_ids and attention_mask, too
   // BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267): merges are passed over with this probability. What
   // chance does follows from `seed` and, in a batch, from the text's number. Other models take no notice.
   double dropout = 0;

@@ -42,8 +42,17 @@ void prepare_for_torch() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
 
+// A large text's memory goes back to the system when it is freed. By default glibc comes to keep blocks of up
+// to 32 MiB for later, and does so for each of the threads of a server.
+void give_large_blocks_back() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
 RunVerb find_module_verb(const std::string& name, const std::string& file) {
-  if (file == kTraining) prepare_for_torch();
+  if (file == kTraining)
+    prepare_for_torch();
+  else
+    give_large_blocks_back();
   // The module lies where the program's run path says: in lib/ beside it, or as cmake/Install.cmake has it.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr)

@@ -170,7 +170,7 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
       print_line(result.error);
       continue;
     }
-    pad(result.encoding, padded_length(*padding, longest), *padding, true);
+    pad(result.encoding, padded_length(*padding, longest), *padding, Details::all);
     print(result.encoding);
   }
   fail_for(bad, count);

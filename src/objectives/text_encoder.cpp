@@ -22,7 +22,7 @@ TextEncoder::TextEncoder(const Setting& setting, std::optional<std::int64_t> lon
 std::vector<EncodedText> TextEncoder::encode(const std::vector<std::string>& texts,
                                              const std::vector<std::string>& pairs) const {
   std::vector<EncodedText> all(texts.size());
-  const EncodeOptions options{.with_details = with_types_};
+  const EncodeOptions options{.with_details = false, .with_types = with_types_};
   parallel_for(texts.size(), 64, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const bool paired = !pairs.empty() && !pairs[i].empty();

@@ -12,7 +12,8 @@ TextClassifier::TextClassifier(const ModelPath& model)
 std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<TextAndPair>& texts,
                                                               const ClassifyOptions& options) {
   const Tokenizer& tokenizer = model_->tokenizer();
-  const EncodeOptions encode{.truncation = model_->truncation(options.truncate)};
+  const EncodeOptions encode{
+      .with_details = false, .with_types = true, .truncation = model_->truncation(options.truncate)};
   std::vector<Encoding> encodings;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     encodings.push_back(texts[i].pair ? tokenizer.encode_pair(texts[i].text, *texts[i].pair, encode)

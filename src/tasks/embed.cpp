@@ -61,7 +61,7 @@ struct Embedder::State {
   }
 
   std::vector<Encoding> encode(const std::vector<std::string>& given) const {
-    const EncodeOptions options{.with_details = has_segments()};
+    const EncodeOptions options{.with_details = false, .with_types = has_segments()};
     if (texts.prompt.empty() && !texts.lowercase) return tokenizer.encode_batch(given, options);
     std::vector<std::string> prepared;
     for (const std::string& text : given) prepared.push_back(prepare_text(text, texts));

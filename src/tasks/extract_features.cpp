@@ -9,8 +9,8 @@ FeatureExtractor::FeatureExtractor(const ModelPath& model) : model_(TextModel::w
 
 std::vector<Features> FeatureExtractor::extract(const std::vector<std::string>& texts,
                                                 const RunOptions& options, bool truncate) {
-  const std::vector<Encoding> encodings =
-      model_->tokenizer().encode_batch(texts, {.truncation = model_->truncation(truncate)});
+  const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(
+      texts, {.with_details = false, .with_types = true, .truncation = model_->truncation(truncate)});
   for (std::size_t i = 0; i < texts.size(); ++i) model_->check(encodings[i], fmt::format("text {}", i + 1));
   std::vector<Features> results(texts.size());
   model_->hidden_states(encodings, options, [&](std::size_t i, const Tensor& states) {

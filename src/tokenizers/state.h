@@ -27,8 +27,8 @@ struct Tokenizer::State {
 
   Encoding encode(std::string_view text, const std::string_view* pair, const EncodeOptions& options,
                   tokenizers::Scratch& scratch) const;
-  void encode_sequence(std::string_view text, int sequence, bool details, tokenizers::Scratch& scratch,
-                       Encoding& encoding) const;
+  void encode_sequence(std::string_view text, int sequence, tokenizers::Details details,
+                       tokenizers::Scratch& scratch, Encoding& encoding) const;
 
   std::unique_ptr<tokenizers::Model> model;
   std::unique_ptr<tokenizers::Normalizer> normalizer;         // null: none

@@ -52,6 +52,11 @@ class CharacterIndex {
   std::uint32_t count_ = 0;
 };
 
+Details details_of(const EncodeOptions& options) {
+  if (options.with_details) return Details::all;
+  return options.with_types ? Details::types : Details::ids;
+}
+
 }  // namespace
 
 Tokenizer::Tokenizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -101,29 +106,32 @@ TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
 }
 
 // Fills in what is asked for about one text, without special tokens. Scratch is one thread's.
-void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool details, Scratch& scratch,
+void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Details details, Scratch& scratch,
                                        Encoding& encoding) const {
   if (text.size() > most_text) fail("a text of {} bytes is longer than {} bytes", text.size(), most_text);
   if (const auto at = find_invalid_utf8(text)) fail("the text is not valid UTF-8 at byte {}", *at);
   Pieces& pieces = scratch.pieces;
-  pieces.clear(details || needs_alignment);
+  const bool all = details == Details::all;
+  pieces.clear(all || needs_alignment);
   added.split(text, normalizer.get(), pieces);
   if (pre_tokenizer) pre_tokenizer->apply(pieces);
   if (!model->reads_bytes()) pieces.write_byte_level();
   pieces.text.append(WordCache::bytes_behind, '\0');  // which the cache of words reads
   Tokens& tokens = scratch.tokens;
-  tokens.clear(details || added.renumbers());
+  tokens.clear(all || added.renumbers());
   model->tokenize(pieces, scratch.model, tokens);
   if (added.renumbers())
     for (std::size_t i = 0; i < tokens.ids.size(); ++i)
       if (pieces.pieces[tokens.places[i].piece].token < 0) tokens.ids[i] = added.renumbered(tokens.ids[i]);
   encoding.ids.insert(encoding.ids.end(), tokens.ids.begin(), tokens.ids.end());
-  if (!details) return;
+  if (details == Details::ids) return;
 
-  const CharacterIndex index(text);
   const std::size_t count = tokens.ids.size();
   encoding.type_ids.assign(count, sequence);
   encoding.attention_mask.assign(count, 1);
+  if (details == Details::types) return;
+
+  const CharacterIndex index(text);
   encoding.special_tokens_mask.assign(count, 0);
   encoding.sequence_ids.assign(count, sequence);
   encoding.tokens.reserve(count);
@@ -149,7 +157,7 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, bool
 // All steps but padding.
 Encoding Tokenizer::State::encode(std::string_view text, const std::string_view* pair,
                                   const EncodeOptions& options, Scratch& scratch) const {
-  const bool details = options.with_details;
+  const Details details = details_of(options);
   const std::optional<Truncation>& cut = options.truncation ? options.truncation : truncation;
   if (pair == nullptr && !cut &&
       (!post_processor || post_processor->leaves_text(options.special_tokens, details))) {
@@ -167,6 +175,8 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
       fail("truncation: max_length is {}, but the special tokens alone are {}", cut->max_length, added_count);
     truncate(sequences[0], pair != nullptr ? &sequences[1] : nullptr, *cut, cut->max_length - added_count,
              slow);
+    if (details == Details::ids)
+      for (Encoding& sequence : sequences) sequence.overflowing.clear();
   }
   // The token that a text ends with stands for the one that would follow it.
   if (closes_once && options.special_tokens)
@@ -175,10 +185,9 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
   if (post_processor) post_processor->apply(sequences, options.special_tokens, details);
   Encoding result = std::move(sequences[0]);
   for (std::size_t i = 1; i < sequences.size(); ++i) append(result, sequences[i]);
-  if (!marked.empty() && options.special_tokens && details)
+  if (!marked.empty() && options.special_tokens && details == Details::all)
     for (std::size_t i = 0; i < result.ids.size(); ++i)
       if (marked.contains(result.ids[i])) result.special_tokens_mask[i] = 1;
-  if (!details) result.overflowing.clear();
   return result;
 }
 
@@ -205,7 +214,7 @@ Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) 
   Encoding encoding = state_->encode(text, nullptr, options, *scratch);
   if (state_->padding)
     pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
-        options.with_details);
+        details_of(options));
   return encoding;
 }
 
@@ -217,7 +226,7 @@ Encoding Tokenizer::encode_pair(std::string_view text, std::string_view pair,
   Encoding encoding = state_->encode(text, &pair, options, *scratch);
   if (state_->padding)
     pad(encoding, padded_length(*state_->padding, encoding.ids.size()), *state_->padding,
-        options.with_details);
+        details_of(options));
   return encoding;
 }
 
@@ -236,7 +245,7 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const std::string> texts
     std::size_t longest = 0;
     for (const Encoding& encoding : encodings) longest = std::max(longest, encoding.ids.size());
     const std::size_t length = padded_length(*state_->padding, longest);
-    for (Encoding& encoding : encodings) pad(encoding, length, *state_->padding, options.with_details);
+    for (Encoding& encoding : encodings) pad(encoding, length, *state_->padding, details_of(options));
   }
   return encodings;
 }

@@ -34,12 +34,13 @@ Encoding part(const Encoding& encoding, std::size_t begin, std::size_t end) {
 }  // namespace
 
 void append_special(Encoding& encoding, TokenId id, const std::string& token, std::int32_t type,
-                    bool details) {
+                    Details details) {
   encoding.ids.push_back(id);
-  if (!details) return;
-  encoding.tokens.push_back(token);
+  if (details == Details::ids) return;
   encoding.type_ids.push_back(type);
   encoding.attention_mask.push_back(1);
+  if (details == Details::types) return;
+  encoding.tokens.push_back(token);
   encoding.special_tokens_mask.push_back(1);
   encoding.offsets.push_back({0, 0});
   encoding.word_ids.push_back(-1);
@@ -156,7 +157,7 @@ std::size_t padded_length(const Padding& padding, std::size_t longest) {
   return length;
 }
 
-void pad(Encoding& encoding, std::size_t length, const Padding& padding, bool details) {
+void pad(Encoding& encoding, std::size_t length, const Padding& padding, Details details) {
   for (Encoding& piece : encoding.overflowing) pad(piece, length, padding, details);
   if (encoding.ids.size() >= length) return;
   const std::size_t missing = length - encoding.ids.size();
@@ -164,10 +165,11 @@ void pad(Encoding& encoding, std::size_t length, const Padding& padding, bool de
     field.insert(padding.left ? field.begin() : field.end(), missing, value);
   };
   fill(encoding.ids, padding.id);
-  if (!details) return;
-  fill(encoding.tokens, padding.token);
+  if (details == Details::ids) return;
   fill(encoding.type_ids, padding.type_id);
   fill(encoding.attention_mask, 0);
+  if (details == Details::types) return;
+  fill(encoding.tokens, padding.token);
   fill(encoding.special_tokens_mask, 1);
   fill(encoding.offsets, TextSpan{0, 0});
   fill(encoding.word_ids, -1);

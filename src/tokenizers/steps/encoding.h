@@ -1,14 +1,17 @@
-// What happens to whole encodings: cutting, joining, truncating, padding. An encoding made without details
-// has only its ids filled in, and all of these leave the rest empty.
+// What happens to whole encodings: cutting, joining, truncating, padding. All of these leave empty what is
+// not filled in.
 #pragma once
 
 #include <attend/tokenizer.h>
 
 namespace attend::tokenizers {
 
+// What is filled in: the ids; with them type_ids and attention_mask, what models read; everything.
+enum class Details { ids, types, all };
+
 // One token that a template adds.
 void append_special(Encoding& encoding, TokenId id, const std::string& token, std::int32_t type,
-                    bool details);
+                    Details details);
 
 // `more` behind `encoding`. Overflowing pieces are combined each with each, and those hold pieces again,
 // exactly as in `tokenizers`.
@@ -28,6 +31,6 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
 
 // The length that `padding` gives to encodings whose longest has `longest` tokens.
 std::size_t padded_length(const Padding& padding, std::size_t longest);
-void pad(Encoding& encoding, std::size_t length, const Padding& padding, bool details);
+void pad(Encoding& encoding, std::size_t length, const Padding& padding, Details details);
 
 }  // namespace attend::tokenizers

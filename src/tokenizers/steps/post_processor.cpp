@@ -17,11 +17,11 @@ class SequencePostProcessor : public PostProcessor {
     for (const auto& part : parts_) sum += part->added(pair);
     return sum;
   }
-  bool leaves_text(bool special_tokens, bool details) const override {
+  bool leaves_text(bool special_tokens, Details details) const override {
     return std::all_of(parts_.begin(), parts_.end(),
                        [&](const auto& part) { return part->leaves_text(special_tokens, details); });
   }
-  void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
+  void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const override {
     for (const auto& part : parts_) part->apply(sequences, special_tokens, details);
   }
 

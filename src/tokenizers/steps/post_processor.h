@@ -4,6 +4,7 @@
 #include <attend/tokenizer.h>
 
 #include "formats/json.h"
+#include "tokenizers/steps/encoding.h"
 
 #include <memory>
 #include <string>
@@ -17,9 +18,9 @@ class PostProcessor {
   // How many tokens are added to one text or to a pair.
   virtual std::size_t added(bool pair) const = 0;
   // Whether apply() has nothing to do for one text.
-  virtual bool leaves_text(bool special_tokens, bool details) const = 0;
-  // Changes the sequences, and may add others; joined, they are the result. `details`: as in EncodeOptions.
-  virtual void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const = 0;
+  virtual bool leaves_text(bool special_tokens, Details details) const = 0;
+  // Changes the sequences, and may add others; joined, they are the result. `details`: what is filled in.
+  virtual void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const = 0;
 };
 
 // `source` names the file and the field in errors; `depth` counts the Sequences around it.

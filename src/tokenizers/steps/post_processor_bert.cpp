@@ -56,9 +56,11 @@ class ByteLevelPostProcessor : public PostProcessor {
     trim_offsets_ = read.flag({"trim_offsets"}, true);
   }
   std::size_t added(bool) const override { return 0; }
-  bool leaves_text(bool, bool details) const override { return !(trim_offsets_ && details); }
-  void apply(std::vector<Encoding>& sequences, bool, bool details) const override {
-    if (trim_offsets_ && details) trim_all_offsets(sequences, add_prefix_space_);
+  bool leaves_text(bool, Details details) const override {
+    return !(trim_offsets_ && details == Details::all);
+  }
+  void apply(std::vector<Encoding>& sequences, bool, Details details) const override {
+    if (trim_offsets_ && details == Details::all) trim_all_offsets(sequences, add_prefix_space_);
   }
 
  private:
@@ -79,16 +81,15 @@ struct NamedToken {
   }
 };
 
-// Puts tokens in front of an encoding and behind it.
-Encoding enclosed(const Encoding& encoding, const NamedToken* front, const NamedToken& back,
-                  std::int32_t type, bool details) {
+// Puts tokens before an encoding and after it.
+Encoding enclosed(Encoding encoding, const NamedToken* front, const NamedToken& back, std::int32_t type,
+                  Details details) {
   Encoding result;
+  const std::vector<Encoding> overflowing = std::exchange(encoding.overflowing, {});
   if (front != nullptr) append_special(result, front->id, front->token, type, details);
-  Encoding inner = encoding;
-  inner.overflowing.clear();
-  append(result, inner);
+  append(result, encoding);
   append_special(result, back.id, back.token, type, details);
-  for (const Encoding& piece : encoding.overflowing)
+  for (const Encoding& piece : overflowing)
     result.overflowing.push_back(enclosed(piece, front, back, type, details));
   return result;
 }
@@ -98,11 +99,12 @@ class BertProcessing : public PostProcessor {
   BertProcessing(const Json& json, const std::string& source)
       : separator_(NamedToken::read(json, "sep", source)), begin_(NamedToken::read(json, "cls", source)) {}
   std::size_t added(bool pair) const override { return pair ? 3 : 2; }
-  bool leaves_text(bool special_tokens, bool) const override { return !special_tokens; }
-  void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
+  bool leaves_text(bool special_tokens, Details) const override { return !special_tokens; }
+  void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const override {
     if (!special_tokens) return;
     for (std::size_t i = 0; i < sequences.size(); ++i)
-      sequences[i] = enclosed(sequences[i], i == 0 ? &begin_ : nullptr, separator_, i == 0 ? 0 : 1, details);
+      sequences[i] =
+          enclosed(std::move(sequences[i]), i == 0 ? &begin_ : nullptr, separator_, i == 0 ? 0 : 1, details);
   }
 
  private:
@@ -118,9 +120,11 @@ class RobertaProcessing : public PostProcessor {
     add_prefix_space_ = read.flag({"add_prefix_space"}, true);
   }
   std::size_t added(bool pair) const override { return pair ? 4 : 2; }
-  bool leaves_text(bool special_tokens, bool details) const override { return !special_tokens && !details; }
-  void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
-    if (trim_offsets_ && details) trim_all_offsets(sequences, add_prefix_space_);
+  bool leaves_text(bool special_tokens, Details details) const override {
+    return !special_tokens && details == Details::ids;
+  }
+  void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const override {
+    if (trim_offsets_ && details == Details::all) trim_all_offsets(sequences, add_prefix_space_);
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       Encoding& sequence = sequences[i];
       const auto clear_types = [](Encoding& encoding) {
@@ -128,7 +132,7 @@ class RobertaProcessing : public PostProcessor {
       };
       clear_types(sequence);
       if (!special_tokens) continue;
-      sequence = enclosed(sequence, i == 0 ? &begin_ : &separator_, separator_, 0, details);
+      sequence = enclosed(std::move(sequence), i == 0 ? &begin_ : &separator_, separator_, 0, details);
       for (Encoding& piece : sequence.overflowing) clear_types(piece);
     }
   }

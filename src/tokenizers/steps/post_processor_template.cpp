@@ -20,6 +20,7 @@ struct TemplatePiece {
   int sequence;                 // 0 or 1; -1: a special token
   const SpecialToken* special;  // of a special token
   std::int32_t type;
+  bool repeated = false;  // the sequence comes again
 };
 
 class Template : public PostProcessor {
@@ -50,19 +51,23 @@ class Template : public PostProcessor {
     return sum;
   }
 
-  bool leaves_text(bool special_tokens, bool details) const override {
+  bool leaves_text(bool special_tokens, Details details) const override {
     const auto count = std::count_if(single_.begin(), single_.end(),
                                      [](const TemplatePiece& piece) { return piece.sequence == 0; });
-    return count == 1 && !details && (!special_tokens || added(false) == 0);
+    return count == 1 && details == Details::ids && (!special_tokens || added(false) == 0);
   }
 
-  void apply(std::vector<Encoding>& sequences, bool special_tokens, bool details) const override {
+  void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const override {
     if (sequences.empty() || sequences.size() > 2)
       fail("TemplateProcessing cannot follow another post-processor that adds tokens");
     std::vector<Encoding> result;
     for (const TemplatePiece& piece : sequences.size() == 2 ? pair_ : single_) {
       if (piece.sequence >= 0) {
-        result.push_back(sequences[static_cast<std::size_t>(piece.sequence)]);
+        Encoding& sequence = sequences[static_cast<std::size_t>(piece.sequence)];
+        if (piece.repeated)
+          result.push_back(sequence);
+        else
+          result.push_back(std::move(sequence));
         result.back().type_ids.assign(result.back().type_ids.size(), piece.type);
       } else if (special_tokens) {
         Encoding& added = result.emplace_back();
@@ -95,6 +100,10 @@ class Template : public PostProcessor {
         fail("{}: there is no piece '{}', expected Sequence or SpecialToken", source, kind);
       }
     }
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      pieces[i].repeated =
+          std::any_of(pieces.begin() + static_cast<std::ptrdiff_t>(i) + 1, pieces.end(),
+                      [&](const TemplatePiece& other) { return other.sequence == pieces[i].sequence; });
     return pieces;
   }
 
