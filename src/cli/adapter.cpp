@@ -41,8 +41,7 @@ void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, c
 }
 
 PretrainedModel load(const AdapterArguments& a, const ModelDirectory& directory) {
-  if (file_exists(std::filesystem::path(a.output) / "model.safetensors"))
-    fail("{}: there already is a model in it", a.output);
+  check_no_model_in(a.output);
   return PretrainedModel::load(directory, Purpose::training);
 }
 

@@ -32,8 +32,7 @@ int convert(int argc, char** argv) {
   parser.app().add_option("--seed", head.seed, "Of a new head's weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  if (file_exists(std::filesystem::path(output) / "model.safetensors"))
-    fail("{}: there already is a model in it", output);
+  check_no_model_in(output);
   if (!labels.names.empty()) head.labels = labels;
   if (!options.architecture.empty() || head.labels) options.fresh = head;
   const ModelDirectory directory(model);

@@ -81,8 +81,7 @@ int quantize(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   if (output.empty() && measured.empty()) fail("expected the directory to make, or --measure and a file");
-  if (!output.empty() && file_exists(std::filesystem::path(output) / "model.safetensors"))
-    fail("{}: there already is a model in it", output);
+  if (!output.empty()) check_no_model_in(output);
   const WeightFormat format = model.weights;
   if (format != WeightFormat::int8 && format != WeightFormat::int4)
     fail("--weights {}: expected int8 or int4; attend convert writes float32", name(format));

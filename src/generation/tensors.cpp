@@ -1,7 +1,7 @@
 #include "generation/tensors.h"
 
-#include "generation/decoding/rereading_decoder.h"
 #include "models/forward_parts.h"
+#include "models/generates.h"
 
 #include <algorithm>
 

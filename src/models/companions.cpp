@@ -2,7 +2,9 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "formats/directory_files.h"
 #include "formats/gguf.h"
 #include "formats/gguf_model.h"
 #include "formats/model_directory.h"
@@ -67,6 +69,15 @@ void copy_companions(const fs::path& from, const fs::path& to) {
   folders.push_back("additional_chat_templates");
   for (const std::string& folder : folders)
     for (const fs::path& name : files_in(from / folder)) copy_whole(from / folder / name, to / folder / name);
+}
+
+void check_no_model_in(const fs::path& directory) {
+  const std::string name = directory.string();
+  if (holds_checkpoint(directory)) fail("{}: there already is a model in it; expected a new directory", name);
+  if (file_exists(directory / "config.json"))
+    fail("{}: there already is a config.json in it; expected a new directory", name);
+  if (file_exists(directory) && !fs::is_directory(directory))
+    fail("{}: expected a directory to make, found a file", name);
 }
 
 }  // namespace attend

@@ -96,8 +96,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   }
   if (std::find(family.presets.begin(), family.presets.end(), preset) == family.presets.end())
     fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));
-  if (fs::exists(fresh.directory / "model.safetensors"))
-    fail("{}: there already is a model in it", fresh.directory.string());
+  check_no_model_in(fresh.directory);
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
   if (!fresh.tokenizer.empty() || !tokenizers::tokenizer_files(tokenizer).empty())

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "models/adapter.h"
+#include "models/generates.h"
 #include "models/head.h"
 #include "models/quantized.h"
 #include "models/tensors.h"
@@ -276,7 +277,7 @@ void PretrainedModel::read_weights(const WeightFiles& checkpoint, const LoadOpti
       for (const WeightName& row : table_) known = known || matches(row.checkpoint, spelling);
       for (std::string_view pattern : family_->ignored) known = known || matches(pattern, spelling);
     }
-    if (!known) unknown.push_back(name);
+    if (!known || reader.is_of_further_layer(name)) unknown.push_back(name);
   }
   if (!unknown.empty())
     warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
@@ -378,7 +379,7 @@ void PretrainedModel::save_config(const std::filesystem::path& directory, at::Sc
                                                                : type == at::kBFloat16 ? "bfloat16"
                                                                                        : "float32";
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
-  if (!generation_config_.empty())
+  if (!generation_config_.empty() && generates(network_->spec()))
     write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");
 }
 

@@ -85,6 +85,17 @@ std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& sour
   return stored;
 }
 
+bool WeightReader::is_of_further_layer(const std::string& name) const {
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    const std::string_view part = std::string_view(name).substr(begin, end - begin);
+    if (part != "0" && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; }))
+      if (was_asked(name.substr(0, begin) + "0" + name.substr(end))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 std::pair<Tensor, std::string> WeightReader::replacement(const std::vector<std::string>& names) const {
   for (const auto& adapter : adapters_)
     if (const Tensor found = adapter->replacement(names); found.defined()) return {found, adapter->source()};

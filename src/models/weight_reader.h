@@ -34,6 +34,8 @@ class WeightReader {
   std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format);
   // Has this tensor of the checkpoint been read or passed over?
   bool was_asked(const std::string& name) const { return asked_.count(name) > 0; }
+  // Is it one of a layer that the model does not have, while the same tensor of layer 0 was asked for?
+  bool is_of_further_layer(const std::string& name) const;
 
  private:
   // What an adapter has in the tensor's place, and the adapter's file.

@@ -1,6 +1,6 @@
 #include "generation/decoding/assistant.h"
 
-#include "generation/decoding/rereading_decoder.h"
+#include "models/generates.h"
 
 namespace attend {
 namespace {

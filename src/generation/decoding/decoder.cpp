@@ -2,6 +2,7 @@
 
 #include "generation/decoding/paged_decoder.h"
 #include "generation/decoding/rereading_decoder.h"
+#include "models/generates.h"
 #include "models/pretrained_model.h"
 #include "tensor/parallel.h"
 
@@ -29,7 +30,7 @@ std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit)
 
 bool generates(const PretrainedModel& model) {
   Transformer network = model.network();
-  return (network->decoder || rereads(network->spec())) && network->language_model_head;
+  return generates(network->spec());
 }
 
 void check_generates(const PretrainedModel& model) {

@@ -7,13 +7,6 @@
 
 namespace attend {
 
-bool rereads(const ModelSpec& model) {
-  if (model.appended_mask) return true;
-  const auto& stack = model.decoder ? model.decoder : model.encoder;
-  return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
-                   stack->memory || std::holds_alternative<SinusoidalDistances>(stack->distances));
-}
-
 RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}
 
 void RereadingDecoder::check(const Prompt& prompt) const {

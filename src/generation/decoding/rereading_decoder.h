@@ -40,7 +40,4 @@ class RereadingDecoder : public Decoder {
   std::vector<Text> texts_;
 };
 
-// Is this a model whose texts grow so?
-bool rereads(const ModelSpec& model);
-
 }  // namespace attend
