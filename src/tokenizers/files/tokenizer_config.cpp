@@ -319,7 +319,7 @@ Json template_processor(const std::string& single, const std::string& pair, cons
   };
   const auto find_id = [&](const std::string& name) {
     const TokenId id = known_id(name);
-    return id < 0 ? known_id(otherwise) : id;
+    return id < 0 && !otherwise.empty() ? known_id(otherwise) : id;  // "" may be a token of the vocabulary
   };
   Json specials = Json::object();
   const Json single_pieces = read_template(single, find_id, specials),
