@@ -304,7 +304,7 @@ Explanation explain(const ModelPath& given, const ExplainInput& input, const Exp
     result = collector.finish();
   };
   if (input.image) {
-    const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
+    const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference).with_adapter({});
     if (!model.network()->reads_images())
       fail("{}: expected a model of pictures, found {}, which reads text", directory.path().string(),
            model.architecture());
@@ -316,10 +316,11 @@ Explanation explain(const ModelPath& given, const ExplainInput& input, const Exp
     if (reads_images(directory))
       fail("{}: the model reads pictures: give it one (--image)", directory.path().string());
     const auto text = TextModel::with_any_head(path);
-    check(text->model(), options.layers);
-    Collector collector(text->model(), options);
+    const PretrainedModel& model = text->model({});
+    check(model, options.layers);
+    Collector collector(model, options);
     collector.read_text(*text, input, directory.path());
-    finish(collector, text->model(), &text->tokenizer());
+    finish(collector, model, &text->tokenizer());
   }
   const std::filesystem::path named = std::filesystem::weakly_canonical(directory.path());
   result.model =

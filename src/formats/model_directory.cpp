@@ -59,7 +59,10 @@ Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters)
         own.json().value("model_type", Json()) != theirs)
       fail("{}: expected an adapter for a model of type {}, found one for {}", path.string(), shown(theirs),
            shown(own.json().value("model_type", Json())));
-    return own;
+    if (!config.contains("quantization_config")) return own;
+    Json completed = own.json();  // which does not say how the base is stored
+    completed["quantization_config"] = config["quantization_config"];
+    return {std::move(completed), path.string()};
   }
   return {config, (is_gguf(base) ? base : base / "config.json").string()};
 }

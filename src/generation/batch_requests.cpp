@@ -7,7 +7,7 @@
 namespace attend {
 ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOptions& options)
     : architecture_(model.architecture()),
-      check_adapter_([model](std::int64_t number) { model.check_adapter(number); }),
+      check_adapter_([model](std::optional<std::int64_t> number) { model.with_adapter(number); }),
       batch_tokens_(options.batch_tokens) {
   check_generates(model);
   const Transformer network = model.network();
@@ -50,9 +50,9 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   const ErrorScope scope(ErrorKind::input);
   auto job = std::make_unique<Job>(std::move(request));
   const Prompt& prompt = job->request.prompt;
+  check_adapter_(prompt.adapter);
   decoder_->check(prompt);
   if (assistant_) assistant_->check(prompt);
-  if (prompt.adapter) check_adapter_(*prompt.adapter);
   if (!prompt.written.empty() && !decoder_->has_encoder())
     fail("a decoder without an encoder goes on with its prompt: what its text begins with belongs there");
   const GenerationConfig& config = job->config();

@@ -104,7 +104,7 @@ class ContinuousBatch {
   void preempt(Job& job);
 
   std::string architecture_;
-  std::function<void(std::int64_t number)> check_adapter_;  // PretrainedModel::check_adapter
+  std::function<void(std::optional<std::int64_t> number)> check_adapter_;  // PretrainedModel::with_adapter
   std::int64_t batch_tokens_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;

@@ -298,8 +298,11 @@ bool Adapter::has_virtual_tokens() const {
   return config_.kind() == AdapterConfig::Kind::prefix || config_.kind() == AdapterConfig::Kind::prompt;
 }
 
-bool Adapter::replaces() const {
-  return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.role == Role::replaced; });
+std::vector<std::string> Adapter::replaced() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_)
+    if (entry.role == Role::replaced) names.push_back(entry.name);
+  return names;
 }
 
 std::int64_t Adapter::size() const {

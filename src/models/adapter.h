@@ -51,8 +51,10 @@ class Adapter {
   // Does the model get neither types nor positions with it? peft's model for answers hands none on, so that
   // is what such an adapter has learned with.
   bool hides_types() const { return config_.fields().text({"task_type"}, "") == "QUESTION_ANS"; }
-  // Does it have modules or biases of its own, in the place of the model's? Then no text can do without it.
-  bool replaces() const;
+  // Does it have modules or biases of its own, in the place of the model's?
+  bool replaces() const { return !replaced().empty(); }
+  // The tensors of these, by the names that the model has for them.
+  std::vector<std::string> replaced() const;
   std::int64_t size() const;  // how many numbers it has
 
  private:

@@ -142,11 +142,14 @@ AdapterConfig AdapterConfig::make(const AdapterOptions& o, const PretrainedModel
   return {Fields(std::move(fields), "adapter_config.json"), o.kind};
 }
 
+bool is_named_by(const std::vector<std::string>& modules_to_save, const std::string& module) {
+  return std::ranges::any_of(modules_to_save, [&](const std::string& saved) {
+    return full_match("(?:.*\\.)?(?:" + saved + ")(?:\\..*)?", module, "modules_to_save");
+  });
+}
+
 bool AdapterConfig::is_saved(const std::string& module) const {
-  for (const std::string& saved : fields_.texts({"modules_to_save"}))
-    if (full_match("(?:.*\\.)?(?:" + saved + ")(?:\\..*)?", module, source() + ": modules_to_save"))
-      return true;
-  return false;
+  return is_named_by(fields_.texts({"modules_to_save"}), module);
 }
 
 bool AdapterConfig::is_target(const OriginalModule& module) const {

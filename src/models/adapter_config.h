@@ -24,6 +24,9 @@ struct AdapterOptions {
   std::int64_t virtual_tokens = 20;               // prefix and prompt tuning
 };
 
+// Is the module, or what it is inside of, one of these (modules_to_save: ends of names, or expressions)?
+bool is_named_by(const std::vector<std::string>& modules_to_save, const std::string& module);
+
 class AdapterConfig {
  public:
   using Kind = AdapterOptions::Kind;

@@ -42,8 +42,9 @@ Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& optio
   const auto learns = [&](const std::string& name) {
     const std::string module = name.substr(0, name.rfind('.'));
     if (adapter.config_.is_saved(module)) return true;
-    if (!name.ends_with(".bias") || bias == "none") return false;
-    return bias == "all" ||
+    // As in peft: "all" is every tensor with "bias" in its name, tables of relative biases too.
+    if (bias == "all") return name.find("bias") != name.npos;
+    return bias != "none" && name.ends_with(".bias") &&
            std::ranges::any_of(adapted, [&](const OriginalModule& m) { return m.name == module; });
   };
   for (const auto& [name, weight] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, false))

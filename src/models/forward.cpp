@@ -70,7 +70,6 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
   const auto [numbers, places] = at::_unique(adapters.to(at::kLong), /*sorted=*/true);
   for (std::int64_t i = 0; i < numbers.size(0); ++i) {
     const std::int64_t number = numbers[i].item<std::int64_t>();
-    model.check_adapter(number);
     const Tensor rows = adapters.eq(number).nonzero().squeeze(1);
     Tensors theirs;
     for (const auto& [name, tensor] : inputs) theirs[name] = tensor.index_select(0, rows);
@@ -84,8 +83,8 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
         whole = at::zeros(shape, tensor.options());
       } else if (whole.sizes().slice(1) != tensor.sizes().slice(1)) {
         fail(
-            "adapters: their prompts are of different lengths, and so are the results: expected one at a "
-            "time");
+            "adapters: their prompts are of different lengths, or their labels of different numbers, and so "
+            "are the results: expected one at a time");
       }
       outputs[name].index_copy_(0, rows, tensor);
     }
@@ -95,14 +94,16 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
 
 }  // namespace
 
-std::map<std::string, Tensor> run_forward(const PretrainedModel& model, const Tensors& inputs,
+std::map<std::string, Tensor> run_forward(const PretrainedModel& given, const Tensors& inputs,
                                           const ForwardOptions& options) {
+  const Tensor adapters = find(inputs, "adapters");
+  const bool by_row = adapters.defined() && !given.adapters().empty();
+  const PretrainedModel& model = by_row ? given : given.with_adapter(options.adapter);
   Transformer net = model.network();
   const char* main_input = net->reads_images() ? "pixel_values" : "input_ids";
   if (inputs.count(main_input) == 0) fail("expected an input named {}", main_input);
   at::AutoGradMode grad(options.gradients);
-  if (const Tensor adapters = find(inputs, "adapters"); adapters.defined() && !model.adapters().empty())
-    return run_by_adapter(model, inputs, adapters, options);
+  if (by_row) return run_by_adapter(model, inputs, adapters, options);
   Result r = net->is_encoder_decoder() ? forward_pair(model, inputs, options)
              : net->reads_images()     ? forward_images(model, inputs, options)
                                        : forward_text(model, inputs, options);

@@ -4,6 +4,7 @@
 #include "formats/model_directory.h"
 #include "models/family.h"
 #include "models/labels.h"
+#include "models/tied_modules.h"
 #include "nn/spec_dropout.h"
 #include "nn/transformer.h"
 
@@ -39,6 +40,9 @@ struct LoadOptions {
   // they stay where they lie, in the mapped file as far as it has float32, and are packed where a product
   // wants it: for whoever reads them, needs gradients of inputs, or shares the file with other processes.
   bool packs = true;
+  // Modules that a new adapter is to have whole (AdapterOptions): one of several that are one matrix gets a
+  // matrix of its own.
+  std::vector<std::string> modules_to_save = {};
   // What parameters are multiplied by as they are read, by our names; absent: nothing.
   std::map<std::string, Tensor> factors = {};
 };
@@ -71,10 +75,16 @@ class PretrainedModel {
   const std::string& source() const { return source_; }
   // What lies beside the weights; an adapter's place here is its number in the network (Pass::adapters).
   const std::vector<std::shared_ptr<Adapter>>& adapters() const { return adapters_; }
-  // Error unless a text can be read with this one of the adapters (-1: none), whatever others are.
-  void check_adapter(std::int64_t number) const;
+  // The model that computes texts with this one of the adapters (-1: none; absent: with all of them). It is
+  // this one, unless adapters have modules or biases of their own: then each such adapter has a model with
+  // these in the place of the base's, and the base is one of its own; all share every other tensor. A text's
+  // labels are those of its model's config. Error if there is none, or more than one has the same module.
+  const PretrainedModel& with_adapter(std::optional<std::int64_t> number) const;
   void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
-  void forget_adapters() { adapters_.clear(); }
+  void forget_adapters() {
+    adapters_.clear();
+    choices_.reset();
+  }
   // The modules of a head that was drawn at loading (FreshHead), by their original names.
   const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
   std::int64_t size() const;  // how many numbers its weights are
@@ -95,16 +105,29 @@ class PretrainedModel {
   void put(const std::map<std::string, Tensor>& tensors);
   // Is there a tensor of this name, under any spelling, in the checkpoints of this model?
   bool has_tensor(const std::string& name) const;
+  // Is it one that such checkpoints may have, whether this model reads it or not?
+  bool knows(const std::string& name) const;
 
   // Where our parameter lies in a checkpoint, and what a tensor from there is called where this model is
   // saved.
   WeightSource source_of(std::string_view parameter) const { return find_source(table_, parameter); }
   std::string saved_name(const std::string& name) const;
+  // Where it lies in the checkpoint that this model was loaded from: there a matrix that an adapter has made
+  // a module's own is still the one that it is a copy of.
+  WeightSource checkpoint_source_of(const std::string& parameter) const;
+  // Has an adapter given a module of this model a matrix of its own?
+  bool is_untied() const { return tied_.has_value(); }
 
  private:
-  PretrainedModel(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout);
-  // `other_labels`: what the checkpoint scores is not what is asked for.
-  void read_weights(const WeightFiles& checkpoint, const LoadOptions& options, bool other_labels);
+  friend class ModelLoader;
+  struct Choice {
+    std::shared_ptr<const PretrainedModel> model;  // null: this one
+    std::string error;                             // why there is none
+  };
+  using Choices = std::map<std::optional<std::int64_t>, Choice>;
+
+  PretrainedModel(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout,
+                  const OwnsModule& owns = {});
 
   const Family* family_;
   Fields config_;
@@ -112,10 +135,12 @@ class PretrainedModel {
   std::string architecture_;
   Transformer network_{nullptr};
   std::vector<WeightName> table_;
+  std::optional<ModelSpec> tied_;  // as config.json has it, where an adapter has untied modules
   std::string source_;
   WeightFormat weights_ = WeightFormat::float32;
   CacheFormat cache_format_ = CacheFormat::float32;
   std::vector<std::shared_ptr<Adapter>> adapters_;
+  std::shared_ptr<const Choices> choices_;  // null: this model computes all texts
   std::vector<std::string> fresh_modules_;
 };
 

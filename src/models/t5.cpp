@@ -108,9 +108,6 @@ std::vector<WeightName> t5_weights(const ModelSpec& model) {
   const bool gated = model.encoder->layers.front().feed_forward.gated;
   std::vector<WeightName> table = {
       // checkpoint, ours
-      {.checkpoint = body + "shared.weight",
-       .ours = "encoder.embeddings.tokens",
-       .aliases = {body + "encoder.embed_tokens.weight", body + "decoder.embed_tokens.weight"}},
       {decoder + "1.EncDecAttention.q.weight", "decoder.layers.{i}.cross_attention.query.weight"},
       {decoder + "1.EncDecAttention.{k|v}.weight", "decoder.layers.{i}.cross_attention.key_value.weight"},
       {decoder + "1.EncDecAttention.o.weight", "decoder.layers.{i}.cross_attention.output.weight"},
@@ -118,6 +115,13 @@ std::vector<WeightName> t5_weights(const ModelSpec& model) {
       {"lm_head.weight", "language_model_head.weight"},
       {"classification_head.dense.{weight|bias}", "score_head.dense.{weight|bias}"},
   };
+  if (model.share_embeddings)
+    table.push_back(
+        {.checkpoint = body + "shared.weight",
+         .ours = "encoder.embeddings.tokens",
+         .aliases = {body + "encoder.embed_tokens.weight", body + "decoder.embed_tokens.weight"}});
+  else
+    table.push_back({body + "{encoder|decoder}.embed_tokens.weight", "{encoder|decoder}.embeddings.tokens"});
   if (model.score_head && model.score_head->dense)
     table.push_back({"classification_head.out_proj.{weight|bias}", "score_head.out.{weight|bias}"});
   else

@@ -40,8 +40,7 @@ bool WeightReader::has(const std::string& name, const WeightSource& source, cons
   const std::vector<std::string> names = all_names(name, source);
   const auto expected =
       source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
-  if (const auto [whole, file] = replacement(names); whole.defined())
-    return !shape || whole.sizes() == expected;
+  if (const Adapter* adapter = owner(names)) return !shape || adapter->replacement(names).sizes() == expected;
   const std::string* const found = find_one(names);
   return found != nullptr && (!shape || checkpoint_.find(*found)->shape == expected);
 }
@@ -55,10 +54,36 @@ Tensor WeightReader::read(const std::string& name, const WeightSource& source, c
   const std::vector<std::string> names = all_names(name, source);
   asked_.insert(names.begin(), names.end());
   const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
-  const auto& expected = source.shape.empty() ? plain : source.shape;
-  const auto [whole, file] = replacement(names);
-  if (whole.defined()) check_shape(file, name, whole.sizes(), expected);
-  return to_ours((whole.defined() ? whole : map(name, names, expected)).view(plain), source);
+  return to_ours(map(name, names, source.shape.empty() ? plain : source.shape).view(plain), source);
+}
+
+Tensor WeightReader::replacement(const std::string& name, const WeightSource& source,
+                                 const Tensor& weight) const {
+  const std::vector<std::string> names = all_names(name, source);
+  const Adapter* const adapter = owner(names);
+  if (adapter == nullptr) return {};
+  const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
+  const Tensor whole = adapter->replacement(names);
+  check_shape(adapter->source(), name, whole.sizes(), source.shape.empty() ? plain : source.shape);
+  return to_ours(whole.view(plain), source);
+}
+
+bool WeightReader::replaces(const WeightSource& source) const {
+  return std::ranges::any_of(
+      source.names, [&](const std::string& name) { return owner(all_names(name, source)) != nullptr; });
+}
+
+std::string WeightReader::origin(const WeightSource& own, const WeightSource& in_checkpoint) const {
+  std::string all;
+  for (std::size_t i = 0; i < own.names.size(); ++i) {
+    const Adapter* const adapter = owner(all_names(own.names[i], own));
+    const std::vector<std::string> names = all_names(in_checkpoint.names[i], in_checkpoint);
+    const std::string* const found = find_one(names);
+    all += (adapter ? adapter->source() + "\n" + own.names[i]
+                    : "\n" + (found ? *found : in_checkpoint.names[i])) +
+           "\n";
+  }
+  return all;
 }
 
 std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& source, WeightFormat format) {
@@ -96,10 +121,10 @@ bool WeightReader::is_of_further_layer(const std::string& name) const {
   return false;
 }
 
-std::pair<Tensor, std::string> WeightReader::replacement(const std::vector<std::string>& names) const {
+const Adapter* WeightReader::owner(const std::vector<std::string>& names) const {
   for (const auto& adapter : adapters_)
-    if (const Tensor found = adapter->replacement(names); found.defined()) return {found, adapter->source()};
-  return {};
+    if (adapter->replacement(names).defined()) return adapter.get();
+  return nullptr;
 }
 
 std::vector<std::string> WeightReader::all_names(const std::string& name, const WeightSource& source) const {

@@ -15,10 +15,10 @@ namespace attend {
 // spelling of norms.
 std::vector<std::string> spellings(const std::string& name, std::string_view prefix);
 
-// What an adapter has in a tensor's place comes before the checkpoint's own.
 class WeightReader {
  public:
-  // All but `source`, the file that errors name, must outlive the reader.
+  // `adapters` have tensors in the place of the checkpoint's. All but `source`, the file that errors name,
+  // must outlive the reader.
   WeightReader(const WeightFiles& checkpoint, std::string_view prefix,
                const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
       : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
@@ -30,6 +30,13 @@ class WeightReader {
   // One of the tensors that make up `weight`, in our layout. Error if it is missing, of another shape or of
   // integers.
   Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight);
+  // The same of what an adapter has in its place; undefined: none has.
+  Tensor replacement(const std::string& name, const WeightSource& source, const Tensor& weight) const;
+  // Has an adapter a part of this?
+  bool replaces(const WeightSource& source) const;
+  // Tells apart what weights are made of: of the adapters' tensors by the names of `own`, of the checkpoint's
+  // by those of `in_checkpoint`.
+  std::string origin(const WeightSource& own, const WeightSource& in_checkpoint) const;
   // A matrix that is stored in fewer bits, as PackedMatrix::restore wants it.
   std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format);
   // Has this tensor of the checkpoint been read or passed over?
@@ -38,8 +45,8 @@ class WeightReader {
   bool is_of_further_layer(const std::string& name) const;
 
  private:
-  // What an adapter has in the tensor's place, and the adapter's file.
-  std::pair<Tensor, std::string> replacement(const std::vector<std::string>& names) const;
+  // The adapter that has a tensor of one of these names; null: none has.
+  const Adapter* owner(const std::vector<std::string>& names) const;
   std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const;
   // The first of them that the checkpoint has; null: none.
   const std::string* find_one(const std::vector<std::string>& names) const;

@@ -13,12 +13,9 @@ namespace attend {
 struct ImageClassifier::State {
   PretrainedModel model;
   ImageProcessor processor;
-  std::vector<std::string> labels;
 
   explicit State(const ModelDirectory& directory)
-      : model(PretrainedModel::load(directory, Purpose::inference)),
-        processor(directory.path()),
-        labels(read_labels(directory.config())) {
+      : model(PretrainedModel::load(directory, Purpose::inference)), processor(directory.path()) {
     if (!model.network()->reads_images() || !model.network()->score_head)
       fail("{}: expected a model that classifies pictures (ViTForImageClassification), found {}",
            directory.path().string(), model.architecture());
@@ -30,7 +27,7 @@ struct ImageClassifier::State {
   }
 
   // Unlike for texts, a regression gets a function as well.
-  ScoreFunction function() const {
+  static ScoreFunction function(const PretrainedModel& model) {
     const ScoreHeadSpec& head = model.network()->score_head->spec();
     return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid
                                                                         : ScoreFunction::softmax;
@@ -43,8 +40,12 @@ ImageClassifier::ImageClassifier(const ModelPath& model)
 std::vector<std::vector<LabelScore>> ImageClassifier::classify(
     const std::vector<std::filesystem::path>& images, const ImageOptions& options) {
   const c10::InferenceMode inference;
+  const PretrainedModel& model = state_->model.with_adapter(options.adapter);
+  if (!model.network()->score_head)
+    fail("expected a model that classifies pictures, found {}", model.architecture());
+  const std::vector<std::string> labels = read_labels(model.config());
   const ScoreFunction function =
-      options.function == ScoreFunction::by_model ? state_->function() : options.function;
+      options.function == ScoreFunction::by_model ? State::function(model) : options.function;
   std::vector<std::vector<LabelScore>> results;
   while (results.size() < images.size()) {
     std::vector<Tensor> batch;
@@ -62,8 +63,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
         run_forward(state_->model, {{"pixel_values", at::stack(batch)}}, {.adapter = options.adapter})
             .at("logits");
     for (std::int64_t b = 0; b < scores.size(0); ++b)
-      results.push_back(
-          best_labels(numbers(apply_function(function, scores[b])), state_->labels, options.top_k));
+      results.push_back(best_labels(numbers(apply_function(function, scores[b])), labels, options.top_k));
     if (options.on_progress) options.on_progress(results.size(), images.size());
   }
   return results;

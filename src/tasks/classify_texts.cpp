@@ -20,12 +20,13 @@ std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<
                                       : tokenizer.encode(texts[i].text, encode));
     model_->check(encodings.back(), fmt::format("text {}", i + 1));
   }
-  const ScoreFunction function =
-      options.function == ScoreFunction::by_model ? score_function(model_->model()) : options.function;
+  const ScoreFunction function = options.function == ScoreFunction::by_model
+                                     ? score_function(model_->model(options.adapter))
+                                     : options.function;
+  const std::vector<std::string> labels = model_->labels(options.adapter);
   std::vector<std::vector<LabelScore>> results(texts.size());
   model_->run(encodings, options, [&](std::size_t i, const TextModel::Output& output) {
-    results[i] =
-        best_labels(numbers(apply_function(function, output["logits"])), model_->labels(), options.top_k);
+    results[i] = best_labels(numbers(apply_function(function, output["logits"])), labels, options.top_k);
   });
   return results;
 }

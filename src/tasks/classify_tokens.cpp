@@ -40,14 +40,14 @@ std::vector<ScoredToken> score_tokens(const TextModel& model, const std::string&
 }
 
 // Error for a label to be ignored that cannot come; "O", the usual one, a model need not have.
-void check_ignored(const TextModel& model, const std::vector<std::string>& ignored) {
+void check_ignored(const std::vector<std::string>& labels, const std::vector<std::string>& ignored) {
   for (const std::string& label : ignored) {
     const bool known =
-        label == "O" || label.empty() || std::ranges::any_of(model.labels(), [&](const std::string& each) {
+        label == "O" || label.empty() || std::ranges::any_of(labels, [&](const std::string& each) {
           return each == label || each.substr(each.find('-') + 1) == label;
         });
     if (!known)
-      fail("the label '{}' to be ignored is none of the model's: {}", label, fmt::join(model.labels(), ", "));
+      fail("the label '{}' to be ignored is none of the model's: {}", label, fmt::join(labels, ", "));
   }
 }
 
@@ -60,7 +60,8 @@ std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std
                                                            const TokenOptions& options) {
   if (options.stride && options.aggregation == Aggregation::none)
     fail("a stride of {} needs an aggregation: simple, first, average or max", *options.stride);
-  check_ignored(*model_, options.ignored_labels);
+  const std::vector<std::string> labels = model_->labels(options.adapter);
+  check_ignored(labels, options.ignored_labels);
   const Tokenizer& tokenizer = model_->tokenizer();
   EncodeOptions encode{.truncation = model_->truncation(true)};
   if (options.stride && encode.truncation) {
@@ -84,8 +85,8 @@ std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std
   const JoinTokens join = [&](std::vector<std::string> tokens) { return tokenizer.join(std::move(tokens)); };
   std::vector<std::vector<Entity>> by_piece(pieces.size()), results(texts.size());
   model_->run(pieces, options, [&](std::size_t i, const TextModel::Output& output) {
-    by_piece[i] = make_entities(score_tokens(*model_, texts[text_of[i]], pieces[i], output["logits"]),
-                                model_->labels(), options.aggregation, join);
+    by_piece[i] = make_entities(score_tokens(*model_, texts[text_of[i]], pieces[i], output["logits"]), labels,
+                                options.aggregation, join);
     std::erase_if(by_piece[i], [&](const Entity& entity) {
       return std::ranges::find(options.ignored_labels, entity.label) != options.ignored_labels.end();
     });

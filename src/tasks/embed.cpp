@@ -94,8 +94,7 @@ std::int64_t Embedder::size() const {
 std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
                                                 const RunOptions& options) {
   c10::InferenceMode inference;
-  Transformer network = state_->model.network();
-  if (options.adapter) state_->model.check_adapter(*options.adapter);
+  Transformer network = state_->model.with_adapter(options.adapter).network();
   std::vector<std::vector<float>> vectors(texts.size());
   const std::vector<Encoding> encoded = state_->encode(texts);
   std::vector<std::int64_t> lengths;

@@ -167,7 +167,7 @@ struct TextScorer::State {
   ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces,
                     const RunOptions& options) const {
     const c10::InferenceMode inference;
-    if (options.adapter) model().check_adapter(*options.adapter);
+    const PretrainedModel& own = text->model(options.adapter);
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({options.adapter});
     ScoredTexts results(texts);
@@ -189,7 +189,7 @@ struct TextScorer::State {
       }
       const std::vector<float> scores =
           streams ? score_by_streams(model(), *together.front(), options.adapter)
-                  : log_probabilities(network(), predicting_rows(model(), together, options.adapter, pass),
+                  : log_probabilities(own.network(), predicting_rows(own, together, options.adapter, pass),
                                       labels, pass);
       auto score = scores.begin();
       for (const std::size_t i : batch)

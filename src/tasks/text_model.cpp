@@ -48,11 +48,12 @@ Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, 
 
 }  // namespace
 
-TextModel::TextModel(const ModelDirectory& directory)
+TextModel::TextModel(const ModelDirectory& directory, Head head, ScoreKind kind)
     : model_(PretrainedModel::load(directory, Purpose::inference)),
       tokenizer_(Tokenizer::from_file(directory.path())),
       source_(directory.path().string()),
-      labels_(read_labels(directory.config())) {
+      head_(head),
+      kind_(kind) {
   if (model_.network()->reads_images())
     fail("{}: expected a model of text, found {}, which reads images", source_, model_.architecture());
   // Pipelines overrule what tokenizer.json says of both.
@@ -66,24 +67,42 @@ TextModel::TextModel(const ModelDirectory& directory)
   gives_types_ = takes_types(model_) && tokenizers::gives_token_types(directory.path());
 }
 
+bool TextModel::has_head(const PretrainedModel& model) const {
+  const ModelSpec& spec = model.network()->spec();
+  if (head_ == Head::token_scores) return spec.language_model_head.has_value();
+  return head_ == Head::any ||
+         (spec.score_head && spec.score_head->kind == kind_ && !spec.language_model_head);
+}
+
+void TextModel::fail_without_head(const PretrainedModel& model) const {
+  fail("{}: expected {}, found {}", source_,
+       head_ == Head::scores ? describe(kind_)
+                             : "a model that predicts tokens (...LMHeadModel, ...ForMaskedLM)",
+       model.architecture());
+}
+
+const PretrainedModel& TextModel::model(std::optional<std::int64_t> adapter) const {
+  const PretrainedModel& model = model_.with_adapter(adapter);
+  if (!has_head(model)) fail_without_head(model);
+  return model;
+}
+
 std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, ScoreKind kind) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
-  Transformer network = text->model().network();
-  if (!network->score_head || network->score_head->spec().kind != kind || network->language_model_head)
-    fail("{}: expected {}, found {}", text->source_, describe(kind), text->model().architecture());
+  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory), Head::scores, kind));
+  // Where several adapters may bring their heads, each text's own is checked when it comes.
+  if (text->model_.adapters().size() < 2 && !text->has_head(text->model_))
+    text->fail_without_head(text->model_);
   return text;
 }
 
 std::shared_ptr<TextModel> TextModel::with_token_scores(const ModelPath& directory) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
-  if (!text->model().network()->language_model_head)
-    fail("{}: expected a model that predicts tokens (...LMHeadModel, ...ForMaskedLM), found {}",
-         text->source_, text->model().architecture());
+  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory), Head::token_scores));
+  if (!text->has_head(text->model_)) text->fail_without_head(text->model_);
   return text;
 }
 
 std::shared_ptr<TextModel> TextModel::with_any_head(const ModelPath& directory) {
-  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory)));
+  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory), Head::any));
 }
 
 std::optional<TokenId> TextModel::special_token(std::string_view role) const {
@@ -116,14 +135,14 @@ void TextModel::for_each_batch(
     std::span<const Encoding> encodings, const RunOptions& options,
     const std::function<void(const TextNumbers& batch, std::map<std::string, Tensor> inputs)>& work) const {
   const c10::InferenceMode inference;
-  if (options.adapter) model_.check_adapter(*options.adapter);
   const ErrorScope scope(ErrorKind::input);
+  const PretrainedModel& model = this->model(options.adapter);
   std::vector<std::int64_t> lengths;
   for (const Encoding& encoding : encodings)
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
   // Three heads look at other texts of their batch: where all have the same number of end tokens, where
   // config.json does not say which token is padding, and where the last column counts, padding or not.
-  const auto& scores = model_.network()->spec().score_head;
+  const auto& scores = model.network()->spec().score_head;
   const bool alone =
       scores && (scores->input == HeadInput::end_token || scores->input == HeadInput::last_column ||
                  (scores->input == HeadInput::last_token && !scores->token_id));
@@ -163,7 +182,7 @@ void TextModel::for_each_hidden(std::span<const Encoding> encodings, const RunOp
     pass.adapters = choose_adapters({options.adapter});
     const Padded layout(inputs["input_ids"], inputs["attention_mask"], "input_ids");
     const TokenBatch tokens = layout.batch({}, inputs["token_type_ids"]);
-    work(batch, hidden_of_tokens(model_, tokens, pass), tokens.offsets);
+    work(batch, hidden_of_tokens(model(options.adapter), tokens, pass), tokens.offsets);
   });
 }
 
@@ -177,7 +196,7 @@ void TextModel::hidden_states(std::span<const Encoding> encodings, const RunOpti
 
 void TextModel::score_tokens(std::span<const Encoding> encodings, const RowNumbers& rows,
                              const RunOptions& options, const VisitRows& visit) const {
-  Transformer network = model_.network();
+  Transformer network = model(options.adapter).network();
   for_each_hidden(
       encodings, options, [&](const TextNumbers& batch, const Tensor& hidden, const Offsets& offsets) {
         // Only the rows in question go through the head: a vocabulary is large.

@@ -22,6 +22,9 @@ class TextModel {
   static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
   const PretrainedModel& model() const { return model_; }
+  // What computes texts with this adapter (PretrainedModel::with_adapter). Error if it has not the head that
+  // was asked for.
+  const PretrainedModel& model(std::optional<std::int64_t> adapter) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }
   // "mask_token" and the like; nothing if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;
@@ -32,7 +35,10 @@ class TextModel {
   std::optional<Truncation> truncation(bool wanted) const;
   // Whether decoded text loses the spaces in front of punctuation, as tokenizer_config.json says.
   bool cleans_up() const { return cleans_up_; }
-  const std::vector<std::string>& labels() const { return labels_; }  // of config.json, by number
+  // Of its config.json, by number.
+  std::vector<std::string> labels(std::optional<std::int64_t> adapter) const {
+    return read_labels(model(adapter).config());
+  }
 
   // Error for a text that is empty or longer than the model reads; `what` names it.
   void check(const Encoding& encoding, const std::string& what) const;
@@ -57,7 +63,11 @@ class TextModel {
                     const VisitRows& visit) const;
 
  private:
-  explicit TextModel(const ModelDirectory& directory);
+  enum class Head { any, scores, token_scores };
+  // `kind` of its scores, where they are asked for.
+  TextModel(const ModelDirectory& directory, Head head, ScoreKind kind = {});
+  bool has_head(const PretrainedModel& model) const;
+  [[noreturn]] void fail_without_head(const PretrainedModel& model) const;
 
   using TextNumbers = std::vector<std::size_t>;
   void for_each_batch(
@@ -73,7 +83,8 @@ class TextModel {
   std::string source_;
   std::optional<std::size_t> model_max_length_;
   bool cleans_up_, gives_types_;
-  std::vector<std::string> labels_;
+  Head head_;
+  ScoreKind kind_;
 };
 
 // The numbers of a vector; Error if one is not finite.

@@ -14,20 +14,21 @@ namespace {
 
 // The number of the label that says "it follows". As the original has it: the first whose name begins with
 // "entail", else the last.
-std::size_t entailment_label(const TextModel& model) {
-  const Json& config = model.model().config().json();
+std::size_t entailment_label(const PretrainedModel& model) {
+  const Json& config = model.config().json();
+  const std::vector<std::string> labels = read_labels(model.config());
   if (const auto ids = config.find("label2id"); ids != config.end() && ids->is_object()) {
     for (const auto& [label, id] : ids->items())
       if (lowercase(label).starts_with("entail") && id.is_number_unsigned() &&
-          id.get<std::size_t>() < model.labels().size())
+          id.get<std::size_t>() < labels.size())
         return id.get<std::size_t>();
   } else {
-    for (std::size_t i = 0; i < model.labels().size(); ++i)
-      if (lowercase(model.labels()[i]).starts_with("entail")) return i;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if (lowercase(labels[i]).starts_with("entail")) return i;
   }
-  warn("{}: no label begins with \"entail\": the last one, \"{}\", is taken for it",
-       model.model().config().source(), model.labels().back());
-  return model.labels().size() - 1;
+  warn("{}: no label begins with \"entail\": the last one, \"{}\", is taken for it", model.config().source(),
+       labels.back());
+  return labels.size() - 1;
 }
 
 std::string hypothesis_for(const std::string& pattern, const std::string& label) {
@@ -86,7 +87,7 @@ std::vector<std::vector<LabelScore>> ZeroShotClassifier::classify(const std::vec
                                                                   const std::vector<std::string>& labels,
                                                                   const ZeroShotOptions& options) {
   if (labels.empty()) fail("expected at least one label to choose from");
-  const std::size_t entailment = entailment_label(*model_), count = labels.size();
+  const std::size_t entailment = entailment_label(model_->model(options.adapter)), count = labels.size();
   std::vector<Encoding> pairs;  // each text with each label
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) fail("text {} is empty", i + 1);

@@ -135,17 +135,16 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
   const std::unique_ptr<Objective> objective =
       recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
+  const std::optional<AdapterOptions> wanted = adapter_options(recipe);
   Trainee trainee(PretrainedModel::load(
-      shop.directory,
-      {.purpose = Purpose::training,
-       .architecture = shop.architecture,
-       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
-       .fresh = FreshHead{recipe.seed, labels},
-       .only_adapter_learns = adapter_options(recipe).has_value() || !recipe.model.adapters.empty()}));
+      shop.directory, {.purpose = Purpose::training,
+                       .architecture = shop.architecture,
+                       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
+                       .fresh = FreshHead{recipe.seed, labels},
+                       .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
+                       .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
   if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
-  if (const auto wanted = adapter_options(recipe)) {
-    trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
-  }
+  if (wanted) trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
   std::unique_ptr<Objective> held_out;
   if (!recipe.validation.empty())
     held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
@@ -206,7 +205,8 @@ struct MeasuredModel::Parts {
   }
   PretrainedModel load() const {
     check_head(shop, recipe.objective);
-    return PretrainedModel::load(shop.directory, {.architecture = shop.architecture, .packs = false});
+    return PretrainedModel::load(shop.directory, {.architecture = shop.architecture, .packs = false})
+        .with_adapter({});
   }
 };
 

@@ -98,7 +98,6 @@ TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
 TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
   const ModelDirectory adapted(directory());
   const PretrainedModel model = PretrainedModel::load(adapted, Purpose::inference);
-  if (model.adapters().front()->replaces()) return;
   auto given = inputs();
   for (const char* label : {"labels", "start_positions", "end_positions"}) given.erase(label);
   if (model.network()->is_encoder_decoder()) given["decoder_input_ids"] = given.at("input_ids");
@@ -136,7 +135,6 @@ TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
   config.pad_token_id = 0;
   const Tensor alone = run_generate(model, one, config).at("sequences");
   EXPECT_TRUE(at::equal(alone, expected.at("sequences"))) << alone;
-  if (model.adapters().front()->replaces()) return;
   const Tensor together = run_generate(model, many, config).at("sequences");
   for (const std::int64_t b : {0, 2})
     EXPECT_TRUE(at::equal(together[b].narrow(0, 0, alone.size(1)), alone[0])) << together;
@@ -148,6 +146,49 @@ INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](cons
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// The matrix that is tied to a saved module stays as it was, in the merged model too.
+TEST(MergeTest, UntiesWhatAnAdapterHasWhole) {
+  const auto inputs = read_tensors(kGoldens / "t5-words-head" / "inputs.safetensors");
+  const ModelDirectory directory(kGoldens / "t5-words-head");
+  const Tensor beside =
+      run_forward(PretrainedModel::load(directory, Purpose::inference), inputs, {}).at("logits");
+  PretrainedModel model = PretrainedModel::load(directory, Purpose::training);
+  merge_adapters(model);
+  const TemporaryDirectory merged;
+  model.save(merged.path());
+  EXPECT_EQ(read_json(merged.path() / "config.json").at("tie_word_embeddings"), false);
+  const PretrainedModel again = PretrainedModel::load(ModelDirectory(merged.path()), Purpose::inference);
+  EXPECT_LT(difference(run_forward(again, inputs, {}).at("logits"), beside), 2e-5);
+
+  PretrainedModel tables = PretrainedModel::load(ModelDirectory(kGoldens / "bart-tables"), Purpose::training);
+  merge_adapters(tables);
+  const std::string error = error_of([&] { tables.save(merged.path()); });
+  EXPECT_NE(error.find("no config.json can say"), error.npos) << error;
+}
+
+// A new adapter that learns a tied table learns it alone.
+TEST(FreshAdapterTest, UntiesWhatItSaves) {
+  const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
+  PretrainedModel model = PretrainedModel::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"),
+                                                {.purpose = Purpose::training, .modules_to_save = {"wte"}});
+  const auto adapter = std::make_shared<Adapter>(
+      Adapter::fresh(model, {.rank = 2, .modules_to_save = {"wte"}}, "CAUSAL_LM", 7));
+  model.add_adapter(adapter);
+  adapter->train(model);
+  {
+    at::NoGradGuard no_grad;
+    Tensor(model.network()->named_parameters()["decoder.embeddings.tokens"]).mul_(1.5);
+  }
+  const Tensor expected = run_forward(model, inputs, {}).at("logits");
+  const TemporaryDirectory saved;
+  adapter->save(model, saved.path());
+  EXPECT_FALSE(
+      read_tensors(saved.path() / "adapter_model.safetensors").contains("base_model.model.lm_head.weight"));
+  const PretrainedModel again = PretrainedModel::load(
+      ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
+  EXPECT_LT(difference(run_forward(again, inputs, {}).at("logits"), expected), 1e-5);
+}
 
 PretrainedModel base() {
   return PretrainedModel::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"), Purpose::training);

@@ -92,6 +92,16 @@ CASES = {
         "gpt2-sequence-classification", {"target_modules": ["c_fc", "wte"], "modules_to_save": ["score"], "r": 2}
     ),
     "gpt2-norms": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["ln_f", "ln_1"], "bias": "all"}),
+    # A saved module has a matrix of its own, also where the original's is tied to another.
+    "gpt2-words": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["wte"]}, generates=True),
+    "gpt2-new-words": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["wte", "lm_head"], "bias": "lora_only"}, generates=True),
+    "gpt2-words-head": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["lm_head"]}, generates=True),
+    "bert-words": AdapterCase("bert-masked-lm", {"target_modules": ["query"], "modules_to_save": ["word_embeddings"], "bias": "all"}),
+    "bert-predictions": AdapterCase("bert-masked-lm", {"target_modules": ["query"], "modules_to_save": ["cls"]}),
+    "t5-words-head": AdapterCase("t5", {"target_modules": ["q"], "modules_to_save": ["lm_head"]}, generates=True),
+    "t5-tables": AdapterCase("t5", {"target_modules": ["q"], "modules_to_save": ["embed_tokens"], "bias": "all"}, generates=True),
+    "bart-tables": AdapterCase("bart", {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]}, generates=True),
+    "bart-unread": AdapterCase("bart", {"target_modules": ["q_proj"], "modules_to_save": ["shared", "lm_head"]}),
     "gptj": AdapterCase("gptj", {"target_modules": ["q_proj", "fc_in"]}, generates=True),
     "marian": AdapterCase("marian", {"target_modules": ["q_proj", "v_proj", "fc1"], "r": 3}),
     "bart": AdapterCase("bart", {"target_modules": ["out_proj", "k_proj", "fc2"], "lora_alpha": 16}, generates=True),
@@ -252,14 +262,15 @@ GOLDEN_CASES = {
     "bert-patterns": 1, "bert-task": 2, "bert-embeddings-tied": 3, "bert-all-linear": 4, "bert-ia3-query": 5, "deberta-dora": 6,
     "gpt2-dora": 7, "gpt2-norms": 8, "t5-dora": 9, "bart-embeddings": 10, "gpt2-head": 11, "bert-prefix": 12, "gpt2-prefix": 13,
     "bart-prefix": 14, "bert-prompt-answers": 15, "roberta-prompt": 16, "gpt2-prompt": 17, "t5-prompt": 18,
+    "gpt2-new-words": 19, "bert-words": 20, "t5-words-head": 21, "bart-tables": 22, "gpt2-words": 23,
 }  # fmt: skip
 
 
-def make_goldens() -> None:
+def make_goldens(names: list[str]) -> None:
     """Adapters of the tiny models in tests/data/models, or of their own where those have no such model."""
-    shutil.rmtree(GOLDENS, ignore_errors=True)
-    for name, seed in GOLDEN_CASES.items():
-        case, folder = CASES[name], GOLDENS / name
+    for name in names:
+        seed, case, folder = GOLDEN_CASES[name], CASES[name], GOLDENS / name
+        shutil.rmtree(folder, ignore_errors=True)
         base = folder / "base"
         make_model(case.model, seed, base, SMALL)
         original = Original.load(base)
@@ -284,7 +295,7 @@ def main() -> int:
     parser.add_argument("--goldens", action="store_true")
     options = parser.parse_args()
     if options.goldens:
-        make_goldens()
+        make_goldens([name for name in GOLDEN_CASES if name in (options.case or GOLDEN_CASES)])
         return 0
     if options.attend is None:
         parser.error("--attend is needed to check")

@@ -48,7 +48,7 @@ void check_generates(const PretrainedModel& model) {
 }
 
 std::unique_ptr<Decoder> make_decoder(const PretrainedModel& model, const CacheLimit& limit) {
-  if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model.network());
+  if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model);
   return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
 }
 

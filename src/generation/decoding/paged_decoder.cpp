@@ -33,7 +33,7 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 }  // namespace
 
 PagedDecoder::PagedDecoder(const PretrainedModel& model, std::int64_t max_pages)
-    : network_(model.network()), cache_(shape_of(model), max_pages) {}
+    : model_(model), network_(model.network()), cache_(shape_of(model), max_pages) {}
 
 std::int64_t PagedDecoder::page_bytes(const PretrainedModel& model) {
   return shape_of(model).page_bytes();
@@ -44,7 +44,8 @@ std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
     const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
     return 1 + rows * columns;
   }
-  const Embeddings& reader = (has_encoder() ? network_->encoder : network_->decoder)->embeddings;
+  const Transformer network = network_of(prompt.adapter);
+  const Embeddings& reader = (has_encoder() ? network->encoder : network->decoder)->embeddings;
   return static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
 }
 
@@ -53,42 +54,68 @@ void PagedDecoder::check(const Prompt& prompt) const {
   if (reads_images() && !prompt.image.defined())
     fail("the model reads images (the input pixel_values), and this is a text");
   if (reads_images()) return;
+  const Transformer network = network_of(prompt.adapter);
   const std::int64_t limit =
-      (has_encoder() ? network_->encoder : network_->decoder)->max_positions(prompt.adapter);
+      (has_encoder() ? network->encoder : network->decoder)->max_positions(prompt.adapter);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("it has no tokens");
   if (length > limit) fail("its {} tokens are more than the {} the model can read", length, limit);
 }
 
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
-  std::vector<Sequence> sequences, sources;
+  std::vector<Sequence> sequences(prompts.size());
+  const auto begin = [&](std::size_t i, std::uint64_t kind, std::vector<std::int64_t> positions) {
+    sequences[i] = cache_.add(kind);
+    set_adapter(sequences[i], prompts[i]->adapter);
+    set_positions(sequences[i], std::move(positions));
+    network_of(prompts[i]->adapter)->decoder->begin(cache_, sequences[i], prompts[i]->adapter);
+  };
   if (!has_encoder()) {
-    for (const Prompt* prompt : prompts) {
-      sequences.push_back(cache_.add(kind_of(prompt->adapter)));
-      set_adapter(sequences.back(), prompt->adapter);
-      set_positions(sequences.back(), prompt->positions);
-      network_->decoder->begin(cache_, sequences.back(), prompt->adapter);
-    }
+    for (std::size_t i = 0; i < prompts.size(); ++i)
+      begin(i, kind_of(prompts[i]->adapter), prompts[i]->positions);
     return sequences;
   }
-  Pass pass = Pass::inference();
-  const HiddenText read = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
-  const AdapterScope scope(pass, read.adapters);
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    sources.push_back(cache_.add());
-    cache_.extend(sources.back(), read.batch.offsets.length(static_cast<std::int64_t>(i)));
-    sequences.push_back(cache_.add());
-    set_source(sequences.back(), sources.back());
-    set_adapter(sequences.back(), prompts[i]->adapter);
-    set_positions(sequences.back(), {});
-    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
-  }
-  network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
-                              pass);
+  for_each_network(
+      prompts.size(), [&](std::size_t i) { return prompts[i]->adapter; },
+      [&](const Transformer& network, const std::vector<std::size_t>& numbers) {
+        std::vector<const Prompt*> theirs;
+        for (const std::size_t i : numbers) theirs.push_back(prompts[i]);
+        Pass pass = Pass::inference();
+        const HiddenText read =
+            reads_images() ? encode_images(network, theirs, pass) : encode_texts(network, theirs, pass);
+        const AdapterScope scope(pass, read.adapters);
+        std::vector<Sequence> sources;
+        for (const std::size_t i : numbers) {
+          sources.push_back(cache_.add());
+          cache_.extend(sources.back(), read.batch.offsets.length(std::ssize(sources) - 1));
+          begin(i, 0, {});
+          set_source(sequences[i], sources.back());
+        }
+        network->decoder->remember(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
+                                   pass);
+      });
   return sequences;
 }
 
-HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
+void PagedDecoder::for_each_network(
+    std::size_t count, const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
+    const std::function<void(const Transformer&, const std::vector<std::size_t>&)>& work) const {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  // Those of one adapter next to each other, so that its rows are one product.
+  std::ranges::stable_sort(order, {}, adapter_of);
+  std::vector<std::pair<Transformer, std::vector<std::size_t>>> groups;
+  for (const std::size_t i : order) {
+    const Transformer network = network_of(adapter_of(i));
+    auto group = std::ranges::find_if(groups, [&](const auto& g) { return g.first.get() == network.get(); });
+    if (group == groups.end()) group = groups.insert(group, {network, {}});
+    group->second.push_back(i);
+  }
+  for (const auto& [network, numbers] : groups) work(network, numbers);
+}
+
+HiddenText PagedDecoder::encode_texts(const Transformer& network, std::span<const Prompt* const> prompts,
+                                      Pass& pass) const {
   std::vector<std::int64_t> lengths, ids, positions;
   std::vector<std::optional<std::int64_t>> adapters;  // of each row
   for (const Prompt* prompt : prompts) {
@@ -101,15 +128,16 @@ HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pa
       std::iota(positions.end() - lengths.back(), positions.end(), 0);
     }
   }
-  const at::Device device = network_->encoder->embeddings->tokens.device();
+  const at::Device device = network->encoder->embeddings->tokens.device();
   const TokenBatch batch =
       TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
           device);
   pass.adapters = choose_adapters(adapters);
-  return network_->read(batch, pass);
+  return network->read(batch, pass);
 }
 
-HiddenText PagedDecoder::encode_images(std::span<const Prompt* const> prompts, Pass& pass) {
+HiddenText PagedDecoder::encode_images(const Transformer& network, std::span<const Prompt* const> prompts,
+                                       Pass& pass) const {
   std::vector<std::int64_t> lengths;
   std::vector<std::optional<std::int64_t>> all, adapters;  // of each row
   std::vector<Tensor> encoded;
@@ -123,7 +151,7 @@ HiddenText PagedDecoder::encode_images(std::span<const Prompt* const> prompts, P
       adapters.resize(adapters.size() + static_cast<std::size_t>(lengths[end]), prompts[end]->adapter);
     pass.adapters = choose_adapters(adapters);
     encoded.push_back(
-        network_->encode(ImageBatch{stack_images(prompts.subspan(begin, end - begin)), {}}, pass));
+        network->encode(ImageBatch{stack_images(prompts.subspan(begin, end - begin)), {}}, pass));
   }
   TokenBatch rows;
   rows.offsets = Offsets(lengths);
@@ -147,8 +175,8 @@ void PagedDecoder::set_positions(Sequence sequence, std::vector<std::int64_t> po
 
 std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
   const std::vector<std::int64_t>& known = positions_of_[static_cast<std::size_t>(sequence)];
-  const std::int64_t place =
-      row - network_->decoder->virtual_rows(adapter_of_[static_cast<std::size_t>(sequence)]);
+  const auto adapter = adapter_of_[static_cast<std::size_t>(sequence)];
+  const std::int64_t place = row - network_of(adapter)->decoder->virtual_rows(adapter);
   if (known.empty() || place < 0) return row;
   const std::int64_t behind = place - std::ssize(known);
   return row - place + (behind < 0 ? known[static_cast<std::size_t>(place)] : known.back() + 1 + behind);
@@ -173,15 +201,15 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
   // One more while a page that texts share is copied for one of them.
-  return source + texts * PagedCache::pages_of(network_->decoder->virtual_rows(prompt.adapter) + tokens) -
-         (texts - 1) * common + (texts > 1 ? 1 : 0);
+  const std::int64_t rows = network_of(prompt.adapter)->decoder->virtual_rows(prompt.adapter) + tokens;
+  return source + texts * PagedCache::pages_of(rows) - (texts - 1) * common + (texts > 1 ? 1 : 0);
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  if (has_encoder() || network_->decoder->prefix_length(prompt.adapter) > 0 ||
-      network_->decoder->spec().prompts_are_whole())
+  const Stack decoder = network_of(prompt.adapter)->decoder;
+  if (has_encoder() || decoder->prefix_length(prompt.adapter) > 0 || decoder->spec().prompts_are_whole())
     return 0;
-  std::vector<std::int64_t> tokens = network_->decoder->embeddings->prompt(prompt.adapter);
+  std::vector<std::int64_t> tokens = decoder->embeddings->prompt(prompt.adapter);
   tokens.insert(tokens.end(), prompt.ids.begin(), prompt.ids.end());
   return cache_.pages_shared(tokens, kind_of(prompt.adapter));
 }
@@ -189,8 +217,9 @@ std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
 std::vector<std::int64_t> PagedDecoder::tokens_of(const Feed& feed) const {
   std::vector<std::int64_t> tokens;
   const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
-  if (cache_.length(feed.sequence) == network_->decoder->prefix_length(adapter))
-    tokens = network_->decoder->embeddings->prompt(adapter);
+  const Stack decoder = network_of(adapter)->decoder;
+  if (cache_.length(feed.sequence) == decoder->prefix_length(adapter))
+    tokens = decoder->embeddings->prompt(adapter);
   tokens.insert(tokens.end(), feed.tokens.begin(), feed.tokens.end());
   return tokens;
 }
@@ -203,31 +232,39 @@ std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
+  std::vector<Tensor> parts;                       // the scores of each network's feeds
+  std::vector<std::int64_t> places(feeds.size());  // where the scores of each begin
+  std::int64_t all = 0;
   try {
-    return read(feeds);
+    for_each_network(
+        feeds.size(), [&](std::size_t i) { return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)]; },
+        [&](const Transformer& network, const std::vector<std::size_t>& numbers) {
+          std::vector<Feed> theirs;
+          for (const std::size_t i : numbers) {
+            places[i] = all;
+            all += static_cast<std::int64_t>(feeds[i].scored);
+            theirs.push_back(feeds[i]);
+          }
+          parts.push_back(read(network, theirs));
+        });
   } catch (...) {
     cache_.forget_prompts();
     throw;
   }
+  const Tensor scores = parts.size() == 1 ? parts.front() : at::cat(parts);
+  if (std::ranges::is_sorted(places)) return scores;
+  std::vector<std::int64_t> rows;  // feed by feed
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    for (std::size_t row = 0; row < feeds[i].scored; ++row)
+      rows.push_back(places[i] + static_cast<std::int64_t>(row));
+  return scores.index_select(0, torch::tensor(rows, at::kLong));
 }
 
-std::vector<std::size_t> PagedDecoder::by_adapter(std::span<const Feed> feeds) const {
-  std::vector<std::size_t> order(feeds.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(
-      order, {}, [&](std::size_t i) { return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)]; });
-  return order;
-}
-
-Tensor PagedDecoder::read(std::span<const Feed> feeds) {
+Tensor PagedDecoder::read(const Transformer& network, std::span<const Feed> feeds) {
   std::vector<std::int64_t> lengths, ids, positions, scored;
   std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
   CacheUse use{&cache_, {}};
-  const std::vector<std::size_t> order = by_adapter(feeds);
-  std::vector<std::int64_t> places(feeds.size());  // where the scores of each begin
-  for (const std::size_t number : order) {
-    const Feed& feed = feeds[number];
-    places[number] = static_cast<std::int64_t>(scored.size());
+  for (const Feed& feed : feeds) {
     const bool is_prompt = begins(feed);
     const std::vector<std::int64_t> whole = tokens_of(feed);
     if (is_prompt) cache_.share(feed.sequence, whole);
@@ -248,32 +285,26 @@ Tensor PagedDecoder::read(std::span<const Feed> feeds) {
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
-  const at::Device device = network_->decoder->embeddings->tokens.device();
+  const at::Device device = network->decoder->embeddings->tokens.device();
   TokenBatch batch =
       TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
           device);
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
-  batch.prompted = !network_->decoder->embeddings->prompts.empty();
+  batch.prompted = !network->decoder->embeddings->prompts.empty();
   Pass pass = Pass::inference();
   pass.adapters = choose_adapters(row_adapters);
-  Tensor hidden = network_->decode(batch, pass, nullptr, &use);  // [T, d]
-  for (std::int64_t i = 0; i < std::ssize(order); ++i)
-    if (const Feed& feed = feeds[order[static_cast<std::size_t>(i)]]; feed.hidden) {
+  Tensor hidden = network->decode(batch, pass, nullptr, &use);  // [T, d]
+  for (std::size_t i = 0; i < feeds.size(); ++i)
+    if (const Feed& feed = feeds[i]; feed.hidden) {
       const auto count = std::ssize(feed.tokens);  // without those of virtual tokens
-      const Tensor rows = batch.offsets.part(hidden, i);
+      const Tensor rows = batch.offsets.part(hidden, static_cast<std::int64_t>(i));
       *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(at::kCPU, at::kFloat).clone();
     }
   if (scored.size() < ids.size())
     hidden = hidden.index_select(0, torch::tensor(scored, at::kLong).to(device));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
-  const Tensor scores = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
-  if (std::ranges::is_sorted(order)) return scores;
-  std::vector<std::int64_t> rows;  // feed by feed
-  for (std::size_t i = 0; i < feeds.size(); ++i)
-    for (std::size_t row = 0; row < feeds[i].scored; ++row)
-      rows.push_back(places[i] + static_cast<std::int64_t>(row));
-  return scores.index_select(0, torch::tensor(rows, at::kLong));
+  return network->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
 }
 
 }  // namespace attend

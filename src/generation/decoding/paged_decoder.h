@@ -51,20 +51,30 @@ class PagedDecoder : public Decoder {
   // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones
   // included.
   std::int64_t source_length(const Prompt& prompt) const;
-  HiddenText encode_texts(std::span<const Prompt* const> prompts, Pass& pass);
-  HiddenText encode_images(std::span<const Prompt* const> prompts, Pass& pass);
+  // What computes a text of this adapter.
+  Transformer network_of(std::optional<std::int64_t> adapter) const {
+    return model_.with_adapter(adapter).network();
+  }
+  // work(network, numbers) for those of `count` texts that it computes, in the order of their adapters, for
+  // each network that computes any.
+  void for_each_network(
+      std::size_t count, const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
+      const std::function<void(const Transformer&, const std::vector<std::size_t>&)>& work) const;
+  HiddenText encode_texts(const Transformer& network, std::span<const Prompt* const> prompts,
+                          Pass& pass) const;
+  HiddenText encode_images(const Transformer& network, std::span<const Prompt* const> prompts,
+                           Pass& pass) const;
   // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
-  Tensor read(std::span<const Feed> feeds);
-  // Their numbers, those of one adapter next to each other, so that its rows are one product.
-  std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
+  Tensor read(const Transformer& network, std::span<const Feed> feeds);
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
   void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
   // Of a row of its keys and values, as the prompt's positions have it and those behind them go on.
   std::int64_t position(Sequence sequence, std::int64_t row) const;
 
-  Transformer network_;
+  PretrainedModel model_;
+  Transformer network_;  // of which all that the model has agree in what is asked of it
   PagedCache cache_;
   std::vector<Sequence> source_of_;                      // by sequence; with an encoder
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence

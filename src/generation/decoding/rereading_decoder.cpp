@@ -7,7 +7,7 @@
 
 namespace attend {
 
-RereadingDecoder::RereadingDecoder(Transformer network) : network_(std::move(network)) {}
+RereadingDecoder::RereadingDecoder(const PretrainedModel& model) : model_(model), network_(model.network()) {}
 
 void RereadingDecoder::check(const Prompt& prompt) const {
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
@@ -64,9 +64,11 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
     for (const std::size_t i : group) texts.push_back(&texts_[feeds[i].sequence]);
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({texts[0]->adapter});
-    const Tensor hidden = network_->spec().appended_mask ? read_with_mask(texts, pass)
-                                                         : read_behind_past(texts, pass);  // [group, d]
-    const Tensor rows = network_->language_model_head(hidden, pass).to(at::kCPU, at::kFloat);
+    Transformer network = model_.with_adapter(texts[0]->adapter).network();
+    const Tensor hidden = network->spec().appended_mask
+                              ? read_with_mask(network, texts, pass)
+                              : read_behind_past(network, texts, pass);  // [group, d]
+    const Tensor rows = network->language_model_head(hidden, pass).to(at::kCPU, at::kFloat);
     if (!scores.defined()) scores = at::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
     for (std::size_t i = 0; i < group.size(); ++i)
       scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
@@ -74,8 +76,9 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
   return scores;
 }
 
-Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts, Pass& pass) {
-  const AppendedMask& mask = *network_->spec().appended_mask;
+Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* const> texts,
+                                        Pass& pass) const {
+  const AppendedMask& mask = *network->spec().appended_mask;
   std::vector<std::vector<std::int64_t>> sequences;
   Tensor complete = at::ones({static_cast<std::int64_t>(texts.size()), 1});
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -85,14 +88,15 @@ Tensor RereadingDecoder::read_with_mask(std::span<Text* const> texts, Pass& pass
     const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
     if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
-  TokenBatch batch = TokenBatch::from(sequences).to(network_->device());
+  TokenBatch batch = TokenBatch::from(sequences).to(network->device());
   if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);
-  const Tensor hidden = network_->encode(batch, pass);
+  const Tensor hidden = network->encode(batch, pass);
   return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
          complete.to(hidden.options());
 }
 
-Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pass) {
+Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,
+                                          Pass& pass) const {
   const bool streams = stack().two_streams;
   const auto B = static_cast<std::int64_t>(texts.size());
   const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
@@ -127,10 +131,10 @@ Tensor RereadingDecoder::read_behind_past(std::span<Text* const> texts, Pass& pa
   Capture capture{true, false, {}, {}};
   pass.capture = &capture;
   const Tensor hidden =
-      network_->decoder ? network_->decode(batch, pass) : network_->encode(batch, pass);  // [B * rows, d]
+      network->decoder ? network->decode(batch, pass) : network->encode(batch, pass);  // [B * rows, d]
   pass.capture = nullptr;
   if (stack().memory) {
-    const std::vector<Tensor>& states = (network_->decoder ? capture.decoder : capture.encoder).hidden;
+    const std::vector<Tensor>& states = (network->decoder ? capture.decoder : capture.encoder).hidden;
     const std::int64_t empty = stack().layers.front().self_attention.empty_keys;
     for (std::int64_t b = 0; b < B; ++b)
       for (std::size_t layer = 0; layer < layers; ++layer) {

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "generation/decoding/decoder.h"
+#include "models/pretrained_model.h"
 
 namespace attend {
 
 class RereadingDecoder : public Decoder {
  public:
-  explicit RereadingDecoder(Transformer network);
+  explicit RereadingDecoder(const PretrainedModel& model);
 
   void check(const Prompt& prompt) const override;
   std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;
@@ -33,10 +34,11 @@ class RereadingDecoder : public Decoder {
   const StackSpec& stack() const { return top()->spec(); }
   const Stack& top() const { return network_->decoder ? network_->decoder : network_->encoder; }
   std::vector<std::int64_t> unread(const Text& text) const;
-  Tensor read_with_mask(std::span<Text* const> texts, Pass& pass);
-  Tensor read_behind_past(std::span<Text* const> texts, Pass& pass);
+  Tensor read_with_mask(Transformer& network, std::span<Text* const> texts, Pass& pass) const;
+  Tensor read_behind_past(Transformer& network, std::span<Text* const> texts, Pass& pass) const;
 
-  Transformer network_;
+  PretrainedModel model_;
+  Transformer network_;  // of which all that the model has agree in what is asked of it
   std::vector<Text> texts_;
 };
 
