@@ -54,7 +54,6 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
   }
-  inform("{}: it holds no pooler, so there is no pooler_output", checkpoint.files().front().path().string());
   Json changed = config.json();
   changed["add_pooling_layer"] = false;
   return Fields(changed, config.source());
