@@ -32,7 +32,7 @@ class SentenceModel {
                goldens().at("tokenizers").at(golden.at("special_tokens").get<bool>() ? 1 : 0).dump());
     for (const auto& [name, content] : golden.at("files").items()) files.file(name, content.dump());
   }
-  explicit SentenceModel(const std::string& name) : SentenceModel(find(name)) {}
+  explicit SentenceModel(const char* name) : SentenceModel(find(name)) {}
   fs::path path() const { return files.path(); }
 
   TemporaryDirectory files;
@@ -149,7 +149,7 @@ TEST(Embed, CountsTokensAndRefusesLongTexts) {
 
 TEST(Embed, SaysWhatItTakesWithoutModules) {
   std::vector<std::string> lines;
-  const auto lines_of = [&](const std::string& name, const EmbedderOptions& options) {
+  const auto lines_of = [&](const char* name, const EmbedderOptions& options) {
     lines.clear();
     const SentenceModel model(name);
     set_log([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
