@@ -113,7 +113,8 @@ std::optional<std::int64_t> read_max_length(const fs::path& directory, const Fie
 // What config_sentence_transformers.json says.
 void read_use(const fs::path& directory, SentenceDirectory& all) {
   const Fields config = read_optional_fields(directory / "config_sentence_transformers.json");
-  const Fields prompts(config.json().value("prompts", Json::object()), config.source() + ": prompts");
+  const Fields prompts(config.has({"prompts"}) ? config.json().at("prompts") : Json::object(),
+                       config.source() + ": prompts");
   for (const auto& [name, text] : prompts.json().items())
     if (!text.is_null()) all.prompts[name] = prompts.text({name});
   if (const std::string name = config.text({"default_prompt_name"}, ""); !name.empty()) {

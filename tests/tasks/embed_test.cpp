@@ -154,7 +154,7 @@ TEST(Embed, SaysWhatItTakesWithoutModules) {
     const SentenceModel model(name);
     set_log([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
     Embedder(model.path(), options).embed({"a", "b"});
-    set_log({});
+    log_to_standard_error();
     return lines;
   };
   ASSERT_EQ(lines_of("no modules", {}).size(), 1u);
@@ -174,7 +174,7 @@ TEST(Embed, IsSilentOfAPoolerThatItDoesNotUse) {
   std::vector<std::string> lines;
   set_log([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   Embedder(model.path()).embed({"a"});
-  set_log({});
+  log_to_standard_error();
   for (const std::string& line : lines) EXPECT_EQ(line.find("it holds no pooler"), line.npos) << line;
 }
 
