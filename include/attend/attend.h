@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,36 +32,67 @@ struct RunOptions {
   std::optional<std::int64_t> adapter = {};
 };
 
-// Sentences to vectors of one length, so that near in meaning is near in angle: sentence-transformers'
-// directories with their pooling, other encoders by the mean of their token vectors.
+// How near two vectors are, as sentence-transformers has it: for the last two minus the distance.
+enum class Similarity { cosine, dot, euclidean, manhattan };
+float similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind);
+// The cosine of the angle between two vectors of the same size: 1 for the same direction.
+float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+
+// One of the vectors that were searched, by its number, and how near it is.
+struct Neighbour {
+  std::size_t number = 0;
+  float similarity = 0;
+};
+// The `max_count` nearest, the nearest first; of those equally near, in their order.
+std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
+                               std::size_t max_count, Similarity kind = Similarity::cosine);
+
+// What a text is in a search. Models may have a prompt for each.
+enum class TextRole { any, query, document };
+
+struct EmbedOptions : RunOptions {
+  // What is put before every text: `prompt`, or the model's prompt of the name `prompt_name`, or that of the
+  // role ("query", "document"), or with neither the model's default prompt.
+  TextRole role = TextRole::any;
+  std::optional<std::string> prompt_name = {}, prompt = {};
+  // Vectors are cut to their first numbers, so many, as models trained for that allow (Kusupati et al. 2022,
+  // arXiv:2205.13147). Cutting changes their length; `normalize` makes it 1 again. Absent: as the model says.
+  std::optional<std::int64_t> dimensions = {};
+  // true: vectors have the length 1. false: as they are before a last module that gives them this length.
+  // Absent: as the model says.
+  std::optional<bool> normalize = {};
+  bool truncate = true;  // texts that are longer than the model reads; else they are an Error
+};
+
+struct EmbedderOptions {
+  // What makes one vector of the states of a text's tokens, as sentence-transformers calls it: "mean", "cls",
+  // "max", "lasttoken", "weightedmean" or "mean_sqrt_len_tokens". Absent: as the model's directory says.
+  std::optional<std::string> pooling = {};
+};
+
+// Sentences to vectors, so that near in meaning is near in space, as sentence-transformers does it. Of a
+// directory without modules.json it takes what sentence-transformers takes, and says so (log.h): the mean of
+// all tokens, or the last token of a causal language model, not normalized.
 class Embedder {
  public:
-  explicit Embedder(const ModelPath& model);
+  explicit Embedder(const ModelPath& model, const EmbedderOptions& options = {});
   Embedder(Embedder&&) noexcept;
   ~Embedder();
 
-  // One vector of size() per text, in order. Longer texts than the model reads are cut off, as
-  // sentence-transformers does.
+  // One vector per text, in order. A text without tokens is pooled to zeros.
   std::vector<std::vector<float>> embed(const std::vector<std::string>& texts,
-                                        const RunOptions& options = {});
-  std::int64_t size() const;
+                                        const EmbedOptions& options = {});
+  // How many tokens of each text the model would read, prompt and special tokens included.
+  std::vector<std::size_t> count_tokens(const std::vector<std::string>& texts,
+                                        const EmbedOptions& options = {}) const;
+  std::int64_t size() const;                                  // of vectors, unless options cut them
+  Similarity similarity() const;                              // that the model was trained for
+  const std::map<std::string, std::string>& prompts() const;  // by name
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// The cosine of the angle between two vectors of the same size: 1 for the same direction.
-float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
-
-// One of the vectors that were searched, by its number, and its cosine with the one that was looked for.
-struct Neighbour {
-  std::size_t number = 0;
-  float similarity = 0;
-};
-// The `most` nearest, the nearest first; of those equally near, in their order.
-std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
-                               std::size_t most);
 
 struct TranslateOptions : RunOptions {
   std::optional<std::int64_t> beams;  // absent: as the model's generation_config.json says

@@ -185,11 +185,6 @@ class FeatureExtractor {
   std::shared_ptr<TextModel> model_;
 };
 
-// How near two sentences are by their vectors (Embedder), as sentence-transformers has it: for the last two
-// minus the distance.
-enum class Similarity { cosine, dot, euclidean, manhattan };
-float similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind);
-
 // What a generator is asked for. The last three take an encoder-decoder; they differ in the settings and the
 // prefix that a model's config.json has for them (task_specific_params).
 enum class GenerationTask { text_generation, text2text_generation, summarization, translation };

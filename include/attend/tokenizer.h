@@ -96,6 +96,9 @@ class Tokenizer {
   const std::optional<Truncation>& truncation() const;
   std::optional<Padding>& padding();
   const std::optional<Padding>& padding() const;
+  // Texts, but not the added tokens in them, are put into lower case before anything else, as
+  // sentence-transformers' do_lower_case has it. To be called before encoding begins.
+  void lower_case();
 
   std::string to_json() const;  // a tokenizer.json that `tokenizers` reads
   void save(const std::filesystem::path& path) const;

@@ -3,9 +3,11 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/python_text.h"
 #include "cli/model_option.h"
+#include "cli/vector_options.h"
 #include "cli/verb.h"
-#include "formats/json.h"
+#include "formats/json_floats.h"
 
 #include <iostream>
 #include <map>
@@ -17,7 +19,7 @@ namespace {
 
 // The vectors of texts, those of one adapter together.
 std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
-                                                    std::int64_t batch_tokens, const AdapterOf& adapters) {
+                                                    EmbedOptions options, const AdapterOf& adapters) {
   adapters.check(texts.size());
   std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < texts.size(); ++i) groups[adapters[i]].push_back(i);
@@ -27,32 +29,48 @@ std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const st
   for (const auto& [adapter, numbers] : groups) {
     std::vector<std::string> theirs;
     for (const std::size_t i : numbers) theirs.push_back(texts[i]);
-    auto some = embedder.embed(
-        theirs, {.batch_tokens = batch_tokens,
-                 .on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); },
-                 .adapter = adapter});
+    options.on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); };
+    options.adapter = adapter;
+    auto some = embedder.embed(theirs, options);
     for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(some[i]);
     before += numbers.size();
   }
   return vectors;
 }
 
-// For each query the `top` nearest of `candidates`.
+// A file that is searched: its lines that hold a text, and their vectors.
+struct SearchedFile {
+  std::vector<std::string> lines;
+  std::vector<std::size_t> numbers;  // of each line, from 1
+  std::vector<std::vector<float>> vectors;
+
+  explicit SearchedFile(const std::string& path) {
+    std::size_t number = 0;
+    for (std::string& line : read_lines(path)) {
+      ++number;
+      if (strip(line).empty()) continue;
+      lines.push_back(std::move(line));
+      numbers.push_back(number);
+    }
+  }
+};
+
+// For each query the `top` nearest lines.
 void print_nearest(const std::vector<std::string>& queries,
-                   const std::vector<std::vector<float>>& query_vectors,
-                   const std::vector<std::string>& candidates, const std::vector<std::vector<float>>& vectors,
-                   std::size_t top, bool json) {
+                   const std::vector<std::vector<float>>& query_vectors, const SearchedFile& file,
+                   Similarity similarity, std::size_t top, bool json) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::vector<Neighbour> found = nearest(query_vectors[q], vectors, top);
+    const std::vector<Neighbour> found = nearest(query_vectors[q], file.vectors, top, similarity);
     if (json) {
       Json results = Json::array();
       for (const auto& [i, score] : found)
-        results.push_back({{"line", i + 1}, {"score", score}, {"text", candidates[i]}});
+        results.push_back(
+            {{"line", file.numbers[i]}, {"score", shortest_double(score)}, {"text", file.lines[i]}});
       std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
       continue;
     }
     if (queries.size() > 1) std::cout << queries[q] << "\n";
-    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates[i]);
+    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, file.lines[i]);
   }
 }
 
@@ -61,37 +79,56 @@ void print_nearest(const std::vector<std::string>& queries,
 int embed(int argc, char** argv) {
   ModelPath model;
   std::string search;
+  std::optional<std::string> document_prompt;
+  std::optional<Similarity> similarity;
   std::vector<std::string> arguments;
   std::size_t top = 5;
-  std::int64_t batch_tokens = 4096;
+  RunOptions run;
   bool json = false;
   Parser parser(
       "embed",
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
-      "With --search, prints the lines of a file that are nearest to them in meaning.",
+      "With --search, prints the lines of a file that are nearest to them in meaning: the sentences then get "
+      "the model's prompt for queries and the lines its prompt for documents.",
       "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
   AdapterOf adapters;
+  VectorFlags flags;
   add_model(parser.app(), model);
   adapters.add(parser.app());
   add_texts(parser.app(), "text", arguments, "The sentences");
-  parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
+  CLI::Option* const searches = parser.app().add_option("--search,--similar-to", search,
+                                                        "A file with one sentence a line to search in");
   parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
-  parser.app().add_option("--batch-tokens", batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  add_similarity(parser.app(), similarity)->needs(searches);
+  flags.add(parser.app());
+  parser.app()
+      .add_option("--document-prompt", document_prompt,
+                  "Put this text before every line of the searched file")
+      ->needs(searches);
+  parser.app()
+      .add_option("--batch-tokens", run.batch_tokens, "Tokens to a batch")
+      ->check(CLI::PositiveNumber);
   parser.app().add_flag("--json", json, "One JSON object per sentence");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  Embedder embedder(model);
+  Embedder embedder(model, flags.embedder());
   const std::vector<std::string> texts = texts_or_stdin(arguments);
-  const auto vectors = embed_with_progress(embedder, texts, batch_tokens, adapters);
+  EmbedOptions options = flags.embed(run);
   if (!search.empty()) {
-    const std::vector<std::string> candidates = read_lines(search);
-    print_nearest(texts, vectors, candidates,
-                  embed_with_progress(embedder, candidates, batch_tokens, adapters), top, json);
+    options.role = TextRole::query;
+    const auto queries = embed_with_progress(embedder, texts, options, adapters);
+    options.role = TextRole::document;
+    options.prompt_name.reset();
+    options.prompt = document_prompt;
+    SearchedFile file(search);
+    file.vectors = embed_with_progress(embedder, file.lines, options, adapters);
+    print_nearest(texts, queries, file, similarity.value_or(embedder.similarity()), top, json);
     return 0;
   }
+  const auto vectors = embed_with_progress(embedder, texts, options, adapters);
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (json)
-      std::cout << Json{{"text", texts[i]}, {"embedding", vectors[i]}}.dump() << "\n";
+      std::cout << Json{{"text", texts[i]}, {"embedding", float_list(vectors[i])}}.dump() << "\n";
     else
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
   return 0;

@@ -1,11 +1,22 @@
 // attend forward MODEL --inputs F --outputs F: tensors in, tensors out.
 #include "models/forward.h"
 
+#include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "models/tensors.h"
 
 namespace attend::cli {
+namespace {
+
+// A body may go without a pooler that its file does not hold. Whoever reads outputs by name should know.
+void remark_on_missing_pooler(const PretrainedModel& model, const ModelDirectory& directory) {
+  if (!model.config().flag({"add_pooling_layer"}, true) &&
+      directory.config().flag({"add_pooling_layer"}, true))
+    inform("{}: it holds no pooler, so there is no pooler_output", directory.path().string());
+}
+
+}  // namespace
 
 int forward(int argc, char** argv) {
   ModelPath model;
@@ -27,11 +38,12 @@ int forward(int argc, char** argv) {
   const ModelDirectory directory(model);
   const PretrainedModel loaded =
       PretrainedModel::load(directory, options.gradients ? Purpose::training : Purpose::inference);
-  const auto modules = read_sentence_directory(directory.path());
+  remark_on_missing_pooler(loaded, directory);
+  const SentenceDirectory modules = read_sentence_directory(directory);
   std::optional<SentenceModules> sentence;
   const Transformer network = loaded.network();
-  if (modules && !network->is_encoder_decoder() && !network->reads_images()) {
-    sentence.emplace(modules->modules,
+  if (!modules.assumed && !network->is_encoder_decoder() && !network->reads_images()) {
+    sentence.emplace(modules.modules,
                      (network->decoder ? network->decoder : network->encoder)->spec().width());
     options.sentence = &*sentence;
   }

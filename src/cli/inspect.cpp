@@ -10,22 +10,47 @@
 namespace attend::cli {
 namespace {
 
-const char* name_of(SentencePooling::Mode mode) {
-  switch (mode) {
-    case SentencePooling::Mode::mean:
-      return "mean";
-    case SentencePooling::Mode::cls:
-      return "cls";
-    case SentencePooling::Mode::max:
-      return "max";
-    case SentencePooling::Mode::mean_sqrt_len:
-      return "mean_sqrt_len";
-    case SentencePooling::Mode::weighted_mean:
-      return "weighted_mean";
-    case SentencePooling::Mode::last:
-      return "last";
+// "cls", or "cls+mean" where vectors of several kinds stand side by side.
+std::string pooling_of(const SentenceDirectory& sentences) {
+  std::vector<std::string> names;
+  for (const SentencePooling::Mode mode : sentences.modules.front().modes)
+    names.push_back(pooling_name(mode));
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
+Json as_json(const SentenceDirectory& sentences) {
+  Json json = {{"mode", pooling_of(sentences)},
+               {"normalize", sentences.normalizes()},
+               {"max_length", nullptr},
+               {"prompt", sentences.texts.prompt},
+               {"prompts", sentences.prompts},
+               {"include_prompt", sentences.modules.front().include_prompt},
+               {"similarity", similarity_name(sentences.similarity)},
+               {"dimensions", nullptr},
+               {"assumed", sentences.assumed}};
+  if (sentences.texts.max_length) json["max_length"] = *sentences.texts.max_length;
+  if (sentences.dimensions) json["dimensions"] = *sentences.dimensions;
+  return json;
+}
+
+std::string as_text(const SentenceDirectory& sentences) {
+  using Kind = SentenceModule::Kind;
+  std::string line = fmt::format("{} pooling", pooling_of(sentences));
+  for (const SentenceModule& module : sentences.modules) {
+    if (module.kind == Kind::dense) line += fmt::format(", a dense layer of {}", module.out);
+    if (module.kind == Kind::norm) line += ", a layer norm";
+    if (module.kind == Kind::unit_length) line += ", normalized";
   }
-  return "";
+  if (sentences.assumed) line += ", not normalized (assumed: there is no modules.json)";
+  if (sentences.dimensions) line += fmt::format(", cut to {} numbers", *sentences.dimensions);
+  if (sentences.texts.max_length) line += fmt::format(", at most {} tokens", *sentences.texts.max_length);
+  if (sentences.similarity != Similarity::cosine)
+    line += fmt::format(", similarity {}", similarity_name(sentences.similarity));
+  for (const auto& [name, prompt] : sentences.prompts)
+    if (!prompt.empty()) line += fmt::format(", prompt {}: {}", name, shown(prompt));
+  if (!sentences.texts.prompt.empty())
+    line += fmt::format(", default prompt {}", shown(sentences.texts.prompt));
+  return line;
 }
 
 // 1234567 -> "1,234,567"
@@ -71,13 +96,7 @@ Json as_json(const Inspection& inspection) {
     json["tokenizer"] = {{"kind", tokenizer->kind}, {"file", tokenizer->file}, {"vocabulary", nullptr}};
     if (tokenizer->vocabulary) json["tokenizer"]["vocabulary"] = *tokenizer->vocabulary;
   }
-  if (const auto& pooling = inspection.pooling) {
-    json["sentence_pooling"] = {{"mode", name_of(pooling->mode)},
-                                {"normalize", pooling->normalize},
-                                {"max_length", nullptr},
-                                {"prompt", pooling->prompt}};
-    if (pooling->max_length) json["sentence_pooling"]["max_length"] = *pooling->max_length;
-  }
+  if (inspection.sentences) json["sentence_pooling"] = as_json(*inspection.sentences);
   return json;
 }
 
@@ -100,13 +119,7 @@ void print_text(const Inspection& inspection) {
         tokenizer->vocabulary ? fmt::format(", {} tokens", grouped(*tokenizer->vocabulary)) : "";
     print_line("tokenizer", fmt::format("{}{} ({})", tokenizer->kind, size, tokenizer->file));
   }
-  if (const auto& pooling = inspection.pooling) {
-    std::string line = fmt::format("{} pooling", name_of(pooling->mode));
-    if (pooling->normalize) line += ", normalized";
-    if (pooling->max_length) line += fmt::format(", at most {} tokens", *pooling->max_length);
-    if (!pooling->prompt.empty()) line += fmt::format(", prompt {}", shown(pooling->prompt));
-    print_line("sentences", line);
-  }
+  if (inspection.sentences) print_line("sentences", as_text(*inspection.sentences));
   for (const auto& [field, value] : inspection.generation.items())
     if (field != "_from_model_config" && field != "transformers_version")
       print_line("generation", fmt::format("{} {}", field, shown(value)));

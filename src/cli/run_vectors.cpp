@@ -1,6 +1,8 @@
 // attend run: tasks whose answer is numbers.
 #include "base/error.h"
 #include "cli/run_task.h"
+#include "cli/vector_options.h"
+#include "formats/json_floats.h"
 
 namespace attend::cli {
 namespace {
@@ -18,7 +20,7 @@ class FeatureExtraction : public Task {
       Json rows = Json::array();
       auto value = features.values.begin();
       for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
-        rows.push_back(std::vector<float>(value, value + static_cast<std::ptrdiff_t>(features.width)));
+        rows.push_back(float_list({value, features.width}));
       Json batch = Json::array();  // of one text, as the pipeline has it
       batch.push_back(std::move(rows));
       answers.push_back(std::move(batch));
@@ -34,15 +36,10 @@ class FeatureExtraction : public Task {
 class SentenceSimilarity : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--similarity", similarity_, "How nearness is measured; a distance counts below zero")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, Similarity>{{"cosine", Similarity::cosine},
-                                                                      {"dot", Similarity::dot},
-                                                                      {"euclidean", Similarity::euclidean},
-                                                                      {"manhattan", Similarity::manhattan}}))
-        ->default_str("cosine");
+    add_similarity(app, similarity_);
+    flags_.add(app);
   }
-  void load(const ModelPath& model) override { embedder_.emplace(model); }
+  void load(const ModelPath& model) override { embedder_.emplace(model, flags_.embedder()); }
 
   // All arguments together are one input.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
@@ -63,13 +60,14 @@ class SentenceSimilarity : public Task {
       all.insert(all.end(), sentences.begin(), sentences.end());
       counts.push_back(sentences.size());
     }
-    const std::vector<std::vector<float>> vectors = embedder_->embed(all, options);
+    const std::vector<std::vector<float>> vectors = embedder_->embed(all, flags_.embed(options));
+    const Similarity kind = similarity_.value_or(embedder_->similarity());
     std::vector<Json> answers;
     std::size_t source = 0;
     for (const std::size_t count : counts) {
       Json scores = Json::array();
       for (std::size_t i = 1; i <= count; ++i)
-        scores.push_back(similarity(vectors[source], vectors[source + i], similarity_));
+        scores.push_back(shortest_double(similarity(vectors[source], vectors[source + i], kind)));
       answers.push_back(std::move(scores));
       source += count + 1;
     }
@@ -77,7 +75,8 @@ class SentenceSimilarity : public Task {
   }
 
  private:
-  Similarity similarity_ = Similarity::cosine;
+  std::optional<Similarity> similarity_;
+  VectorFlags flags_;
   std::optional<Embedder> embedder_;
 };
 
@@ -90,9 +89,9 @@ std::span<const TaskVerb> vector_tasks() {
        "see `attend embed`.",
        "attend run feature-extraction bert-base-uncased \"A dog.\"", make_task<FeatureExtraction>},
       {"sentence-similarity", "how near sentences are to one in meaning",
-       "Prints how near the first text is to each of the others, by the cosine of their vectors unless told "
-       "otherwise. Lines of standard input are JSON "
-       "objects with source_sentence and sentences.",
+       "Prints how near the first text is to each of the others, by the similarity of their vectors that the "
+       "model "
+       "was trained for. Lines of standard input are JSON objects with source_sentence and sentences.",
        "attend run sentence-similarity all-MiniLM-L6-v2 \"A dog runs.\" \"An animal moves.\" \"It rains.\"",
        make_task<SentenceSimilarity>},
   };

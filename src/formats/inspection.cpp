@@ -194,7 +194,9 @@ Inspection inspect_model(const ModelDirectory& directory, const WeightFiles& che
   for (const TensorFile& file : checkpoint.files())
     inspection.files.push_back({file.path().filename().string(), file.mapping().bytes().size()});
   inspection.tokenizer = find_tokenizer(directory.path());
-  inspection.pooling = directory.sentence_pooling();
+  SentenceDirectory sentences = read_sentence_directory(directory);
+  const bool reads_text = inspection.tokenizer && !config.flag({"is_encoder_decoder"}, false);
+  if (!sentences.assumed || reads_text) inspection.sentences = std::move(sentences);
   inspection.generation = directory.generation_config();
 
   remark_on_config(inspection, config, checkpoint);

@@ -1,7 +1,7 @@
 // What `attend inspect` says of a model directory: read from the files alone, no model is built.
 #pragma once
 
-#include "formats/model_directory.h"
+#include "formats/sentence_modules.h"
 
 #include <cstdint>
 #include <map>
@@ -33,9 +33,9 @@ struct Inspection {
   std::map<std::string, TypeTotals> types;  // by the name of the type: "F32", "Q4_K"
   std::vector<File> files;                  // of weights
   std::optional<Tokenizer> tokenizer;
-  std::optional<SentencePooling> pooling;
-  Json generation;                   // as ModelDirectory::generation_config
-  std::vector<std::string> unusual;  // one sentence each
+  std::optional<SentenceDirectory> sentences;  // how it makes vectors of texts, if it can
+  Json generation;                             // as ModelDirectory::generation_config
+  std::vector<std::string> unusual;            // one sentence each
 };
 
 // `check_values` reads all weights in search of NaN and infinity.

@@ -27,20 +27,22 @@ constexpr std::pair<std::string_view, Mode> kModes[] = {
     {"lasttoken", Mode::last},
 };
 
-Mode read_mode(const Fields& config, std::string_view name) {
-  for (const auto& [known, mode] : kModes)
-    if (name == known) return mode;
-  fail("{}: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found {}",
-       config.source(), shown(Json(name)));
-}
+constexpr std::pair<std::string_view, Similarity> kSimilarities[] = {
+    {"cosine", Similarity::cosine},
+    {"dot", Similarity::dot},
+    {"euclidean", Similarity::euclidean},
+    {"manhattan", Similarity::manhattan},
+};
 
 // 1_Pooling/config.json: {"pooling_mode": "mean"}, or several in a list, or in older files a flag for each.
 std::vector<Mode> read_modes(const Fields& config) {
+  const std::string source = config.source() + ": pooling_mode";
   std::vector<Mode> modes;
   const auto field = config.json().find("pooling_mode");
   if (field != config.json().end() && field->is_string())
-    return {read_mode(config, field->get<std::string>())};
-  for (const std::string& name : config.texts({"pooling_mode"})) modes.push_back(read_mode(config, name));
+    return {read_pooling_mode(field->get<std::string>(), source)};
+  for (const std::string& name : config.texts({"pooling_mode"}))
+    modes.push_back(read_pooling_mode(name, source));
   if (!modes.empty()) return modes;
   for (const auto& [name, mode] : kModes) {
     const std::string flag = "pooling_mode_" + std::string(name);
@@ -85,24 +87,51 @@ SentenceModule read_dense(const Fields& config) {
           .activation = read_activation_class(config)};
 }
 
-// Older versions of sentence-transformers keep the limit in a file of its own, newer ones with the tokenizer;
-// transformers writes 1e30 for "no limit".
-std::optional<std::int64_t> read_max_length(const fs::path& directory) {
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  const Fields own = read_optional_fields(directory / "sentence_bert_config.json");
-  if (const auto length = own.maybe_integer({"max_seq_length"}, 1, most)) return length;
-  const auto length =
-      read_optional_fields(directory / "tokenizer_config.json").maybe_number({"model_max_length"});
-  if (!length || *length < 1 || *length > static_cast<double>(most)) return {};
-  return static_cast<std::int64_t>(*length);
+// sentence_bert_config.json, which older versions called by the model's family.
+Fields read_transformer_config(const fs::path& directory) {
+  for (const char* family : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"})
+    if (const fs::path file = directory / fmt::format("sentence_{}_config.json", family); file_exists(file))
+      return read_fields(file);
+  return {Json::object(), (directory / "sentence_bert_config.json").string()};
 }
 
-std::string read_prompt(const fs::path& directory) {
+// What the transformer's own file says, else the tokenizer's limit or config.json's, whichever is shorter.
+// (transformers writes 1e30 for "no limit".)
+std::optional<std::int64_t> read_max_length(const fs::path& directory, const Fields& own,
+                                            const Fields& config) {
+  constexpr std::int64_t max = std::int64_t{1} << 31;
+  if (const auto length = own.maybe_integer({"max_seq_length"}, 1, max)) return length;
+  std::optional<std::int64_t> shorter;
+  for (const auto& length :
+       {read_optional_fields(directory / "tokenizer_config.json").maybe_number({"model_max_length"}),
+        config.maybe_number({"max_position_embeddings"})})
+    if (length && *length >= 1 && *length <= static_cast<double>(max))
+      shorter = std::min(shorter.value_or(max), static_cast<std::int64_t>(*length));
+  return shorter;
+}
+
+// What config_sentence_transformers.json says.
+void read_use(const fs::path& directory, SentenceDirectory& all) {
   const Fields config = read_optional_fields(directory / "config_sentence_transformers.json");
-  const std::string name = config.text({"default_prompt_name"}, "");
-  if (name.empty()) return "";
-  const Json prompts = config.json().value("prompts", Json::object());
-  return Fields(prompts, config.source() + ": prompts").text({name});
+  const Fields prompts(config.has({"prompts"}) ? config.json().at("prompts") : Json::object(),
+                       config.source() + ": prompts");
+  for (const auto& [name, text] : prompts.json().items())
+    if (!text.is_null()) all.prompts[name] = prompts.text({name});
+  if (const std::string name = config.text({"default_prompt_name"}, ""); !name.empty()) {
+    if (!all.prompts.contains(name))
+      fail("{}: default_prompt_name: expected one of the prompts, found {}", config.source(), shown(name));
+    all.texts.prompt = all.prompts.at(name);
+  }
+  all.dimensions = config.maybe_integer({"truncate_dim"}, 0);
+  if (all.dimensions == 0) all.dimensions.reset();
+  const std::string similarity = config.text({"similarity_fn_name"}, "cosine");
+  for (const auto& [name, known] : kSimilarities)
+    if (similarity == name) {
+      all.similarity = known;
+      return;
+    }
+  fail("{}: similarity_fn_name: expected cosine, dot, euclidean or manhattan, found {}", config.source(),
+       shown(similarity));
 }
 
 std::vector<std::pair<std::string, std::string>> read_kinds(const fs::path& directory) {
@@ -119,8 +148,7 @@ std::vector<std::pair<std::string, std::string>> read_kinds(const fs::path& dire
   return kinds;
 }
 
-SentenceModule read_module(const fs::path& directory, const std::string& kind, const std::string& folder,
-                           const SentencePooling& texts) {
+SentenceModule read_module(const fs::path& directory, const std::string& kind, const std::string& folder) {
   const std::string source = (directory / "modules.json").string();
   if (kind == "Normalize") return {.kind = SentenceModule::Kind::unit_length};
   if (kind != "Pooling" && kind != "Dense" && kind != "LayerNorm")
@@ -135,48 +163,86 @@ SentenceModule read_module(const fs::path& directory, const std::string& kind, c
   }
   if (kind == "Pooling") {
     module.modes = read_modes(config);
-    if (!texts.prompt.empty() && !config.flag({"include_prompt"}, true))
-      fail("{}: include_prompt: pooling without the prompt is not supported", config.source());
+    module.include_prompt = config.flag({"include_prompt"}, true);
   }
   module.folder = directory / folder;
   return module;
 }
 
-}  // namespace
-
-std::optional<SentenceDirectory> read_sentence_directory(const fs::path& directory) {
-  if (is_gguf(directory)) return gguf_sentences(directory);
-  const fs::path path = directory / "modules.json";
-  if (!file_exists(path)) return {};
-  SentenceDirectory all;
-  all.texts.max_length = read_max_length(directory);
-  all.texts.prompt = read_prompt(directory);
-  all.texts.lowercase =
-      read_optional_fields(directory / "sentence_bert_config.json").flag({"do_lower_case"}, false);
+// Those after the transformer.
+std::vector<SentenceModule> read_modules(const fs::path& directory) {
+  const std::string source = (directory / "modules.json").string();
   const auto kinds = read_kinds(directory);
   if (kinds.size() < 2 || kinds[0].first != "Transformer" || kinds[1].first != "Pooling")
-    fail("{}: expected the modules Transformer and Pooling before all others", path.string());
+    fail("{}: expected the modules Transformer and Pooling before all others", source);
   if (!kinds[0].second.empty())
-    fail("{}: expected the transformer in the directory itself, found it in {}", path.string(),
+    fail("{}: expected the transformer in the directory itself, found it in {}", source,
          shown(Json(kinds[0].second)));
+  std::vector<SentenceModule> modules;
   for (std::size_t i = 1; i < kinds.size(); ++i) {
     const auto& [kind, folder] = kinds[i];
     if (kind == "Dropout") continue;  // which does nothing but in training
-    if (kind == "Pooling" && i > 1) fail("{}: expected the module Pooling once", path.string());
-    all.modules.push_back(read_module(directory, kind, folder, all.texts));
+    if (kind == "Pooling" && i > 1) fail("{}: expected the module Pooling once", source);
+    modules.push_back(read_module(directory, kind, folder));
   }
+  return modules;
+}
+
+SentenceDirectory assume_sentences(const ModelDirectory& directory) {
+  const std::vector<std::string> architectures = directory.architectures();
+  const bool causal = !architectures.empty() && architectures.front().ends_with("ForCausalLM") &&
+                      directory.config().flag({"is_causal"}, true);
+  SentenceDirectory all{.modules = {{.modes = {causal ? Mode::last : Mode::mean}}}, .assumed = true};
+  all.texts.max_length = read_max_length(directory.path(), Fields(Json::object(), ""), directory.config());
   return all;
 }
 
+}  // namespace
+
+SentenceDirectory read_sentence_directory(const ModelDirectory& directory) {
+  const fs::path& path = directory.path();
+  if (is_gguf(path)) return gguf_sentences(path).value_or(assume_sentences(directory));
+  if (!file_exists(path / "modules.json")) return assume_sentences(directory);
+  SentenceDirectory all;
+  const Fields own = read_transformer_config(path);
+  all.texts.max_length = read_max_length(path, own, directory.config());
+  all.texts.lowercase = own.flag({"do_lower_case"}, false);
+  read_use(path, all);
+  all.modules = read_modules(path);
+  return all;
+}
+
+const char* pooling_name(Mode mode) {
+  for (const auto& [name, known] : kModes)
+    if (mode == known) return name.data();
+  return "";
+}
+
+Mode read_pooling_mode(const std::string& name, const std::string& source) {
+  for (const auto& [known, mode] : kModes)
+    if (name == known) return mode;
+  fail("{}: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found {}", source,
+       shown(Json(name)));
+}
+
+const char* similarity_name(Similarity similarity) {
+  for (const auto& [name, known] : kSimilarities)
+    if (similarity == known) return name.data();
+  return "";
+}
+
 std::optional<SentencePooling> ModelDirectory::sentence_pooling() const {
-  const auto all = read_sentence_directory(path_);
-  if (!all) return {};
-  const std::vector<SentenceModule>& modules = all->modules;
-  SentencePooling pooling = all->texts;
-  pooling.normalize = modules.size() == 2 && modules[1].kind == SentenceModule::Kind::unit_length;
+  const SentenceDirectory all = read_sentence_directory(*this);
+  if (all.assumed) return {};
+  const std::vector<SentenceModule>& modules = all.modules;
+  SentencePooling pooling = all.texts;
+  pooling.normalize = modules.size() == 2 && all.normalizes();
   if (modules.size() > (pooling.normalize ? 2 : 1) || modules[0].modes.size() != 1)
     fail("{}: expected the modules Transformer, Pooling of one kind and perhaps Normalize",
          (path_ / "modules.json").string());
+  if (!modules[0].include_prompt && !pooling.prompt.empty())
+    fail("{}: include_prompt: pooling without the prompt is not supported in training",
+         (modules[0].folder / "config.json").string());
   pooling.mode = modules[0].modes[0];
   return pooling;
 }

@@ -23,7 +23,7 @@ Tensor embed_texts(SentenceModules& modules, const Tensors& given, Transformer& 
   const Tensors& inputs = prompted ? *prompted : given;
   const Padded texts(find(inputs, "input_ids"), find(inputs, "attention_mask"), "input_ids");
   const TokenBatch batch = texts.batch({}, {});
-  return modules.embed(texts.unpad(hidden), batch.offsets, batch.positions);
+  return modules.embed(texts.unpad(hidden), batch.offsets, {.places = batch.positions});
 }
 
 }  // namespace

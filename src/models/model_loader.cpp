@@ -31,7 +31,7 @@ Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) 
 // A body whose file holds no pooler goes without, as those that were made for vectors of texts or pictures do
 // (DINO's ViT). The original would draw one at random.
 Fields without_missing_pooler(const Family& family, const Fields& config, const std::string& architecture,
-                              const WeightFiles& checkpoint, bool says) {
+                              const WeightFiles& checkpoint) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
   if (!known || !has_head(architecture, Head::body) || checkpoint.files().empty()) return config;
   const ModelSpec spec = family.spec(config, architecture);
@@ -42,9 +42,6 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
   }
-  if (says)
-    inform("{}: it holds no pooler, so there is no pooler_output",
-           checkpoint.files().front().path().string());
   Json changed = config.json();
   changed["add_pooling_layer"] = false;
   return Fields(changed, config.source());

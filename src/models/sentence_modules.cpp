@@ -18,6 +18,45 @@ Tensor read_weight(const WeightFiles& checkpoint, const SentenceModule& spec, co
   return copy_tensor(*view).to(at::kFloat);
 }
 
+// Rows of hidden states, whose they are, and where each is in its text.
+struct PooledRows {
+  Tensor hidden;
+  Offsets offsets;
+  Tensor places;
+};
+
+// Without the first `count` rows of each text.
+PooledRows without_first(const PooledRows& all, std::int64_t count) {
+  std::vector<std::int64_t> rows, places, lengths;
+  for (std::int64_t b = 0; b < all.offsets.count(); ++b) {
+    const std::int64_t length = all.offsets.length(b);
+    lengths.push_back(std::max<std::int64_t>(0, length - count));
+    for (std::int64_t i = count; i < length; ++i) {
+      rows.push_back(all.offsets.begin(b) + i);
+      places.push_back(i);
+    }
+  }
+  const Tensor numbers = torch::tensor(rows, at::kLong).to(all.hidden.device());
+  return {all.hidden.index_select(0, numbers), Offsets(lengths),
+          all.places.defined() ? all.places.index_select(0, numbers) : torch::tensor(places, at::kLong)};
+}
+
+// As pool() does, and zeros for a text without rows.
+Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
+  std::vector<std::int64_t> texts, lengths;
+  for (std::int64_t b = 0; b < rows.offsets.count(); ++b)
+    if (const std::int64_t length = rows.offsets.length(b); length > 0) {
+      texts.push_back(b);
+      lengths.push_back(length);
+    }
+  if (std::ssize(texts) == rows.offsets.count()) return pool(rows.hidden, rows.offsets, mode, rows.places);
+  Tensor pooled = at::zeros({rows.offsets.count(), rows.hidden.size(1)}, rows.hidden.options());
+  if (!texts.empty())
+    pooled.index_copy_(0, torch::tensor(texts, at::kLong).to(pooled.device()),
+                       pool(rows.hidden, Offsets(lengths), mode, rows.places));
+  return pooled;
+}
+
 }  // namespace
 
 SentenceModules::SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width)
@@ -51,14 +90,16 @@ void SentenceModules::add(const SentenceModule& spec) {
   modules_.push_back(std::move(module));
 }
 
-Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, const Tensor& places) {
+Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, const VectorOptions& options) {
   Tensor x = hidden;
   Pass pass = Pass::inference();
   for (Module& module : modules_) switch (module.spec.kind) {
       case SentenceModule::Kind::pooling: {
+        PooledRows rows{x, offsets, options.places};
+        if (!module.spec.include_prompt && options.prompt_tokens > 0)
+          rows = without_first(rows, options.prompt_tokens);
         std::vector<Tensor> parts;
-        for (const SentencePooling::Mode mode : module.spec.modes)
-          parts.push_back(pool(x, offsets, mode, places));
+        for (const SentencePooling::Mode mode : module.spec.modes) parts.push_back(pool_any(rows, mode));
         x = at::cat(parts, 1);
         break;
       }
@@ -69,7 +110,7 @@ Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, cons
         x = module.norm(x);
         break;
       case SentenceModule::Kind::unit_length:
-        x = to_unit_length(x);
+        if (options.normalize || &module != &modules_.back()) x = to_unit_length(x);
     }
   return x;
 }

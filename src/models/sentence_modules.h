@@ -1,5 +1,5 @@
 // The vector of a text as a sentence-transformers directory makes it of hidden states (Reimers & Gurevych
-// 2019, arXiv:1908.10084): pooling and whatever modules stand behind it, with their weights.
+// 2019, arXiv:1908.10084): pooling and the modules after it, with their weights.
 #pragma once
 
 #include "formats/sentence_modules.h"
@@ -9,13 +9,19 @@
 
 namespace attend {
 
+struct VectorOptions {
+  Tensor places = {};              // of each token in its text, as pool() has it
+  std::int64_t prompt_tokens = 0;  // how many of each text's first tokens are the prompt's
+  bool normalize = true;           // false: leaves out a last module that gives vectors the length 1
+};
+
 class SentenceModules {
  public:
   // For hidden states `width` wide. Error for weights that are missing or do not fit.
   SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width);
 
-  // hidden [T, d] -> [B, size()]. `places` as pool() has it.
-  Tensor embed(const Tensor& hidden, const Offsets& offsets, const Tensor& places = {});
+  // hidden [T, d] -> [B, size()]. A text without tokens is pooled to zeros.
+  Tensor embed(const Tensor& hidden, const Offsets& offsets, const VectorOptions& options = {});
   std::int64_t size() const { return size_; }
 
  private:

@@ -18,6 +18,8 @@ class TextEncoder {
   // Texts of more than `longest` tokens are cut; absent: longest_text().
   explicit TextEncoder(const Setting& setting, std::optional<std::int64_t> longest = {});
 
+  void lower_case() { tokenizer_.lower_case(); }
+
   // `pairs` is empty, or as long as `texts`, where a text without a second one has an empty one. Says how
   // many texts were cut. On all cores.
   std::vector<EncodedText> encode(const std::vector<std::string>& texts,

@@ -1,7 +1,6 @@
 #include "objectives/text_vectors.h"
 
 #include "base/file.h"
-#include "models/sentence_texts.h"
 #include "nn/pooling.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ TextVectors::TextVectors(const Setting& setting, const std::vector<TextPair>& pa
   std::vector<std::string> texts;
   std::unordered_map<std::string, std::size_t> numbers;
   const auto number = [&](const std::string& text) {
-    const auto [place, is_new] = numbers.emplace(prepare_text(text, pooling_), texts.size());
+    const auto [place, is_new] = numbers.emplace(pooling_.prompt + text, texts.size());
     if (is_new) texts.push_back(place->first);
     return place->second;
   };
@@ -55,7 +54,9 @@ TextVectors::TextVectors(const Setting& setting, const std::vector<TextPair>& pa
     firsts_.push_back(number(pair.text));
     seconds_.push_back(number(pair.pair));
   }
-  texts_ = TextEncoder(setting, longest(setting, pooling_)).encode(texts);
+  TextEncoder encoder(setting, longest(setting, pooling_));
+  if (pooling_.lowercase) encoder.lower_case();
+  texts_ = encoder.encode(texts);
 }
 
 std::int64_t TextVectors::tokens(std::int64_t pair) const {

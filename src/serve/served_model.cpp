@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <tuple>
 
 #include <fmt/ranges.h>
 
@@ -38,26 +39,33 @@ ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options)
   limits_length_ = config.max_length || config.max_new_tokens;
 }
 
-ServedModel::Vectors ServedModel::embed(std::vector<std::string> texts, std::optional<std::int64_t> adapter) {
+Embedder& ServedModel::loaded_embedder() {
+  const std::lock_guard lock(making_);
+  if (!embedder_) embedder_.emplace(model_);
+  return *embedder_;
+}
+
+ServedModel::Vectors ServedModel::embed(const std::vector<std::string>& texts, const EmbedOptions& options) {
+  const auto shared = std::make_shared<const EmbedOptions>(options);
   std::vector<TextToRead> all;
-  for (std::string& text : texts) all.push_back({std::move(text), adapter});
+  for (const std::string& text : texts) all.push_back({text, shared});
   return gathered_.ask(std::move(all));
 }
 
 ServedModel::Vectors ServedModel::embed_now(const std::vector<TextToRead>& texts) {
-  {
-    const std::lock_guard lock(making_);
-    if (!embedder_) embedder_.emplace(model_);
-  }
-  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> by_adapter;
-  for (std::size_t i = 0; i < texts.size(); ++i) by_adapter[texts[i].adapter].push_back(i);
+  // Texts that are read alike go through the model together.
+  const auto alike = [](const EmbedOptions& options) {
+    return std::tie(options.adapter, options.role, options.prompt_name, options.prompt, options.dimensions,
+                    options.normalize, options.truncate);
+  };
+  const auto before = [&](const EmbedOptions* a, const EmbedOptions* b) { return alike(*a) < alike(*b); };
+  std::map<const EmbedOptions*, std::vector<std::size_t>, decltype(before)> groups(before);
+  for (std::size_t i = 0; i < texts.size(); ++i) groups[texts[i].options.get()].push_back(i);
   Vectors vectors(texts.size());
-  for (const auto& [adapter, numbers] : by_adapter) {
+  for (const auto& [options, numbers] : groups) {
     std::vector<std::string> some;
     for (const std::size_t i : numbers) some.push_back(texts[i].text);
-    RunOptions options;
-    options.adapter = adapter;
-    Vectors theirs = embedder_->embed(some, options);
+    Vectors theirs = loaded_embedder().embed(some, *options);
     for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(theirs[i]);
   }
   return vectors;

@@ -34,14 +34,16 @@ class ServedModel {
 
   // Texts of requests that come at the same time are read together.
   using Vectors = std::vector<std::vector<float>>;
-  Vectors embed(std::vector<std::string> texts, std::optional<std::int64_t> adapter);
+  Vectors embed(const std::vector<std::string>& texts, const EmbedOptions& options);
+  const Embedder& embedder() { return loaded_embedder(); }
 
  private:
   struct TextToRead {
     std::string text;
-    std::optional<std::int64_t> adapter;
+    std::shared_ptr<const EmbedOptions> options;
   };
   Vectors embed_now(const std::vector<TextToRead>& texts);
+  Embedder& loaded_embedder();
 
   std::string name_;
   std::vector<std::string> adapters_;

@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "formats/json_floats.h"
 
 #include <bit>
 
@@ -18,16 +19,30 @@ std::vector<std::string> read_texts(const Fields& body) {
   return texts;
 }
 
-std::size_t count_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
-  std::size_t count = 0;
-  for (const Encoding& each : tokenizer.encode_batch(texts, {.with_details = false}))
-    count += each.ids.size();
-  return count;
+// Which prompt the texts get, and what becomes of the vectors.
+EmbedOptions read_options(const Fields& body, const Asked& asked) {
+  EmbedOptions options;
+  options.adapter = asked.adapter;
+  if (body.has({"prompt"})) options.prompt = body.text({"prompt"});
+  if (body.has({"prompt_name"})) options.prompt_name = body.text({"prompt_name"});
+  if (body.has({"input_type"})) {
+    const std::string type = body.text({"input_type"});
+    if (type != "query" && type != "document")
+      fail("input_type: expected query or document, found {}", shown(type));
+    options.role = type == "query" ? TextRole::query : TextRole::document;
+  }
+  if (body.has({"prompt"}) + body.has({"prompt_name"}) + body.has({"input_type"}) > 1)
+    fail("expected one of prompt, prompt_name and input_type, found more");
+  options.dimensions = body.maybe_integer({"dimensions"}, 1);
+  // OpenAI's vectors that are cut have the length 1 again.
+  if (options.dimensions || body.has({"normalize"})) options.normalize = body.flag({"normalize"}, true);
+  options.truncate = body.flag({"truncate"}, true);
+  return options;
 }
 
 // OpenAI's own client asks for base64 and unpacks it.
 Json vector_json(const std::vector<float>& vector, bool packed) {
-  if (!packed) return vector;
+  if (!packed) return float_list(vector);
   return encode_base64({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)});
 }
 
@@ -36,14 +51,15 @@ Reply embed(ServedModels& models, const Fields& body) {
   const std::string format = body.text({"encoding_format"}, "float");
   if (format != "float" && format != "base64")
     fail("encoding_format: expected float or base64, found {}", format);
-  if (body.has({"dimensions"})) fail("dimensions: a model's vectors have the size they have");
   const std::vector<std::string> texts = read_texts(body);
-  const auto vectors = asked.model.embed(texts, asked.adapter);
+  const EmbedOptions options = read_options(body, asked);
+  const auto vectors = asked.model.embed(texts, options);
   Json data = Json::array();
   for (std::size_t i = 0; i < vectors.size(); ++i)
     data.push_back(
         {{"object", "embedding"}, {"index", i}, {"embedding", vector_json(vectors[i], format == "base64")}});
-  const std::size_t tokens = count_tokens(*asked.model.model().tokenizers().source, texts);
+  std::size_t tokens = 0;
+  for (const std::size_t count : asked.model.embedder().count_tokens(texts, options)) tokens += count;
   return reply({{"object", "list"},
                 {"data", std::move(data)},
                 {"model", asked.name},

@@ -1,5 +1,5 @@
 // How near two vectors are.
-#include <attend/tasks.h>
+#include <attend/attend.h>
 
 #include "base/error.h"
 
@@ -10,14 +10,6 @@
 
 namespace attend {
 
-std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
-                               std::size_t most) {
-  std::vector<Neighbour> all;
-  for (std::size_t i = 0; i < among.size(); ++i) all.push_back({i, cosine_similarity(vector, among[i])});
-  std::ranges::stable_sort(all, std::greater<>(), &Neighbour::similarity);
-  all.resize(std::min(all.size(), most));
-  return all;
-}
 namespace {
 
 // The sum of what `combine` makes of each pair of numbers.
@@ -50,6 +42,15 @@ float similarity(const std::vector<float>& a, const std::vector<float>& b, Simil
       return static_cast<float>(-sum(a, b, [](double x, double y) { return std::abs(x - y); }));
   }
   fail("unknown similarity");
+}
+
+std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
+                               std::size_t max_count, Similarity kind) {
+  std::vector<Neighbour> all;
+  for (std::size_t i = 0; i < among.size(); ++i) all.push_back({i, similarity(vector, among[i], kind)});
+  std::ranges::stable_sort(all, std::greater<>(), &Neighbour::similarity);
+  all.resize(std::min(all.size(), max_count));
+  return all;
 }
 
 }  // namespace attend

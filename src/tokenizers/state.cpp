@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+
 namespace attend {
 
 using namespace tokenizers;  // the parts a tokenizer is made of
@@ -65,6 +67,16 @@ Json to_json(const Padding& padding) {
           {"pad_token", padding.token}};
 }
 
+// Does this normalizer, or a step of this sequence, put all letters into lower case?
+bool has_lowercase(const Json& normalizer) {
+  if (!normalizer.is_object()) return false;
+  const std::string type = normalizer.value("type", "");
+  return type == "Lowercase" ||
+         (type == "Sequence" &&
+          std::ranges::any_of(normalizer.value("normalizers", Json::array()),
+                              [](const Json& step) { return step.value("type", "") == "Lowercase"; }));
+}
+
 }  // namespace
 
 Tokenizer::State::State(TokenizerJson json, const std::string& source) {
@@ -107,6 +119,19 @@ Tokenizer::State::State(TokenizerJson json, const std::string& source) {
   closes_once = json.closes_once;
   if (json.unknown_language_code) added.take_language_codes(model->vocabulary(), *json.unknown_language_code);
   needs_alignment = pre_tokenizer && pre_tokenizer->needs_alignment();
+}
+
+void Tokenizer::State::lower_case() {
+  if (slow) {
+    added.take_lowercase(make_slow_lowercase(false));
+    return;
+  }
+  Json& json = parts["normalizer"];
+  if (has_lowercase(json)) return;
+  Json steps = Json::array({{{"type", "Lowercase"}}});
+  if (!json.is_null()) steps.push_back(json);
+  json = {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
+  normalizer = make_normalizer(json, "normalizer", 0);
 }
 
 std::string Tokenizer::State::to_json() const {

@@ -24,6 +24,7 @@ struct Tokenizer::State {
 
   State(tokenizers::TokenizerJson json, const std::string& source);
   std::string to_json() const;
+  void lower_case();
 
   Encoding encode(std::string_view text, const std::string_view* pair, const EncodeOptions& options,
                   tokenizers::Scratch& scratch) const;

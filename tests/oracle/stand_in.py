@@ -24,10 +24,15 @@ class StandIn:
 
         return original_generate(Original.load(model).model, inputs, settings)
 
-    def embed(self, model: Path, texts: Sequence[str]) -> torch.Tensor:
-        from sentence_transformers import SentenceTransformer
+    def embed(self, model: Path, texts: Sequence[str], options: dict[str, Any] = {}) -> torch.Tensor:
+        from sentence_cases import Call
 
-        return SentenceTransformer(str(model), device="cpu").encode(list(texts), convert_to_tensor=True)
+        return Call(options, list(texts)).vectors(model)
+
+    def search(self, model: Path, queries: Sequence[str], texts: Sequence[str]) -> torch.Tensor:
+        from sentence_cases import similarities
+
+        return similarities(model, list(queries), list(texts))
 
     def tokenize(self, model: Path, texts: Sequence[str]) -> list[list[int]]:
         from transformers import AutoTokenizer
@@ -91,10 +96,13 @@ class Spoiled(StandIn):
     def generate(self, model: Path, inputs: Tensors, settings: dict[str, Any]) -> Tensors:
         return self.spoil(super().generate(model, inputs, settings))
 
-    def embed(self, model: Path, texts: Sequence[str]) -> torch.Tensor:
-        vectors = super().embed(model, texts).clone()
+    def embed(self, model: Path, texts: Sequence[str], options: dict[str, Any] = {}) -> torch.Tensor:
+        vectors = super().embed(model, texts, options).clone()
         vectors[:, 0] += 0.01
         return vectors
+
+    def search(self, model: Path, queries: Sequence[str], texts: Sequence[str]) -> torch.Tensor:
+        return super().search(model, queries, texts) + 0.01
 
     def tokenize(self, model: Path, texts: Sequence[str]) -> list[list[int]]:
         return [ids[:-1] for ids in super().tokenize(model, texts)]

@@ -1,0 +1,27 @@
+// Numbers of float32 in JSON, with as many digits as they need.
+#pragma once
+
+#include "formats/json.h"
+
+#include <charconv>
+#include <span>
+
+namespace attend {
+
+// JSON's numbers are doubles: this is the one that is written as the shortest decimal that stands for `value`
+// (0.1, not 0.10000000149011612). A reader gets the same float32 back.
+inline double shortest_double(float value) {
+  char text[32];
+  const char* const end = std::to_chars(text, text + sizeof(text), value).ptr;
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+inline Json float_list(std::span<const float> values) {
+  Json list = Json::array();
+  for (const float value : values) list.push_back(shortest_double(value));
+  return list;
+}
+
+}  // namespace attend
