@@ -1,7 +1,7 @@
 // attend adapter merge | unmerge | info: adapters as files.
 #include "models/adapter.h"
 
-#include "base/file.h"
+#include "base/directory.h"
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
@@ -41,8 +41,7 @@ void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, c
 }
 
 PretrainedModel load(const AdapterArguments& a, const ModelDirectory& directory) {
-  if (file_exists(std::filesystem::path(a.output) / "model.safetensors"))
-    fail("{}: there already is a model in it", a.output);
+  expect_no_model(a.output);
   return PretrainedModel::load(directory, Purpose::training);
 }
 

@@ -2,6 +2,7 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "formats/gguf.h"
 #include "formats/gguf_model.h"
@@ -52,7 +53,7 @@ void write_companions(const fs::path& gguf, const fs::path& to) {
 void copy_companions(const fs::path& from, const fs::path& to) {
   std::error_code missing;
   if (fs::equivalent(from, to, missing)) return;
-  fs::create_directories(to);
+  make_directories(to);
   if (is_gguf(from)) {
     write_companions(from, to);
     return;

@@ -1,5 +1,6 @@
 #include "models/pretrained_model.h"
 
+#include "base/directory.h"
 #include "base/log.h"
 #include "models/adapter.h"
 #include "models/head.h"
@@ -362,7 +363,7 @@ std::string PretrainedModel::saved_name(const std::string& name) const {
 void PretrainedModel::save(const std::filesystem::path& directory, at::ScalarType type) const {
   if (weights_ != WeightFormat::float32)
     fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
-  std::filesystem::create_directories(directory);
+  make_directories(directory);
   write_tensors(
       directory / "model.safetensors",
       by_checkpoint_name([&](const std::string&, const Tensor& weight) { return weight.detach().to(type); },

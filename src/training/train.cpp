@@ -1,6 +1,7 @@
 // From a recipe to a trained model: data, labels, network, the loop.
 #include <attend/training.h>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
@@ -125,7 +126,7 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
 }  // namespace
 
 TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
-  std::filesystem::create_directories(given.output);
+  make_directories(given.output);
   const DirectoryLock lock(given.output);
   const Start start(given);
   const Workshop shop(given, start.path());
