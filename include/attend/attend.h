@@ -4,7 +4,9 @@
 //   auto vectors = embedder.embed({"A cat sits on the mat.", "Ein Hund rennt."});
 //
 // Every function throws attend::Error with one line for a person. Any number of threads may use one object at
-// a time, but for a Conversation.
+// a time, but for a Conversation. All classes but GenerationQueue can be copied and moved: copies share the
+// model, which does not change, and nothing else. An object that was moved from can only be assigned to or
+// destroyed.
 #pragma once
 
 #include <attend/error.h>
@@ -36,8 +38,6 @@ struct RunOptions {
 class Embedder {
  public:
   explicit Embedder(const ModelPath& model);
-  Embedder(Embedder&&) noexcept;
-  ~Embedder();
 
   // One vector of size() per text, in order. Longer texts than the model reads are cut off, as
   // sentence-transformers does.
@@ -47,7 +47,7 @@ class Embedder {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 // The cosine of the angle between two vectors of the same size: 1 for the same direction.
@@ -76,8 +76,6 @@ struct TranslateOptions : RunOptions {
 class Translator {
  public:
   explicit Translator(const ModelPath& model);
-  Translator(Translator&&) noexcept;
-  ~Translator();
 
   // One translation per text, in order. Error for a text longer than the model reads.
   std::vector<std::string> translate(const std::vector<std::string>& texts,
@@ -89,7 +87,7 @@ class Translator {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace attend

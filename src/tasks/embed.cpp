@@ -83,9 +83,7 @@ struct Embedder::State {
   }
 };
 
-Embedder::Embedder(const ModelPath& model) : state_(std::make_unique<State>(ModelDirectory(model))) {}
-Embedder::Embedder(Embedder&&) noexcept = default;
-Embedder::~Embedder() = default;
+Embedder::Embedder(const ModelPath& model) : state_(std::make_shared<State>(ModelDirectory(model))) {}
 
 std::int64_t Embedder::size() const {
   return state_->modules->size();

@@ -61,31 +61,45 @@ void PagedDecoder::check(const Prompt& prompt) const {
 }
 
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
-  std::vector<Sequence> sequences, sources;
-  if (!has_encoder()) {
-    for (const Prompt* prompt : prompts) {
-      sequences.push_back(cache_.add(kind_of(prompt->adapter)));
-      set_adapter(sequences.back(), prompt->adapter);
-      set_positions(sequences.back(), prompt->positions);
-      network_->decoder->begin(cache_, sequences.back(), prompt->adapter);
-    }
-    return sequences;
+  std::vector<Sequence> sequences;
+  sequences.reserve(prompts.size());
+  try {
+    if (has_encoder())
+      add_with_sources(prompts, sequences);
+    else
+      for (const Prompt* prompt : prompts) begin(sequences, *prompt, prompt->positions);
+  } catch (...) {  // all of them or none
+    for (const Sequence sequence : sequences) release(sequence);
+    throw;
   }
+  return sequences;
+}
+
+void PagedDecoder::add_with_sources(std::span<const Prompt* const> prompts,
+                                    std::vector<Sequence>& sequences) {
   Pass pass = Pass::inference();
   const HiddenText read = reads_images() ? encode_images(prompts, pass) : encode_texts(prompts, pass);
   const AdapterScope scope(pass, read.adapters);
+  std::vector<Sequence> sources;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    sources.push_back(cache_.add());
+    begin(sequences, *prompts[i], {});
+    sources.push_back(source_of_[static_cast<std::size_t>(sequences.back())]);
     cache_.extend(sources.back(), read.batch.offsets.length(static_cast<std::int64_t>(i)));
-    sequences.push_back(cache_.add());
-    set_source(sequences.back(), sources.back());
-    set_adapter(sequences.back(), prompts[i]->adapter);
-    set_positions(sequences.back(), {});
-    network_->decoder->begin(cache_, sequences.back(), prompts[i]->adapter);
   }
   network_->decoder->remember(network_->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
                               pass);
-  return sequences;
+}
+
+// Appends a sequence, with an empty source if there is an encoder.
+void PagedDecoder::begin(std::vector<Sequence>& sequences, const Prompt& prompt,
+                         std::vector<std::int64_t> positions) {
+  const Sequence sequence = cache_.add(has_encoder() ? 0 : kind_of(prompt.adapter));
+  sequences.push_back(sequence);
+  set_source(sequence, -1);
+  if (has_encoder()) set_source(sequence, cache_.add());
+  set_adapter(sequence, prompt.adapter);
+  set_positions(sequence, std::move(positions));
+  network_->decoder->begin(cache_, sequence, prompt.adapter);
 }
 
 HiddenText PagedDecoder::encode_texts(std::span<const Prompt* const> prompts, Pass& pass) {
@@ -156,6 +170,7 @@ std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
 
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
   const Sequence copy = cache_.fork(sequence);
+  set_source(copy, -1);
   set_adapter(copy, adapter_of_.at(static_cast<std::size_t>(sequence)));
   set_positions(copy, positions_of_.at(static_cast<std::size_t>(sequence)));
   if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
@@ -164,7 +179,8 @@ Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
 
 void PagedDecoder::release(Sequence sequence) {
   cache_.release(sequence);
-  if (has_encoder()) cache_.release(std::exchange(source_of_[sequence], -1));
+  const Sequence source = std::exchange(source_of_[sequence], -1);
+  if (source >= 0) cache_.release(source);
 }
 
 std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,

@@ -58,6 +58,8 @@ class PagedDecoder : public Decoder {
   Tensor read(std::span<const Feed> feeds);
   // Their numbers, those of one adapter next to each other, so that its rows are one product.
   std::vector<std::size_t> by_adapter(std::span<const Feed> feeds) const;
+  void add_with_sources(std::span<const Prompt* const> prompts, std::vector<Sequence>& sequences);
+  void begin(std::vector<Sequence>& sequences, const Prompt& prompt, std::vector<std::int64_t> positions);
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
   void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
@@ -66,7 +68,7 @@ class PagedDecoder : public Decoder {
 
   Transformer network_;
   PagedCache cache_;
-  std::vector<Sequence> source_of_;                      // by sequence; with an encoder
+  std::vector<Sequence> source_of_;                      // by sequence; -1: it has none
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
   std::vector<std::vector<std::int64_t>> positions_of_;  // by sequence: Prompt::positions without an encoder
 };
