@@ -4,7 +4,9 @@
 //   auto vectors = embedder.embed({"A cat sits on the mat.", "Ein Hund rennt."});
 //
 // Every function throws attend::Error with one line for a person. Any number of threads may use one object at
-// a time, but for a Conversation.
+// a time, but for a Conversation. All classes but GenerationQueue can be copied and moved: copies share the
+// model, which does not change, and nothing else. An object that was moved from can only be assigned to or
+// destroyed.
 #pragma once
 
 #include <attend/error.h>
@@ -76,8 +78,6 @@ struct EmbedderOptions {
 class Embedder {
  public:
   explicit Embedder(const ModelPath& model, const EmbedderOptions& options = {});
-  Embedder(Embedder&&) noexcept;
-  ~Embedder();
 
   // One vector per text, in order. A text without tokens is pooled to zeros.
   std::vector<std::vector<float>> embed(const std::vector<std::string>& texts,
@@ -91,7 +91,7 @@ class Embedder {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 struct TranslateOptions : RunOptions {
@@ -112,8 +112,6 @@ struct TranslateOptions : RunOptions {
 class Translator {
  public:
   explicit Translator(const ModelPath& model);
-  Translator(Translator&&) noexcept;
-  ~Translator();
 
   // One translation per text, in order. Error for a text longer than the model reads.
   std::vector<std::string> translate(const std::vector<std::string>& texts,
@@ -125,7 +123,7 @@ class Translator {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace attend

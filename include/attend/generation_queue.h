@@ -39,9 +39,11 @@ struct QueueResult {
   std::size_t prompt_tokens = 0;  // that were read
 };
 
-// Callbacks come from the queue's own thread, on_token for every token except in a beam search, on_end once.
-// They may call submit() and cancel(), and must not wait for another request. What on_token throws ends its
-// request, as failed; what on_end throws is a warning in the log.
+// Callbacks come from the queue's own thread: on_token for every token except in a beam search, on_end
+// exactly once for every request that submit() took. They may call submit() and cancel(), but must neither
+// wait for another request nor destroy the queue. What on_token throws ends its request, as failed; what
+// on_end throws is a warning in the log. An error of one request (no memory, for example) ends that request,
+// as failed, or those that shared the step in which it came; it never ends the process or the queue.
 struct QueueRequest {
   std::string prompt = {};  // that a decoder goes on with, or an encoder-decoder reads
   // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The last message
@@ -54,7 +56,10 @@ struct QueueRequest {
   std::uint64_t seed = 0;                    // of sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;
-  bool shows_stop = true;  // a text has the stop string that ended it; never in a conversation
+  // A text has the stop string that ended it, which may begin in the prompt, as in transformers. False, and
+  // always in a conversation: it ends before the stop string, which is looked for in the new text alone, as
+  // in OpenAI's API.
+  bool shows_stop = true;
   std::function<void(const QueueToken& token)> on_token = {};
   std::function<void(const QueueResult& result)> on_end = {};
 };
@@ -65,7 +70,9 @@ class GenerationQueue {
 
   // Error for a model that generates no text.
   explicit GenerationQueue(const ModelPath& model, const QueueOptions& options = {});
-  ~GenerationQueue();  // whoever is not done yet is cancelled
+  // Requests that are not over end as cancelled. From then on submit() throws an Error; only callbacks can
+  // still call it.
+  ~GenerationQueue();
   GenerationQueue(const GenerationQueue&) = delete;
   GenerationQueue& operator=(const GenerationQueue&) = delete;
 
@@ -74,7 +81,8 @@ class GenerationQueue {
   Ticket submit(QueueRequest request);
   // Why messages cannot be given: the model has no chat template, or none that can be read. Empty: they can.
   const std::string& no_conversations() const;
-  void cancel(Ticket ticket);  // before the next step; nothing happens if it is over
+  // The request ends as cancelled before the next step; nothing happens if it is over.
+  void cancel(Ticket ticket);
   QueueStatus status() const;
 
  private:

@@ -42,7 +42,7 @@ class Model {
   explicit Model(const ModelPath& path, const ModelOptions& options = {});
 
   // A task takes a model where it takes a path, and shares it as far as it has the head that the task needs.
-  operator ModelPath() const;  // NOLINT(google-explicit-constructor)
+  operator ModelPath() const;
 
   // What transformers' forward gives for padded tensors: inputs are named as its arguments (input_ids and
   // attention_mask [B, L], pixel_values, labels, ...), results as the fields of its ModelOutput, numbered

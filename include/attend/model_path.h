@@ -23,10 +23,9 @@ struct AdapterPath {
 // A path to a model directory says it all; with adapters, all of them count, one after the other.
 struct ModelPath {
   ModelPath() = default;
-  ModelPath(const char* path) : directory(path) {}         // NOLINT(google-explicit-constructor)
-  ModelPath(const std::string& path) : directory(path) {}  // NOLINT(google-explicit-constructor)
-  ModelPath(std::filesystem::path path)
-      : directory(std::move(path)) {}  // NOLINT(google-explicit-constructor)
+  ModelPath(const char* path) : directory(path) {}
+  ModelPath(const std::string& path) : directory(path) {}
+  ModelPath(std::filesystem::path path) : directory(std::move(path)) {}
   ModelPath(std::filesystem::path path, std::vector<AdapterPath> its)
       : directory(std::move(path)), adapters(std::move(its)) {}
 

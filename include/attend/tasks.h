@@ -5,8 +5,8 @@
 //     std::cout << labels[0].label << "\n";
 //
 // Each class loads a model directory with a fitting head, or shares a Model that is in memory
-// (attend/model.h). Answers come in the order of the inputs, whatever went through the model together. Copies
-// of an object share the model. Any number of threads may use one object at a time, but for a Conversation.
+// (attend/model.h). Answers come in the order of the inputs, whatever went through the model together.
+// attend.h has the rules for copies and threads.
 #pragma once
 
 #include <attend/attend.h>
@@ -326,10 +326,15 @@ struct ConversationOptions {
 
 // Questions and answers with a decoder, which keeps in mind what it has read: for another question it reads
 // the last answer and what is new. What is more than the model reads is forgotten turn by turn, the oldest
-// first, with a warning; the rest is then read again.
+// first, with a warning; the rest is then read again. A copy has the messages so far and goes its own way
+// from there; it reads them again before its first answer.
 class Conversation {
  public:
   Conversation(const ModelPath& model, const ConversationOptions& options);
+  Conversation(const Conversation& other);
+  Conversation(Conversation&& other) noexcept;
+  Conversation& operator=(Conversation other) noexcept;
+  ~Conversation();
 
   // Whole characters of an answer as it comes, and nothing at most tokens; false: no more of it.
   using OnAnswer = std::function<bool(const std::string& more)>;
@@ -346,7 +351,7 @@ class Conversation {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace attend

@@ -33,12 +33,15 @@ struct Recipe {
   // Distillation: the model whose answers are learned, or a file with its scores (see `save_scores`).
   std::filesystem::path teacher;
   bool resume = false;  // go on from the newest checkpoint in `output`
+  // Makes a new head. Otherwise the model's own head goes on learning where it has one for the objective and
+  // knows all labels of the data; its labels and their ids stay then.
+  bool fresh_head = false;
 
   // The data.
   std::string format;           // of tables: tsv, csv or jsonl; empty: by the file's ending
   std::string columns;          // "text=sentence,label=label", by header or number
   std::int64_t max_length = 0;  // longest example in tokens; 0: what the model can read, at most 512
-  std::int64_t length = 0;      // of blocks of running text, in tokens; 0: the same
+  std::int64_t length = 0;      // of blocks of running text, in tokens; 0: max_length
   // Of each file, or one of all, where tokens know their language (XLM): names of config.json's lang2id, or
   // numbers. Empty: a file's ending (train.en).
   std::vector<std::string> languages;
@@ -91,27 +94,44 @@ struct Recipe {
   // How long.
   std::int64_t steps = 0;
   double epochs = 0;
-  double minutes = 0;         // of the whole run, over all resumptions
-  std::int64_t patience = 0;  // validations without a better score before the run ends; 0: never
+  double minutes = 0;  // of the whole run, over all resumptions
+  // Validations without a better score before the run ends; 0: never. Fine-tuning with patience alone goes
+  // through the data 20 times at most, or 5 x patience times if that is more.
+  std::int64_t patience = 0;
 
   // Steps.
   // Tokens to a batch at most, by the longer side of a pair: 4096, or any number where batch_size is given;
   // and examples to a batch at most, 0: any number.
   std::optional<std::int64_t> batch_tokens, batch_size;
-  std::int64_t accumulate = 1;  // batches to a step
-  std::string optimizer = "adamw";
-  std::optional<double> rate, beta1, beta2, epsilon, weight_decay, clip,
-      warmup;  // warmup below 1: share of the steps
-  double momentum = 0.9;
+  std::int64_t accumulate = 1;      // batches to a step
+  std::string optimizer = "adamw";  // or "adafactor", "sgd", "lion", "muon"
+  std::optional<double> rate, weight_decay, clip;
+  // AdamW and Lion: decays of the means. beta1 is Adafactor's too (absent there: no mean).
+  std::optional<double> beta1, beta2;
+  std::optional<double> epsilon;   // AdamW; Adafactor: added to squared gradients, 1e-30
+  std::optional<double> momentum;  // SGD: 0.9, Muon: 0.95
+  std::optional<bool> nesterov;    // SGD: false, Muon: true
+  // Adafactor, as in transformers: the largest root mean square of a step (1), the exponent of the second
+  // moments' decay (-0.8); steps of min(0.01, 1/sqrt(step)) instead of rate, schedule and warm-up; and these
+  // with a warm-up of 1e-6 x step.
+  std::optional<double> clip_threshold, decay_rate;
+  bool relative_step = false, warmup_init = false;
+  // Muon, as in torch: Newton-Schulz iterations (5); "match_rms_adamw" (a rate as AdamW's, the default) or
+  // "original".
+  std::optional<std::int64_t> ns_steps;
+  std::string adjust_lr_fn;
   std::string schedule;
-  double min_rate = 0;
+  std::optional<double> warmup;  // steps; below 1: a share of all steps
+  double min_rate = 0;           // where the schedule ends (transformers: lr_end, min_lr)
   std::int64_t cooldown = 0;
-  // reduce-on-plateau: the rate is multiplied by `plateau_factor` when more than `plateau_patience`
-  // validations in a row have not been better.
-  double plateau_factor = 0.1;
-  std::int64_t plateau_patience = 10;
+  std::optional<double> power;       // polynomial: 1
+  std::optional<double> num_cycles;  // cosine: waves, 0.5; cosine-with-restarts: 1
+  // reduce-on-plateau: the rate is multiplied by the factor (0.1) when more than `plateau_patience` (10)
+  // validations in a row have not been better by the share `plateau_threshold` (1e-4).
+  std::optional<double> plateau_factor, plateau_threshold;
+  std::optional<std::int64_t> plateau_patience;
   // The rate of each weight is times the root mean square of its numbers, as T5 and Adafactor have it
-  // (training/optimizer.h); rates are then from 0.01 to 0.05.
+  // (transformers: scale_parameter); rates are then from 0.01 to 0.05.
   bool rate_by_size = false;
   double layer_decay = 1;  // each layer's rate is this times that of the layer above it
   double head_rate = 1;    // factor of the rate of fresh heads
@@ -125,7 +145,7 @@ struct Recipe {
   // Validation and what stays.
   std::int64_t validate_every = 0;  // steps; 0: behind each epoch
   std::int64_t save_every = 0;      // steps between checkpoints beside those
-  std::string best;                 // the score that tells the best checkpoint
+  std::string best;                 // the score that chooses the best checkpoint; Error for an unknown one
   std::int64_t keep = 1;            // newest checkpoints that stay, beside the best
   std::int64_t average = 1;         // the result is the mean of so many last checkpoints
   // A folder for what each step reads, as safetensors with the names of transformers' arguments; empty:

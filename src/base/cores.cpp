@@ -65,7 +65,9 @@ std::optional<double> cores_of_groups(const std::filesystem::path& root, std::st
 }
 
 std::size_t usable_cores() {
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  if (cpu_set_t allowed; sched_getaffinity(0, sizeof allowed, &allowed) == 0)  // taskset, for example
+    cores = std::min(cores, static_cast<std::size_t>(CPU_COUNT(&allowed)));
   std::ifstream file("/proc/self/cgroup");
   const std::string membership{std::istreambuf_iterator<char>(file), {}};
   const std::optional<double> given = cores_of_groups("/sys/fs/cgroup", membership);

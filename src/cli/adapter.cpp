@@ -1,7 +1,7 @@
 // attend adapter merge | unmerge | info: adapters as files.
 #include "models/adapter.h"
 
-#include "base/file.h"
+#include "base/directory.h"
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
@@ -41,7 +41,7 @@ void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, c
 }
 
 PretrainedModel load(const AdapterArguments& a, const ModelDirectory& directory) {
-  check_no_model_in(a.output);
+  expect_no_model(a.output);
   return PretrainedModel::load(directory, Purpose::training);
 }
 

@@ -11,7 +11,7 @@ namespace attend::cli {
 
 int bench(int argc, char** argv, const TrainingWork& training_work) {
   BenchOptions options;
-  std::string dtype = "float32", precision = "float32", task;
+  std::string precision = "float32";
   bool json = false;
   Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
@@ -37,13 +37,9 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
       .add_option("--pause", options.pause,
                   "Milliseconds between rounds, in which threads fall asleep, as between a server's requests")
       ->check(CLI::Range(0, 60000));
-  parser.app().add_option("--dtype", dtype, "float32")->check(CLI::IsMember({"float32", "fp32"}));
   parser.app()
       .add_option("--precision", precision, "Of --work train: float32 or bfloat16, as of attend train")
       ->check(CLI::IsMember({"float32", "bfloat16"}));
-  parser.app()
-      .add_option("--task", task, "Of --work train: follows from the model (causal, masked, seq2seq)")
-      ->check(CLI::IsMember({"", "causal", "masked", "seq2seq"}));
   parser.app().add_flag("--json", json, "One JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
 

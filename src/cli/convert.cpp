@@ -1,11 +1,12 @@
 // attend convert MODEL OUT: a model directory as transformers writes it.
+#include "base/directory.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "models/companions.h"
 #include "models/merge.h"
+#include "models/quantized.h"
 
 #include <filesystem>
 
@@ -32,10 +33,18 @@ int convert(int argc, char** argv) {
   parser.app().add_option("--seed", head.seed, "Of a new head's weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  check_no_model_in(output);
+  if (model.weights != WeightFormat::float32)
+    fail("--weights {}: convert writes float32; attend quantize writes int8 and int4", name(model.weights));
+  expect_no_model(output);
   if (!labels.names.empty()) head.labels = labels;
   if (!options.architecture.empty() || head.labels) options.fresh = head;
   const ModelDirectory directory(model);
+  if (const WeightFormat stored = stored_format(directory.config()); stored != WeightFormat::float32)
+    fail(
+        "{}: its weights are stored as {}, and float32 weights cannot be made of these: convert the model "
+        "that "
+        "was quantized",
+        directory.path().string(), name(stored));
   PretrainedModel loaded = PretrainedModel::load(directory, options);
   merge_adapters(loaded);
   loaded.save(output);

@@ -137,7 +137,9 @@ int inspect(int argc, char** argv) {
   parser.app().add_option("model", model, "The directory of a model")->required();
   parser.app().add_flag("--json", json, "One JSON object");
   parser.app().add_flag("--tensors", tensors, "List every tensor");
-  parser.app().add_flag("--check-values", check_values, "Read all weights and look for NaN and infinity");
+  parser.app().add_flag(
+      "--check-values", check_values,
+      "Read all weights and look for NaN, infinity, and values so large that they overflow");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const ModelDirectory directory(model);

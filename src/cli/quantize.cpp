@@ -1,6 +1,6 @@
 // attend quantize MODEL OUT: a model whose matrices are stored in fewer bits.
+#include "base/directory.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
@@ -81,7 +81,7 @@ int quantize(int argc, char** argv) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   if (output.empty() && measured.empty()) fail("expected the directory to make, or --measure and a file");
-  if (!output.empty()) check_no_model_in(output);
+  if (!output.empty()) expect_no_model(output);
   const WeightFormat format = model.weights;
   if (format != WeightFormat::int8 && format != WeightFormat::int4)
     fail("--weights {}: expected int8 or int4; attend convert writes float32", name(format));

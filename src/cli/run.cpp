@@ -76,8 +76,6 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
          "FIELD=COLUMN: of a table, the column that holds a field; may be given several times")
       ->allow_extra_args(false);
   app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
-  app.add_flag_function(
-      "--json", [](std::int64_t) {}, "Has no effect: answers are JSON anyway");
 }
 
 // The answers of inputs, those of one adapter together. An input's own field "adapter" overrules the option.

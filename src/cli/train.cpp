@@ -45,7 +45,8 @@ void add_data_options(CLI::App& app, Recipe& r) {
          "Longest text in tokens; 0: what the model can read. Longer pairs of sequence-to-sequence are left "
          "out, other texts cut")
       ->check(not_negative());
-  app.add_option("--length", r.length, "Tokens of a block of running text; 0: all positions of the model")
+  app.add_option("--length", r.length,
+                 "Tokens of a block of running text; 0: --max-length, or what the model can read")
       ->check(not_negative());
   app.add_option("--cache", r.cache, "A folder that keeps the tokens of large texts for the next run");
   app.add_option(
@@ -142,8 +143,10 @@ void add_adapter_options(CLI::App& app, Recipe& r) {
 void add_step_options(CLI::App& app, Recipe& r) {
   app.add_option("--steps", r.steps, "Steps to take; 0: until --epochs or --max-minutes")
       ->check(not_negative());
-  app.add_option("--epochs", r.epochs,
-                 "Times through the data; 0: no limit; fine-tuning: 3 unless --steps or --patience is given")
+  app.add_option(
+         "--epochs", r.epochs,
+         "Times through the data; 0: no limit; fine-tuning: 3 unless --steps is given, with --patience "
+         "20 (or 5 x patience) at most")
       ->check(not_negative());
   app.add_option("--max-minutes", r.minutes, "Time limit; 0: none")->check(not_negative());
   app.add_option(
@@ -154,36 +157,15 @@ void add_step_options(CLI::App& app, Recipe& r) {
                  "Examples to a batch; 0: as many as --batch-tokens allows. 32 for fine-tuning")
       ->check(not_negative());
   app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
-  app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
-  app.add_option(
-      "--rate", r.rate,
-      "Highest learning rate; by default 5e-5 for fine-tuning, 5e-4 with --lora, else (width x warmup)^-1/2");
-  app.add_flag("--rate-by-size", r.rate_by_size,
-               "The rate of each weight is times the root mean square of its numbers, as T5 wants it; --rate "
-               "is then 0.01 to 0.05");
-  app.add_option("--schedule", r.schedule,
-                 "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant, trapezoid or "
-                 "reduce-on-plateau");
-  app.add_option("--warmup", r.warmup, "Steps of linear warm-up; below 1: a share of all steps")
-      ->check(not_negative());
-  app.add_option("--cooldown", r.cooldown, "Last steps, in which the rate falls to nothing")
-      ->check(not_negative());
-  app.add_option("--plateau-factor", r.plateau_factor,
-                 "reduce-on-plateau: what the rate is multiplied by when validation is no longer better");
-  app.add_option("--plateau-patience", r.plateau_patience,
-                 "reduce-on-plateau: validations that may be no better")
-      ->check(not_negative());
-  app.add_option("--min-rate", r.min_rate, "Where cosine and linear end");
-  app.add_option("--beta1", r.beta1, "Of Adam and Lion");
-  app.add_option("--beta2", r.beta2, "Of Adam and Lion");
-  app.add_option("--epsilon", r.epsilon, "Of Adam");
-  app.add_option("--momentum", r.momentum, "Of SGD")->check(share());
-  app.add_option("--weight-decay", r.weight_decay, "Of matrices, decoupled");
   app.add_option("--clip", r.clip, "Largest gradient norm; 0: no clipping")->check(not_negative());
   app.add_option("--layer-decay", r.layer_decay, "A layer's rate in relation to that of the layer above it");
   app.add_option("--head-rate", r.head_rate, "Factor of the head's rate");
   app.add_option("--freeze", r.freeze,
                  "What stays as it is: embeddings, layers.0-5, all-but-head, or an expression");
+  app.add_flag(
+      "--fresh-head", r.fresh_head,
+      "Make a new head. By default the model's own goes on learning, with its labels and their ids, if "
+      "it has one for the objective and knows all labels of the data");
   app.add_option("--ema", r.ema,
                  "Decay of a running average of the weights, which validates and stays; 0: none")
       ->check(CLI::Range(0.0, 0.99999999));
@@ -200,6 +182,69 @@ void add_step_options(CLI::App& app, Recipe& r) {
                  "Of the order of the data, of what is hidden, of dropout and of fresh heads");
 }
 
+void add_optimizer_options(CLI::App& app, Recipe& r) {
+  app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
+  app.add_option("--weight-decay", r.weight_decay, "Of matrices, decoupled from the gradient but for sgd");
+  app.add_option(
+      "--beta1", r.beta1,
+      "adamw, lion, muon: decay of the mean of gradients, 0.9; adafactor: of a mean of steps, none");
+  app.add_option("--beta2", r.beta2,
+                 "adamw, muon: decay of the mean of squared gradients; lion: of the mean");
+  app.add_option("--epsilon", r.epsilon,
+                 "adamw, muon: added to the root of that; adafactor: to squared gradients, 1e-30");
+  app.add_option("--momentum", r.momentum, "sgd: 0.9; muon: 0.95")->check(share());
+  app.add_flag_function(
+      "--nesterov,!--no-nesterov", [&r](std::int64_t times) { r.nesterov = times > 0; },
+      "Look ahead by the momentum; sgd does not unless asked, muon does");
+  app.add_option("--clip-threshold", r.clip_threshold,
+                 "adafactor: largest root mean square of a step, before the rate; 1")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--decay-rate", r.decay_rate,
+                 "adafactor: the second moments of step t are mixed with 1 - t^this; -0.8");
+  app.add_flag("--relative-step", r.relative_step,
+               "adafactor: steps of min(0.01, 1/sqrt(step)) in place of --rate, --schedule and --warmup");
+  app.add_flag("--warmup-init", r.warmup_init, "adafactor: relative steps begin with 1e-6 x step");
+  app.add_option("--ns-steps", r.ns_steps, "muon: iterations of Newton-Schulz, 5")->check(CLI::Range(1, 99));
+  app.add_option("--adjust-lr-fn", r.adjust_lr_fn,
+                 "muon: match_rms_adamw, for the rates that adamw has (the default), or original, for rates "
+                 "some 50 times as high")
+      ->check(CLI::IsMember({"match_rms_adamw", "original"}));
+}
+
+void add_schedule_options(CLI::App& app, Recipe& r) {
+  app.add_option(
+      "--rate", r.rate,
+      "Highest learning rate; by default 5e-5 for fine-tuning, 5e-4 with --lora, else (width x warmup)^-1/2");
+  app.add_flag("--rate-by-size", r.rate_by_size,
+               "The rate of each weight is times the root mean square of its numbers, as T5 wants it "
+               "(adafactor's scale_parameter); --rate is then 0.01 to 0.05");
+  app.add_option("--schedule", r.schedule,
+                 "inverse-sqrt, cosine, cosine-with-restarts, linear, polynomial, constant, trapezoid (also "
+                 "called warmup-stable-decay) or reduce-on-plateau");
+  app.add_option("--warmup", r.warmup, "Steps of linear warm-up; below 1: a share of all steps")
+      ->check(not_negative());
+  app.add_option("--min-rate,--lr-end", r.min_rate, "Where the rate ends, but with constant and inverse-sqrt")
+      ->check(not_negative());
+  app.add_option("--cooldown", r.cooldown,
+                 "Last steps, in which the rate falls to nothing; trapezoid: to --min-rate, by default the "
+                 "last fifth of all steps")
+      ->check(not_negative());
+  app.add_option("--power", r.power, "polynomial: power of the share of steps that are left; 1 is linear")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--num-cycles", r.num_cycles,
+                 "cosine: waves, 0.5 for once down; cosine-with-restarts: times down from --rate, 1")
+      ->check(CLI::PositiveNumber);
+  app.add_option(
+      "--plateau-factor", r.plateau_factor,
+      "reduce-on-plateau: what the rate is multiplied by when validation is no longer better; 0.1");
+  app.add_option("--plateau-patience", r.plateau_patience,
+                 "reduce-on-plateau: validations that may be no better; 10")
+      ->check(not_negative());
+  app.add_option("--plateau-threshold", r.plateau_threshold,
+                 "reduce-on-plateau: share by which better must be better; 1e-4")
+      ->check(share());
+}
+
 void add_validation_options(CLI::App& app, Recipe& r) {
   app.add_option("--validate-every", r.validate_every,
                  "Steps between validations, each with a checkpoint; 0: behind each epoch")
@@ -207,12 +252,13 @@ void add_validation_options(CLI::App& app, Recipe& r) {
   app.add_option("--save-every", r.save_every, "Steps between checkpoints beside those")
       ->check(not_negative());
   app.add_option("--best", r.best,
-                 "The score that tells the best checkpoint (loss, accuracy, f1, bleu, rougeL ...)");
+                 "The score that chooses the best checkpoint (loss, accuracy, f1, bleu, rougeL ...)");
   app.add_flag("--bleu", r.bleu,
                "Validate by BLEU, chrF and ROUGE of greedy translations as well as by loss; --best chosen "
                "from them does too");
   app.add_flag("--lowercase-bleu", r.lowercase, "Without regard to case");
-  app.add_option("--patience", r.patience, "Stop after so many validations that are not better; 0: never")
+  app.add_option("--patience", r.patience,
+                 "Stop after this many validations in a row that are not better; 0: never")
       ->check(not_negative());
   app.add_option("--keep", r.keep, "Newest checkpoints that stay, beside the best")
       ->check(CLI::PositiveNumber);
@@ -222,7 +268,8 @@ void add_validation_options(CLI::App& app, Recipe& r) {
   app.add_option(
       "--save-batches", r.save_batches,
       "A folder for what each step reads, as safetensors with the names of transformers' arguments");
-  app.add_flag("--resume", r.resume, "Go on with the run in --output");
+  app.add_flag("--resume", r.resume,
+               "Go on with the run in --output; begin it, with a warning, if there is none");
 }
 
 }  // namespace
@@ -241,6 +288,8 @@ int train(int argc, char** argv) {
   add_loss_options(parser.app(), recipe);
   add_adapter_options(parser.app(), recipe);
   add_step_options(parser.app(), recipe);
+  add_optimizer_options(parser.app(), recipe);
+  add_schedule_options(parser.app(), recipe);
   add_validation_options(parser.app(), recipe);
   if (const auto status = parser.parse(argc, argv)) return *status;
   catch_interrupts();

@@ -21,6 +21,7 @@ std::string text_of(const Fields& row, std::string_view role) {
 
 LabeledText texts_of(const Fields& row) {
   LabeledText result;
+  result.place = row.source();
   result.text = text_of(row, "text");
   if (row.has({"pair"})) result.pair = text_of(row, "pair");
   return result;

@@ -15,6 +15,7 @@ struct LabeledText {
   std::optional<std::string> pair;
   std::vector<std::string> labels;  // their names
   std::vector<double> values;       // finite
+  std::string place = {};           // for messages: "train.tsv, line 17"
 };
 
 // Each text with one label. Without a header: text, label, or text, pair, label. JSON's integers and booleans

@@ -33,6 +33,7 @@ class SentenceLines {
     if (lines_.empty()) return;
     bad_.read([&] {
       TaggedSentence sentence;
+      sentence.place = lines_.front().second;
       for (const auto& [line, place] : lines_) {
         check_utf8(line, place);
         const auto [word, tag] = word_and_tag(line, tabs_, place);
@@ -69,6 +70,7 @@ void read_word_lines(const std::string& file, BadRows& bad, std::vector<TaggedSe
 
 TaggedSentence sentence_of(const Fields& row) {
   TaggedSentence sentence;
+  sentence.place = row.source();
   for (const std::string role : {"words", "tags"}) {
     const Json& list = row.json().at(role);
     if (!list.is_array()) fail("{}: {}: expected a list, found {}", row.source(), role, shown(list));

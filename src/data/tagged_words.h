@@ -10,6 +10,7 @@ namespace attend {
 
 struct TaggedSentence {
   std::vector<std::string> words, tags;  // equally many, at least one; none is empty
+  std::string place = {};                // of its first line, for messages: "train.txt, line 17"
 };
 
 // - Lines, as CoNLL's files have them (any ending but JSON's): a word and its tag, an empty line between

@@ -26,17 +26,19 @@ bool is_buffer(const std::string& name, const TensorView& tensor) {
   return !is_floating(tensor.type) || mask || name.ends_with(".masked_bias") || name.ends_with(".inv_freq");
 }
 
-// The number of a number type: of `Bits` as wide as it, with the bits of the exponent in `exponent`.
+// Of a type of numbers with as many bits as `Bits`: `infinity` and `huge` are the bits of infinity and of
+// 2^64, which float16 does not have.
 template <class Bits>
-NotFinite count_not_finite(std::span<const std::byte> data, Bits exponent) {
+OddValues count_odd_values(std::span<const std::byte> data, Bits infinity, Bits huge) {
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  NotFinite found;
+  OddValues found;
   for (std::size_t at = 0; at < data.size(); at += sizeof(Bits)) {
     Bits bits;
     std::memcpy(&bits, data.data() + at, sizeof bits);
     const Bits magnitude = bits & static_cast<Bits>(~sign);
-    found.nan += magnitude > exponent;
-    found.infinite += magnitude == exponent;
+    found.nan += magnitude > infinity;
+    found.infinite += magnitude == infinity;
+    found.huge += magnitude >= huge && magnitude < infinity;
   }
   return found;
 }
@@ -145,35 +147,42 @@ void remark_on_tensors(Inspection& inspection, const Fields& config, const Weigh
 void remark_on_values(Inspection& inspection, const WeightFiles& checkpoint) {
   std::vector<std::pair<std::string_view, const TensorView*>> tensors;
   for (const auto& [tensor_name, tensor] : checkpoint.tensors()) tensors.emplace_back(tensor_name, &tensor);
-  std::vector<NotFinite> found(tensors.size());
+  std::vector<OddValues> found(tensors.size());
   parallel_for(tensors.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) found[i] = count_not_finite(*tensors[i].second);
+    for (std::size_t i = begin; i < end; ++i) found[i] = count_odd_values(*tensors[i].second);
   });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const auto [nan, infinite] = found[i];
+    const auto& [tensor_name, tensor] = tensors[i];
+    const auto [nan, infinite, huge] = found[i];
     if (nan + infinite > 0)
-      inspection.unusual.push_back(fmt::format("tensor {} holds {} NaN and {} infinite values",
-                                               shown(tensors[i].first), nan, infinite));
+      inspection.unusual.push_back(
+          fmt::format("tensor {} holds {} NaN and {} infinite values", shown(tensor_name), nan, infinite));
+    if (huge > 0 && !is_buffer(std::string(tensor_name), *tensor))
+      inspection.unusual.push_back(
+          fmt::format("tensor {} holds {} values of 1.8e19 or more, whose squares overflow: the model's "
+                      "results may be NaN",
+                      shown(tensor_name), huge));
   }
 }
 
 }  // namespace
 
-NotFinite count_not_finite(const TensorView& tensor) {
+OddValues count_odd_values(const TensorView& tensor) {
+  constexpr std::uint32_t kInfinity = 0x7F800000, kHuge = 0x5F800000;
   if (tensor.code) {
     std::vector<float> numbers(tensor.count());
     tensor.code->decode(numbers);
-    return count_not_finite<std::uint32_t>(std::as_bytes(std::span(numbers)), 0x7F800000);
+    return count_odd_values<std::uint32_t>(std::as_bytes(std::span(numbers)), kInfinity, kHuge);
   }
   switch (tensor.type) {
     case DType::f64:
-      return count_not_finite<std::uint64_t>(tensor.data, 0x7FF0000000000000);
+      return count_odd_values<std::uint64_t>(tensor.data, 0x7FF0000000000000, 0x43F0000000000000);
     case DType::f32:
-      return count_not_finite<std::uint32_t>(tensor.data, 0x7F800000);
+      return count_odd_values<std::uint32_t>(tensor.data, kInfinity, kHuge);
     case DType::f16:
-      return count_not_finite<std::uint16_t>(tensor.data, 0x7C00);
+      return count_odd_values<std::uint16_t>(tensor.data, 0x7C00, 0x7C00);
     case DType::bf16:
-      return count_not_finite<std::uint16_t>(tensor.data, 0x7F80);
+      return count_odd_values<std::uint16_t>(tensor.data, 0x7F80, 0x5F80);
     default:
       return {};
   }

@@ -38,12 +38,14 @@ struct Inspection {
   std::vector<std::string> unusual;            // one sentence each
 };
 
-// `check_values` reads all weights in search of NaN and infinity.
+// `check_values` reads all weights in search of NaN, infinity, and numbers so large that their squares
+// overflow.
 Inspection inspect_model(const ModelDirectory& directory, const WeightFiles& checkpoint, bool check_values);
 
-struct NotFinite {
+struct OddValues {
   std::uint64_t nan = 0, infinite = 0;
+  std::uint64_t huge = 0;  // 2^64 and more: a norm that reads such numbers overflows in float32
 };
-NotFinite count_not_finite(const TensorView& tensor);  // none in a tensor of integers
+OddValues count_odd_values(const TensorView& tensor);  // none in a tensor of integers
 
 }  // namespace attend

@@ -41,6 +41,17 @@ struct ContinuousBatch::Job {
     const std::chrono::duration<double> elapsed = now - arrival;
     return config().max_time && elapsed.count() > *config().max_time && search->steps() >= made_before;
   }
+  std::vector<GeneratedSequence> results() const {
+    std::vector<GeneratedSequence> texts = search->results();
+    const StopStrings& stops = request.settings->stop_strings;
+    for (GeneratedSequence& text : texts) {
+      if (stops.empty() || text.ids.empty()) continue;
+      std::vector<std::int64_t> all(tokens.begin(), tokens.end());
+      all.insert(all.end(), text.ids.begin(), text.ids.end());
+      text.stopped = stops.completed_by(all, std::ssize(text.ids));
+    }
+    return texts;
+  }
   void fail(std::exception_ptr error) { result = {BatchResult::End::failed, {}, std::move(error)}; }
   void fail_with_current_exception() { fail(std::current_exception()); }
 };

@@ -21,7 +21,8 @@ ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOption
 
 std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationConfig& config,
                                                                std::uint64_t seed, const Tokenizer* tokenizer,
-                                                               ScoreRule rule) const {
+                                                               ScoreRule rule,
+                                                               StopStrings::Scope stops) const {
   config.check(target_->spec().vocabulary);
   if ((assistant_ || config.is_contrastive()) && !decoder_->scores_several())
     fail("{} reads its text again at every step: expected no assistant and no penalty_alpha", architecture_);
@@ -39,7 +40,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
                                               config.eos_token_id);
   }
   SearchSettings settings{config, LogitsProcessors(config, std::move(grammar), std::move(rule)), seed,
-                          StopStrings(config.stop_strings, tokenizer)};
+                          StopStrings(config.stop_strings, tokenizer, stops)};
   // Guesses change no result, and where every step reads the whole text they save nothing.
   if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();
   if (decoder_->has_encoder()) settings.start = {config.start()};
@@ -94,6 +95,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
         job->most_new, pages * PagedCache::kPageRows, decoder_->max_pages() * PagedCache::kPageRows);
 
   const std::lock_guard lock(mutex_);
+  if (closed_) throw Error("the requests' batch has ended and takes no more", ErrorKind::call);
   if (cut && !std::exchange(warned_, true)) warn("texts end at the {} tokens the model can hold", positions);
   job->ticket = ++last_ticket_;
   submitted_.emplace(job->ticket, std::move(job));

@@ -13,20 +13,35 @@ namespace {
 // Rows of scores are held for all texts at once: at most so many numbers of them.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
 
+// Of what cannot be reported otherwise. Throws nothing, even where there is no memory for the warning.
+void warn_of_current_exception(const char* what) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      warn("{}: {}", what, error.what());
+    } catch (...) {
+      warn("{}: something other than a std::exception was thrown", what);
+    }
+  } catch (...) {
+  }
+}
+
 }  // namespace
 
 ContinuousBatch::~ContinuousBatch() {
-  try {
-    take_news();
-    for (Jobs* jobs : {&running_, &waiting_})
-      for (auto& [ticket, job] : *jobs) {
-        job->result.end = BatchResult::End::cancelled;
-        if (job->search) job->search->release(*decoder_);
-        if (job->request.on_end) job->request.on_end(job->result);
-      }
-  } catch (const std::exception& error) {
-    warn("a request could not be told that its batch ends: {}", error.what());
+  close();
+}
+
+void ContinuousBatch::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
   }
+  take_news();
+  for (Jobs* jobs : {&running_, &waiting_})
+    while (!jobs->empty()) cancel_now(jobs->extract(jobs->begin()));
+  tell_ends();
 }
 
 void ContinuousBatch::run(const std::stop_token& stop) {
@@ -37,12 +52,21 @@ void ContinuousBatch::run(const std::stop_token& stop) {
   }
 }
 
+// Requests move between the maps as nodes, so only the parts that compute need memory and can fail.
 bool ContinuousBatch::step() {
   const c10::InferenceMode inference;
   take_news();
   admit();
-  if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
-  return retire();
+  try {
+    if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
+  } catch (...) {  // the step was that of all who run
+    for (const auto& [ticket, job] : running_)
+      if (!job->result.error) job->fail_with_current_exception();
+  }
+  retire();
+  tell_ends();
+  const std::lock_guard lock(mutex_);
+  return !running_.empty() || !waiting_.empty() || !submitted_.empty();
 }
 
 void ContinuousBatch::take_news() {
@@ -54,11 +78,24 @@ void ContinuousBatch::take_news() {
   }
   for (const Ticket ticket : cancelled)
     for (Jobs* jobs : {&running_, &waiting_})
-      if (auto found = jobs->extract(ticket)) {
-        found.mapped()->result.end = BatchResult::End::cancelled;
-        if (found.mapped()->search) found.mapped()->search->release(*decoder_);
-        gone_.push_back(std::move(found.mapped()));
-      }
+      if (auto found = jobs->extract(ticket)) cancel_now(std::move(found));
+}
+
+void ContinuousBatch::cancel_now(Jobs::node_type entry) {
+  Job& job = *entry.mapped();
+  job.result = {BatchResult::End::cancelled};
+  give_back(job);
+  gone_.insert(std::move(entry));
+}
+
+void ContinuousBatch::give_back(Job& job) {
+  if (!job.search) return;
+  try {
+    job.search->release(*decoder_);
+  } catch (...) {
+    warn_of_current_exception("a request's memory in the cache could not be given back");
+  }
+  job.search.reset();
 }
 
 // In the order of arrival, as many as fit beside the running requests.
@@ -72,34 +109,50 @@ void ContinuousBatch::admit() {
   };
   for (const auto& [ticket, job] : running_) count(*job);
   std::int64_t pages = free_pages();
-  std::vector<const Prompt*> prompts;
   std::vector<Job*> joining;
   while (!waiting_.empty()) {
     Job& job = *waiting_.begin()->second;
-    // Who begins again needs soon what it had. A page stays for every other text that goes on, or somebody
-    // would have to leave again at once.
-    const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
-                                                   decoder_->pages_shared(job.request.prompt);
-    count(job);
-    const bool fits = cost <= batch_tokens_ && rows <= most_rows && needed <= pages - spare;
-    if (!fits && !running_.empty()) break;
-    pages -= needed;
-    prompts.push_back(&job.request.prompt);
-    joining.push_back(&job);
+    try {
+      // Who begins again needs soon what it had. A page stays for every other text that goes on, or somebody
+      // would have to leave again at once.
+      const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
+                                                     decoder_->pages_shared(job.request.prompt);
+      count(job);
+      const bool fits = cost <= batch_tokens_ && rows <= most_rows && needed <= pages - spare;
+      if (!fits && !running_.empty()) break;
+      joining.push_back(&job);
+      pages -= needed;
+    } catch (...) {
+      job.fail_with_current_exception();
+    }
     running_.insert(waiting_.extract(waiting_.begin()));
   }
-  if (joining.empty()) return;
-  try {
-    const std::vector<Decoder::Sequence> sequences = decoder_->add(prompts);
-    for (std::size_t i = 0; i < joining.size(); ++i) begin(*joining[i], sequences[i]);
-  } catch (...) {
-    for (Job* job : joining) job->fail_with_current_exception();
-  }
+  if (!joining.empty()) begin(joining);
 }
 
 std::int64_t ContinuousBatch::free_pages() const {
   return decoder_->max_pages() == 0 ? std::numeric_limits<std::int64_t>::max()
                                     : decoder_->max_pages() - decoder_->pages_in_use();
+}
+
+void ContinuousBatch::begin(std::span<Job* const> jobs) {
+  std::vector<Decoder::Sequence> sequences;
+  try {
+    std::vector<const Prompt*> prompts;
+    for (const Job* job : jobs) prompts.push_back(&job->request.prompt);
+    sequences = decoder_->add(prompts);
+  } catch (...) {
+    for (Job* job : jobs) job->fail_with_current_exception();
+    return;
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    try {
+      begin(*jobs[i], sequences[i]);
+    } catch (...) {
+      decoder_->release(sequences[i]);
+      jobs[i]->fail_with_current_exception();
+    }
+  }
 }
 
 void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
@@ -112,25 +165,20 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   request.limits = job.limits;
   request.most_new = job.most_new;
   request.sequence = sequence;
-  try {
-    if (!job.negative.empty())
-      decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);
-    if (assistant_)
-      request.guesser = assistant_->guesser(job.request.prompt, job.config().num_assistant_tokens);
-    if (job.request.on_token) {
-      job.made.assign(static_cast<std::size_t>(job.texts), 0);
-      job.sent.resize(job.made.size(), 0);
-      request.on_token = [&job](std::size_t text, std::int64_t token) {
-        if (++job.made[text] <= job.sent[text]) return;
-        job.sent[text] = job.made[text];
-        job.request.on_token(text, token);
-      };
-    }
-    job.search = make_search(std::move(request));
-  } catch (...) {
-    decoder_->release(sequence);
-    job.fail_with_current_exception();
+  if (!job.negative.empty())
+    decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);
+  if (assistant_)
+    request.guesser = assistant_->guesser(job.request.prompt, job.config().num_assistant_tokens);
+  if (job.request.on_token) {
+    job.made.assign(static_cast<std::size_t>(job.texts), 0);
+    job.sent.resize(job.made.size(), 0);
+    request.on_token = [&job](std::size_t text, std::int64_t token) {
+      if (++job.made[text] <= job.sent[text]) return;
+      job.sent[text] = job.made[text];
+      job.request.on_token(text, token);
+    };
   }
+  job.search = make_search(std::move(request));
 }
 
 // What the running requests read next. If there is no room for it, those who came last leave.
@@ -161,8 +209,7 @@ std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
 // Back to those who wait, to begin again.
 void ContinuousBatch::preempt(Job& job) {
   job.made_before = std::max(job.made_before, job.search->steps());
-  job.search->release(*decoder_);
-  job.search.reset();
+  give_back(job);
   waiting_.insert(running_.extract(job.ticket));
   const std::lock_guard lock(mutex_);
   ++status_.preemptions;
@@ -184,13 +231,7 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
       jobs[i]->fail_with_current_exception();
     }
   };
-  Tensor scores;  // [rows, V]
-  try {
-    scores = decoder_->step(feeds);
-  } catch (...) {
-    for (Job* job : jobs) job->fail_with_current_exception();
-    return;
-  }
+  Tensor scores = decoder_->step(feeds);  // [rows, V]
   const std::int64_t vocabulary = scores.size(1);
   const auto end_of = [&](std::size_t i) {
     return i + 1 < jobs.size() ? jobs[i + 1]->first_row : scores.size(0);
@@ -218,32 +259,40 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
     if (!jobs[i]->result.error) each(i, [&](Job& job) { job.search->advance(*decoder_); });
 }
 
-// Those that are over; false if nobody is left.
-bool ContinuousBatch::retire() {
+// Those that are over leave.
+void ContinuousBatch::retire() {
   const std::int64_t pages = decoder_->pages_in_use();  // at most in this step
-  for (auto entry = running_.begin(); entry != running_.end();) {
+  for (auto next = running_.begin(); next != running_.end();) {
+    const auto entry = next++;
     Job& job = *entry->second;
-    if (!job.result.error && !job.search->done()) {
-      ++entry;
-      continue;
+    if (!job.result.error && !job.search->done()) continue;
+    try {
+      if (!job.result.error) job.result.texts = job.results();
+    } catch (...) {
+      job.fail_with_current_exception();
     }
-    if (!job.result.error) job.result.texts = job.search->results();
-    if (job.search) job.search->release(*decoder_);
-    gone_.push_back(std::move(entry->second));
-    entry = running_.erase(entry);
+    give_back(job);
+    gone_.insert(running_.extract(entry));
   }
-  {
-    const std::lock_guard lock(mutex_);
-    ++status_.steps;
-    status_.running = running_.size();
-    status_.waiting = waiting_.size();
-    status_.pages_in_use = decoder_->pages_in_use();
-    status_.most_pages = std::max(status_.most_pages, pages);
-  }
-  for (const auto& job : std::exchange(gone_, {}))
-    if (job->request.on_end) job->request.on_end(std::move(job->result));
   const std::lock_guard lock(mutex_);
-  return !running_.empty() || !waiting_.empty() || !submitted_.empty();
+  ++status_.steps;
+  status_.running = running_.size();
+  status_.waiting = waiting_.size();
+  status_.pages_in_use = decoder_->pages_in_use();
+  status_.most_pages = std::max(status_.most_pages, pages);
+}
+
+// Without the lock, since callbacks submit and cancel. Each request leaves before it is told.
+void ContinuousBatch::tell_ends() {
+  while (!gone_.empty()) {
+    const std::unique_ptr<Job> job = std::move(gone_.extract(gone_.begin()).mapped());
+    if (!job->request.on_end) continue;
+    try {
+      job->request.on_end(std::move(job->result));
+    } catch (...) {
+      warn_of_current_exception("a request's on_end");
+    }
+  }
 }
 
 }  // namespace attend

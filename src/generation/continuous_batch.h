@@ -52,7 +52,8 @@ struct BatchRequest {
   std::size_t number = 0;                          // with one seed, requests of one number have the same luck
   // Every token as it is chosen, except in a beam search. What it throws ends this request, as failed.
   std::function<void(std::size_t text, std::int64_t token)> on_token = {};
-  // Called once. What it throws comes out of step().
+  // Called exactly once for a request that submit() took, whatever happens. What it throws is a warning in
+  // the log, since the request is over and no other one may suffer from it.
   std::function<void(BatchResult result)> on_end = {};
 };
 
@@ -62,30 +63,33 @@ class ContinuousBatch {
 
   // Error unless the models generate text, and the assistant suits the model.
   explicit ContinuousBatch(const PretrainedModel& model, const BatchOptions& options = {});
-  ~ContinuousBatch();  // whoever is not done yet is cancelled
+  ~ContinuousBatch();  // calls close()
 
   // From any thread, also from callbacks.
 
   // Checked settings, for one request or many. `tokenizer`: of the texts that come out, for stop_strings and
   // forms; it stays the caller's. `rule` may be empty. Error for a config that makes no sense, or not with
   // this model.
-  std::shared_ptr<const SearchSettings> prepare(const GenerationConfig& config, std::uint64_t seed = 0,
-                                                const Tokenizer* tokenizer = nullptr,
-                                                ScoreRule rule = {}) const;
-  // Error for a prompt that is empty, too long or not of the model's tokens, and for a request that could
-  // grow beyond the cache.
+  std::shared_ptr<const SearchSettings> prepare(
+      const GenerationConfig& config, std::uint64_t seed = 0, const Tokenizer* tokenizer = nullptr,
+      ScoreRule rule = {}, StopStrings::Scope stops = StopStrings::Scope::whole_text) const;
+  // Error for a prompt that is empty, too long or not of the model's tokens, for a request that could grow
+  // beyond the cache, and after close().
   Ticket submit(BatchRequest request);
   // Ends the request before the next step; nothing happens if it is over.
   void cancel(Ticket ticket);
   QueueStatus status() const;
 
-  // From one thread, which also makes all the callbacks.
+  // From one thread, which also makes all the callbacks. An exception of one request, or of a step that all
+  // running requests share (no memory, for example), ends these requests as failed; it never leaves step().
 
   // Lets requests in, gives every text that goes on its next token, and lets those out that are done. False
   // if nobody is left.
   bool step();
   // Steps until it is told to stop; sleeps while there is nothing to do.
   void run(const std::stop_token& stop);
+  // Ends every request that is not over as cancelled, and takes no more, not even from its on_end.
+  void close();
 
  private:
   struct Job;
@@ -96,12 +100,16 @@ class ContinuousBatch {
   void admit();
   std::vector<Decoder::Feed> collect_feeds();  // for which there is room
   void pass(std::span<const Decoder::Feed> feeds);
-  bool retire();
+  void retire();
+  void tell_ends();
 
   std::int64_t free_pages() const;
   std::vector<Job*> active() const;  // of the running ones those that have not failed
+  void begin(std::span<Job* const> jobs);
   void begin(Job& job, Decoder::Sequence sequence);
   void preempt(Job& job);
+  void cancel_now(Jobs::node_type entry);
+  void give_back(Job& job);  // its pages
 
   std::string architecture_;
   std::function<void(std::optional<std::int64_t> number)> check_adapter_;  // PretrainedModel::with_adapter
@@ -111,7 +119,7 @@ class ContinuousBatch {
   // Of what is read (null: images are) and what is written; one in a decoder.
   Embeddings source_{nullptr}, target_{nullptr};
   Jobs waiting_, running_;
-  std::vector<std::unique_ptr<Job>> gone_;  // over, but their on_end has not been called
+  Jobs gone_;  // over, but their on_end has not been called
 
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable_any news_;
@@ -119,7 +127,7 @@ class ContinuousBatch {
   std::vector<Ticket> cancelled_;
   Ticket last_ticket_ = 0;
   QueueStatus status_;
-  bool warned_ = false;
+  bool warned_ = false, closed_ = false;
 };
 
 }  // namespace attend

@@ -18,7 +18,11 @@ std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std:
     request.on_end = [&, i](BatchResult result) {
       if (result.error) error = result.error;
       if (result.end != BatchResult::End::finished) return;
-      if (options.on_result) options.on_result(i, result.texts);
+      try {
+        if (options.on_result) options.on_result(i, result.texts);
+      } catch (...) {
+        error = std::current_exception();
+      }
       std::ranges::move(result.texts, results.begin() + static_cast<std::ptrdiff_t>(i * each));
     };
     try {

@@ -3,6 +3,7 @@
 
 #include "kernels/activation.h"
 
+#include <cfloat>
 #include <cmath>
 
 namespace attend::kernels::ATTEND_ISA {
@@ -50,7 +51,9 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
       const Vector difference = first_lanes(load_part(row + i, count) - m, count, Vector{});
       squares.part[p] = fused(difference, difference, squares.part[p]);
     });
-    const float inverse = 1 / std::sqrt(squares.total() / static_cast<float>(d) + epsilon);
+    const float variance = squares.total() / static_cast<float>(d);
+    // A variance that overflows would make zeros of the whole row, and nobody would notice.
+    const float inverse = bias && variance > FLT_MAX ? NAN : 1 / std::sqrt(variance + epsilon);
     for_vectors(d, [&](std::int64_t i, std::int64_t count, int) {
       const Vector normal = (load_part(row + i, count) - m) * inverse;
       const Vector shift = bias ? load_part(bias + i, count) : Vector{};

@@ -184,8 +184,9 @@ struct Kernels {
                       float p, std::uint64_t seed);
 
   // Layer normalization (Ba et al. 2016, arXiv:1607.06450) of rows [begin, end) of x [T, d]. mean and
-  // inverse_deviation [T] are kept for the backward pass; may be null. bias null: root mean square
-  // normalization (Zhang & Sennrich 2019, arXiv:1910.07467), which subtracts no mean.
+  // inverse_deviation [T] are kept for the backward pass; may be null. A row whose variance overflows is NaN.
+  // bias null: root mean square normalization (Zhang & Sennrich 2019, arXiv:1910.07467), which subtracts no
+  // mean, and gives zeros where its squares overflow, as torch does.
   void (*layer_norm)(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                      std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
   // Adds to weight_gradient and bias_gradient [d] (one pair per thread; the latter null as bias was) and

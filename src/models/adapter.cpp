@@ -1,5 +1,6 @@
 #include "models/adapter.h"
 
+#include "base/directory.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -260,7 +261,7 @@ std::map<std::string, Tensor> Adapter::stored(const PretrainedModel& model,
 }
 
 void Adapter::save(const PretrainedModel& model, const fs::path& directory) const {
-  fs::create_directories(directory);
+  make_directories(directory);
   std::map<std::string, Tensor> tensors = stored(model, [](const Tensor& t) { return t.detach(); });
   for (const Entry& entry : entries_) {
     Tensor& tensor = tensors[entry.stored];

@@ -2,7 +2,7 @@
 
 #include <attend/tokenizer.h>
 
-#include "base/error.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "formats/directory_files.h"
 #include "formats/gguf.h"
@@ -54,7 +54,7 @@ void write_companions(const fs::path& gguf, const fs::path& to) {
 void copy_companions(const fs::path& from, const fs::path& to) {
   std::error_code missing;
   if (fs::equivalent(from, to, missing)) return;
-  fs::create_directories(to);
+  make_directories(to);
   if (is_gguf(from)) {
     write_companions(from, to);
     return;
@@ -69,15 +69,6 @@ void copy_companions(const fs::path& from, const fs::path& to) {
   folders.push_back("additional_chat_templates");
   for (const std::string& folder : folders)
     for (const fs::path& name : files_in(from / folder)) copy_whole(from / folder / name, to / folder / name);
-}
-
-void check_no_model_in(const fs::path& directory) {
-  const std::string name = directory.string();
-  if (holds_checkpoint(directory)) fail("{}: there already is a model in it; expected a new directory", name);
-  if (file_exists(directory / "config.json"))
-    fail("{}: there already is a config.json in it; expected a new directory", name);
-  if (file_exists(directory) && !fs::is_directory(directory))
-    fail("{}: expected a directory to make, found a file", name);
 }
 
 }  // namespace attend

@@ -12,7 +12,4 @@ namespace attend {
 // Nothing happens if both are the same directory. Error if modules.json names a folder outside of `from`.
 void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Error if a model, or only a config.json, is in the directory already: nothing is overwritten.
-void check_no_model_in(const std::filesystem::path& directory);
-
 }  // namespace attend

@@ -2,6 +2,7 @@
 
 #include <attend/tokenizer.h>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "models/pretrained_model.h"
 #include "tokenizers/files/tokenizer_config.h"
@@ -96,7 +97,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   }
   if (std::find(family.presets.begin(), family.presets.end(), preset) == family.presets.end())
     fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));
-  check_no_model_in(fresh.directory);
+  expect_no_model(fresh.directory);
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
   if (!fresh.tokenizer.empty() || !tokenizers::tokenizer_files(tokenizer).empty())

@@ -170,8 +170,7 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   PretrainedModel model(family_,
                         options_.fresh ? config
                                        : with_labels_of(present, family_,
-                                                        without_missing_pooler(family_, config, chosen,
-                                                                               checkpoint_, shared_.empty()),
+                                                        without_missing_pooler(family_, config, chosen, checkpoint_),
                                                         chosen),
                         chosen, options_.dropout, owns);
   model.generation_config_ = directory_.generation_config();

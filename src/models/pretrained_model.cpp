@@ -1,5 +1,6 @@
 #include "models/pretrained_model.h"
 
+#include "base/directory.h"
 #include "models/adapter.h"
 #include "models/generates.h"
 #include "models/head.h"
@@ -174,7 +175,7 @@ void PretrainedModel::save(const std::filesystem::path& directory, at::ScalarTyp
     const bool scaled = scale != 1 && parameter == "language_model_head.weight";
     return (scaled ? weight.detach() * scale : weight.detach()).to(type);
   };
-  std::filesystem::create_directories(directory);
+  make_directories(directory);
   write_tensors(directory / "model.safetensors", by_checkpoint_name(pick, true));
   if (!tied_) return save_config(directory, type);
   PretrainedModel apart = *this;

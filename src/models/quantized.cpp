@@ -1,5 +1,6 @@
 #include "models/quantized.h"
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "formats/foreign_weights.h"
 #include "models/tensors.h"
@@ -80,7 +81,7 @@ void save_quantized(const PretrainedModel& model, const std::filesystem::path& d
         tensor = tensor.reshape(source.shape);
       }
   }
-  std::filesystem::create_directories(directory);
+  make_directories(directory);
   model.save_config(directory);
   Json config = read_json(directory / "config.json");
   config["quantization_config"] = {

@@ -7,8 +7,9 @@ PagedCache::PagedCache(const CacheShape& shape, std::int64_t max_pages)
 
 PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
   if (free_sequences_.empty()) {
-    free_sequences_.push_back(static_cast<Sequence>(tables_.size()));
     tables_.emplace_back();
+    free_sequences_.reserve(tables_.capacity());  // so that release() needs no memory for it
+    free_sequences_.push_back(static_cast<Sequence>(tables_.size()) - 1);
   }
   const Sequence sequence = free_sequences_.back();
   free_sequences_.pop_back();
@@ -127,9 +128,11 @@ void PagedCache::grow() {
   std::int64_t want = std::max<std::int64_t>(64, 2 * have);
   if (max_pages_ > 0) want = std::min(want, max_pages_);
   if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
+  free_pages_.reserve(static_cast<std::size_t>(want));  // likewise
+  left_at_.resize(want, 0);
+  references_.reserve(static_cast<std::size_t>(want));
   pages_.grow(want);
   references_.resize(want, 0);
-  left_at_.resize(want, 0);
   for (std::int64_t page = want; page-- > have;) free_pages_.push_back(static_cast<std::int32_t>(page));
 }
 

@@ -86,7 +86,9 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
 }
 
 Tensor to_unit_length(const Tensor& x) {
-  return x / at::linalg_vector_norm(x, 2, {1}, true).clamp_min(1e-12);
+  const Tensor length = at::linalg_vector_norm(x, 2, {1}, true).clamp_min(1e-12);
+  // NaN in place of an infinite length, which would make zeros of x that nobody notices.
+  return x / (length + (length - length));
 }
 
 }  // namespace attend

@@ -16,7 +16,7 @@ struct HiddenText {
   std::shared_ptr<const AdapterChoice> adapters;
 };
 
-// One model serves one thread at a time.
+// Any number of threads may run it at a time, as long as nobody changes it.
 class TransformerImpl : public torch::nn::Module {
  public:
   explicit TransformerImpl(const ModelSpec& spec);

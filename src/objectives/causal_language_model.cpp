@@ -72,7 +72,7 @@ std::unique_ptr<Objective> make_causal(const Setting& setting) {
   if (!stack.layers.front().self_attention.causal)
     fail("{}: expected a model that reads from left to right; config.json says it with \"causal\": true",
          setting.directory.path().string());
-  const std::int64_t most = readable_tokens(setting, stack), wanted = setting.recipe.length;
+  const std::int64_t most = readable_tokens(setting, stack), wanted = wanted_length(setting.recipe);
   constexpr std::int64_t kUsual = 512;  // where positions have no end
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
   TokenizeOptions options;

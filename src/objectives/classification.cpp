@@ -3,6 +3,7 @@
 #include "data/labeled_texts.h"
 #include "nn/label_loss.h"
 #include "objectives/kinds.h"
+#include "objectives/label_choice.h"
 #include "objectives/label_numbers.h"
 #include "objectives/meters.h"
 #include "objectives/text_scores.h"
@@ -32,29 +33,21 @@ Classification::Classification(const Setting& setting, ProblemType problem) : pr
     case ProblemType::regression:
       read_numbers(setting);
   }
-  labels_.problem = problem;
 }
 
 void Classification::read_single(const Setting& setting) {
   const std::vector<LabeledText> rows = read_classification(setting.files, table_options(setting));
-  labels_ = setting.labels.value_or(Labels{label_names(rows), problem_});
-  if (labels_.names.size() < 2)
-    fail("{}: expected two labels at least, found only \"{}\"", fmt::join(setting.files, ", "),
-         labels_.names.front());
+  labels_ = choose_labels(setting, label_names(rows), problem_);
   texts_ = encode(setting, rows);
   for (const LabeledText& row : rows)
-    targets_.push_back({static_cast<double>(label_number(labels_, row.labels.front()))});
+    targets_.push_back({static_cast<double>(label_number(labels_, row.labels.front(), row.place))});
 }
 
 void Classification::read_multiple(const Setting& setting) {
   const std::vector<LabeledText> rows = read_multi_label(setting.files, table_options(setting));
   const std::size_t values = rows.front().values.size();
-  if (setting.labels)
-    labels_ = *setting.labels;
-  else if (values > 0)
-    labels_ = {numbered_labels(values), problem_};
-  else
-    labels_ = {label_names(rows), problem_};
+  labels_ = values > 0 ? choose_numbers(setting, values, problem_)
+                       : choose_labels(setting, label_names(rows), problem_);
   if (values > 0 && values != labels_.names.size())
     fail("{}: expected {} numbers to a text, one for each label, found {}", fmt::join(setting.files, ", "),
          labels_.names.size(), values);
@@ -63,14 +56,14 @@ void Classification::read_multiple(const Setting& setting) {
     targets_.push_back(row.values);
     targets_.back().resize(labels_.names.size());
     for (const std::string& label : row.labels)
-      targets_.back()[static_cast<std::size_t>(label_number(labels_, label))] = 1;
+      targets_.back()[static_cast<std::size_t>(label_number(labels_, label, row.place))] = 1;
   }
 }
 
 void Classification::read_numbers(const Setting& setting) {
   const std::vector<LabeledText> rows = read_regression(setting.files, table_options(setting));
   const std::size_t values = rows.front().values.size();
-  labels_ = setting.labels.value_or(Labels{numbered_labels(values), problem_});
+  labels_ = choose_numbers(setting, values, problem_);
   if (values != labels_.names.size())
     fail("{}: expected {} numbers to a text, as many as the model predicts, found {}",
          fmt::join(setting.files, ", "), labels_.names.size(), values);

@@ -2,6 +2,7 @@
 
 #include "nn/head_rows.h"
 #include "objectives/kinds.h"
+#include "objectives/label_choice.h"
 #include "objectives/label_numbers.h"
 #include "objectives/meters.h"
 
@@ -14,13 +15,9 @@ ImageClassification::ImageClassification(const Setting& setting) : pictures_(set
         "{}: expected pictures with labels (a folder for each class, IDX files with labels beside them, or a "
         "table)",
         fmt::join(setting.files, ", "));
-  labels_ = setting.labels.value_or(Labels{names, ProblemType::single_label});
-  labels_.problem = ProblemType::single_label;
-  if (labels_.names.size() < 2)
-    fail("{}: expected two labels at least, found only \"{}\"", fmt::join(setting.files, ", "),
-         labels_.names.front());
+  labels_ = choose_labels(setting, names, ProblemType::single_label);
   for (std::int64_t i = 0; i < pictures_.count(); ++i)
-    targets_.push_back(label_number(labels_, pictures_.label(i)));
+    targets_.push_back(label_number(labels_, pictures_.label(i), pictures_.place(i)));
 }
 
 Batch ImageClassification::collate(std::span<const std::int64_t> examples, const Draws& draws) const {

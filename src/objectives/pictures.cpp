@@ -101,6 +101,11 @@ std::vector<std::string> Pictures::labels() const {
   return in_label_order(std::move(names));
 }
 
+std::string Pictures::place(std::int64_t picture) const {
+  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
+  return files_[file].place(number);
+}
+
 const std::string& Pictures::label(std::int64_t picture) const {
   const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
   return files_[file].labels()[static_cast<std::size_t>(files_[file].label_id(number))];

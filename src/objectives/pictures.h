@@ -24,6 +24,7 @@ class Pictures {
   // The names of all labels, in the order in which ids are given; empty if one file has none.
   std::vector<std::string> labels() const;
   const std::string& label(std::int64_t picture) const;
+  std::string place(std::int64_t picture) const;  // where it comes from, for messages
 
  private:
   struct Place {

@@ -65,10 +65,14 @@ std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack) {
   return endless ? most : most - setting.recipe.prefix - setting.recipe.prompt;
 }
 
+std::int64_t wanted_length(const Recipe& recipe) {
+  return recipe.length > 0 ? recipe.length : recipe.max_length;
+}
+
 std::int64_t longest_text(const Setting& setting) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
   const std::int64_t readable = readable_tokens(setting, stack);
-  const std::int64_t wanted = setting.recipe.max_length;
+  const std::int64_t wanted = wanted_length(setting.recipe);
   return wanted > 0 ? std::min(wanted, readable) : std::min<std::int64_t>(readable, 512);
 }
 

@@ -21,6 +21,9 @@ struct Setting {
   const std::vector<std::string>& files;
   bool held_out = false;         // for validation: nothing is drawn anew from epoch to epoch
   std::optional<Labels> labels;  // known already: the training's, or a trained model's
+  // What the model's own head tells apart (label_choice.h); absent: it has none for the objective, or none
+  // that is to stay.
+  std::optional<Labels> head_labels = {};
 };
 
 struct ObjectiveKind {
@@ -45,6 +48,8 @@ TableOptions table_options(const Setting& setting);
 Tokenizer plain_tokenizer(const Setting& setting);
 // How many tokens of a text a stack reads beside the virtual ones that the recipe's adapter puts before it.
 std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack);
+// What the recipe says of the length of texts or of blocks of running text, in tokens; 0: nothing.
+std::int64_t wanted_length(const Recipe& recipe);
 // In tokens: what the recipe allows and the model can read; without a word from the recipe at most 512.
 std::int64_t longest_text(const Setting& setting);
 // What a decoder behind an encoder begins with.

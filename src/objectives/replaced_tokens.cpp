@@ -103,7 +103,7 @@ void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator
     fail("--generator {}: expected the model's vocabulary of {}, found {}", directory,
          ours.embeddings.vocabulary, theirs.vocabulary);
   const std::int64_t longest =
-      std::min(max_positions(ours.embeddings), recipe.max_length > 0 ? recipe.max_length : 512);
+      std::min(max_positions(ours.embeddings), wanted_length(recipe) > 0 ? wanted_length(recipe) : 512);
   if (max_positions(theirs) < longest)
     fail("--generator {}: it reads {} tokens at most and the texts may have {}; say --max-length {}",
          directory, max_positions(theirs), longest, max_positions(theirs));

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "data/labeled_texts.h"
 #include "objectives/kinds.h"
+#include "objectives/label_choice.h"
 #include "objectives/label_numbers.h"
 #include "objectives/meters.h"
 #include "objectives/text_scores.h"
@@ -15,11 +16,11 @@
 namespace attend {
 namespace {
 
-Labels tags_of(const std::vector<TaggedSentence>& sentences) {
+std::vector<std::string> tags_of(const std::vector<TaggedSentence>& sentences) {
   std::vector<std::string> names;
   for (const TaggedSentence& sentence : sentences)
     names.insert(names.end(), sentence.tags.begin(), sentence.tags.end());
-  return {in_label_order(std::move(names)), {}};
+  return in_label_order(std::move(names));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ std::vector<std::int64_t> first_pieces(const Encoding& encoding, std::span<const
 
 TokenClassification::TokenClassification(const Setting& setting) {
   const std::vector<TaggedSentence> rows = read_tagged_words(setting.files, table_options(setting));
-  labels_ = setting.labels ? *setting.labels : tags_of(rows);
+  labels_ = choose_labels(setting, setting.labels ? std::vector<std::string>() : tags_of(rows), {});
   const TextEncoder encoder(setting);
   sentences_.resize(rows.size());
   std::atomic<std::size_t> words = 0, lost = 0;
@@ -70,11 +71,17 @@ std::size_t TokenClassification::read(const TextEncoder& encoder, const TaggedSe
   if (encoder.with_types()) sentence.text.types.assign(encoding.type_ids.begin(), encoding.type_ids.end());
   std::size_t found = 0;
   for (const std::int64_t word : first_pieces(encoding, words.words)) {
-    sentence.labels.push_back(word < 0 ? kIgnoredLabel
-                                       : label_number(labels_, words.tags[static_cast<std::size_t>(word)]));
+    sentence.labels.push_back(word < 0 ? kIgnoredLabel : number_of(words, static_cast<std::size_t>(word)));
     found += word >= 0 ? 1 : 0;
   }
   return words.words.size() - found;
+}
+
+std::int64_t TokenClassification::number_of(const TaggedSentence& sentence, std::size_t word) const {
+  if (const auto number = find_label(labels_, sentence.tags[word])) return *number;
+  return label_number(
+      labels_, sentence.tags[word],
+      fmt::format("{}, in the sentence that begins there, \"{}\"", sentence.place, sentence.words[word]));
 }
 
 std::int64_t TokenClassification::tokens(std::int64_t example) const {

@@ -32,6 +32,7 @@ class TokenClassification : public Objective {
   };
   // Returns how many words have no token: they make none, or are behind the end of what the model reads.
   std::size_t read(const TextEncoder& encoder, const TaggedSentence& words, Sentence& sentence) const;
+  std::int64_t number_of(const TaggedSentence& sentence, std::size_t word) const;  // of its tag
 
   Labels labels_;
   std::vector<Sentence> sentences_;

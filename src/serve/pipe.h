@@ -3,17 +3,23 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace attend::serve {
 
 class Pipe {
  public:
-  // Of who makes it. No more may follow end() and break_off().
+  // Of who makes it. No more may follow end(), fail() and break_off().
   void put(const std::string& more) { add(more, State::open); }
   void end(const std::string& last = {}) { add(last, State::ended); }
+  void fail(std::exception_ptr error) {  // before any text was put: the reply is the error
+    error_ = std::move(error);
+    add({}, State::broken);
+  }
   void break_off() { add({}, State::broken); }  // there should have been more
 
   // What the maker is told, at most once, if nobody wants the text any more; set before the text is sent.
@@ -24,12 +30,13 @@ class Pipe {
   struct Part {
     std::string text;
     State state;
+    std::exception_ptr error = {};  // of fail()
   };
   // Waits for more, but not longer.
   Part take(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return !text_.empty() || state_ != State::open; });
-    return {std::exchange(text_, {}), state_};
+    return {std::exchange(text_, {}), state_, error_};
   }
   void gone() {
     if (const auto tell = std::exchange(tell_, {})) tell();
@@ -49,6 +56,7 @@ class Pipe {
   std::condition_variable changed_;
   std::string text_;
   State state_ = State::open;
+  std::exception_ptr error_;
   std::function<void()> tell_;
 };
 

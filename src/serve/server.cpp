@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "serve/client_socket.h"
 
 #include <atomic>
 #include <map>
@@ -18,6 +19,8 @@ using Request = httplib::Request;
 using Response = httplib::Response;
 using std::chrono::milliseconds;
 
+constexpr int kBacklog = 1024;  // the kernel has a limit of its own, net.core.somaxconn
+
 class Refusal : public Error {
  public:
   Refusal(int status, const std::string& message) : Error(message, ErrorKind::call), status_(status) {}
@@ -32,35 +35,37 @@ void set_json(Response& response, int status, const Json& json) {
   response.set_content(written(json), "application/json");
 }
 
-// The error that is being handled, as a reply. What is the server's own fault is also said in the log.
-void set_error(const Request& request, Response& response) {
-  int status = 500;
-  std::string message = "something else than an error was thrown";
-  try {
-    throw;
-  } catch (const Refusal& refusal) {
-    status = refusal.status();
-    message = refusal.what();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::input || error.kind() == ErrorKind::call) status = 400;
-    message = error.what();
-  } catch (const std::bad_alloc&) {
-    message = "out of memory";
-  } catch (const std::exception& error) {
-    message = error.what();
-  } catch (...) {
-  }
+// An error as a reply. What is the server's own fault is also said in the log.
+void set_error(const Request& request, Response& response, const std::exception_ptr& error) {
+  const auto [status, message] = status_of(error);
   if (status >= 500 && status != 503) warn("{} {}: {}", request.method, request.path, message);
   if (status == 429 || status == 503) response.set_header("Retry-After", "1");
   set_json(response, status, error_json(status, message));
 }
 
-// Sends what comes through the pipe, until its end or until the client has gone.
-// `open` is held until then.
-void send_as_it_comes(Response& response, const Reply& reply, std::shared_ptr<void> open) {
+// Waits until there is something to send. Until then an error has a status of its own.
+Pipe::Part wait_for_first(Pipe& pipe, const ClientSocket& client) {
+  Pipe::Part first = {{}, Pipe::State::open};
+  while (first.text.empty() && first.state == Pipe::State::open && client.is_there())
+    first = pipe.take(milliseconds(200));
+  if (first.state == Pipe::State::ended || (first.state == Pipe::State::open && !first.text.empty()))
+    return first;
+  pipe.gone();  // nobody will read the rest
+  if (first.error) std::rethrow_exception(first.error);
+  if (first.state == Pipe::State::broken) refuse(503, "the server is stopping");
+  constexpr int kClientHasLeft = 499;  // as nginx has it; nobody reads it but the metrics
+  refuse(kClientHasLeft, "the client has left");
+}
+
+// Sends what comes through the pipe, until its end or until the client has left. `open` is held until then.
+void send_as_it_comes(const Request& request, Response& response, const Reply& reply,
+                      std::shared_ptr<void> open) {
   const std::shared_ptr<Pipe> pipe = reply.more;
-  const auto send = [pipe](std::size_t, httplib::DataSink& sink) {
-    const Pipe::Part part = pipe->take(milliseconds(200));
+  Pipe::Part first = wait_for_first(*pipe, ClientSocket(request.remote_addr, request.remote_port));
+  if (first.state == Pipe::State::ended) return response.set_content(first.text, reply.type);
+  const auto send = [pipe, first = std::move(first.text)](std::size_t, httplib::DataSink& sink) mutable {
+    const Pipe::Part part = first.empty() ? pipe->take(milliseconds(200))
+                                          : Pipe::Part{std::exchange(first, {}), Pipe::State::open};
     if (part.state == Pipe::State::broken || !sink.is_writable()) return false;
     if (!part.text.empty() && !sink.write(part.text.data(), part.text.size())) return false;
     if (part.state == Pipe::State::ended) sink.done();
@@ -86,6 +91,23 @@ void refuse(int status, const std::string& message) {
   throw Refusal(status, message);
 }
 
+std::pair<int, std::string> status_of(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const Refusal& refusal) {
+    return {refusal.status(), refusal.what()};
+  } catch (const Error& known) {
+    const bool of_the_request = known.kind() == ErrorKind::input || known.kind() == ErrorKind::call;
+    return {of_the_request ? 400 : 500, known.what()};
+  } catch (const std::bad_alloc&) {
+    return {500, "out of memory"};
+  } catch (const std::exception& other) {
+    return {500, other.what()};
+  } catch (...) {
+  }
+  return {500, "something other than an error was thrown"};
+}
+
 Json error_json(int status, const std::string& message) {
   const char* type = status >= 500   ? "server_error"
                      : status == 401 ? "authentication_error"
@@ -98,6 +120,7 @@ struct Server::State {
   const ServerOptions options;
   int port = 0;
   httplib::Server http;
+  socket_t listening = INVALID_SOCKET;
   std::set<std::string> paths;
 
   std::atomic<bool> stopping = false;                          // new requests are refused
@@ -111,7 +134,8 @@ struct Server::State {
     http.new_task_queue = [this] { return new httplib::ThreadPool(options.connections); };
     http.set_tcp_nodelay(true);
     // Not as the library has it, which lets several programs share a port.
-    http.set_socket_options([](socket_t socket) {
+    http.set_socket_options([this](socket_t socket) {
+      listening = socket;
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -135,6 +159,9 @@ struct Server::State {
       fail_system(
           "cannot listen on {}, port {}: another program has the port, or the address is not this machine's",
           options.host, options.port);
+    // Connections that nobody has taken yet. The library keeps 5, and the others' clients try again in a
+    // second.
+    if (::listen(listening, kBacklog) != 0) fail_system("cannot listen on {}, port {}", options.host, port);
   }
 
   std::string default_message(const Request& request, const Response& response) const {
@@ -161,7 +188,7 @@ struct Server::State {
                         request.get_header_value("Content-Encoding"));
       return true;
     } catch (...) {
-      set_error(request, response);
+      set_error(request, response, std::current_exception());
       return false;
     }
   }
@@ -189,11 +216,11 @@ struct Server::State {
     try {
       const Reply reply = handle();
       if (reply.more)
-        send_as_it_comes(response, reply, held);
+        send_as_it_comes(request, response, reply, held);
       else
         response.set_content(reply.text, reply.type);
     } catch (...) {
-      set_error(request, response);
+      set_error(request, response, std::current_exception());
     }
   }
 };

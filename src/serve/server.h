@@ -21,7 +21,9 @@ struct ServerOptions {
 struct Reply {
   std::string text;
   std::string type = "application/json";
-  std::shared_ptr<Pipe> more = {};  // in place of the text: it comes bit by bit
+  // In place of the text: it comes bit by bit. The status is sent with the first bit; an error before that
+  // (Pipe::fail) is a reply of its own.
+  std::shared_ptr<Pipe> more = {};
 };
 // On one line; what is no UTF-8, such as a file's name, becomes U+FFFD.
 inline std::string written(const Json& json) {
@@ -34,6 +36,8 @@ inline Reply reply(const Json& json) {
 // Raises an error that becomes a reply with this HTTP status. Errors of other kinds become 400 if they are
 // about what was asked (ErrorKind::input and call), else 500.
 [[noreturn]] void refuse(int status, const std::string& message);
+// The status of an error's reply, and its message.
+std::pair<int, std::string> status_of(const std::exception_ptr& error);
 // As the API of OpenAI has it: {"error": {"message", "type", ...}}.
 Json error_json(int status, const std::string& message);
 

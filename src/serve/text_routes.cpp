@@ -54,7 +54,8 @@ class Answer {
   }
   void end(std::size_t p, const QueueResult& result) try {
     if (over_) return;
-    if (result.end != QueueEnd::finished) return fail_with(result);
+    if (result.end == QueueEnd::cancelled) return break_off();  // nobody is there to read it
+    if (result.end == QueueEnd::failed) return fail_with(result.error);
     prompt_tokens_ += result.prompt_tokens;
     for (const GeneratedText& text : result.texts) new_tokens_ += text.ids.size();
     if (wishes_.stream)
@@ -67,8 +68,7 @@ class Answer {
     else
       pipe_->end(written(whole()));
   } catch (...) {
-    pipe_->break_off();  // or the client would wait for ever
-    throw;
+    fail_with(std::current_exception());  // or the client would wait for ever
   }
 
  private:
@@ -92,6 +92,7 @@ class Answer {
     chunk["choices"].push_back(std::move(choice));
     if (wishes_.stream_usage) chunk["usage"] = nullptr;
     pipe_->put("data: " + written(chunk) + "\n\n");
+    begun_ = true;
   }
   void send_text(std::size_t i, const std::string& more, const Json& finish) {
     if (!form_.chat) return send_piece(i, {{"text", more}}, finish);
@@ -150,21 +151,17 @@ class Answer {
     return {{"tokens", tokens}, {"token_logprobs", numbers}, {"top_logprobs", nullptr}};
   }
 
-  // A status can no longer be said, so a whole answer is broken off.
-  void fail_with(const QueueResult& result) {
+  void break_off() {
     over_ = true;
-    if (result.end == QueueEnd::cancelled) return pipe_->break_off();  // nobody is there to read it
-    std::string message = "a text was not finished";
-    try {
-      if (result.error) std::rethrow_exception(result.error);
-    } catch (const std::exception& error) {
-      message = error.what();
-    }
-    warn("{}: {}", id_, message);
-    if (wishes_.stream)
-      pipe_->end("data: " + written(error_json(500, message)) + "\n\n");
-    else
-      pipe_->break_off();
+    pipe_->break_off();
+  }
+  // The reply is the error or, where the stream has begun and its status is sent, the stream's last piece is.
+  void fail_with(const std::exception_ptr& error) {
+    over_ = true;
+    if (!begun_) return pipe_->fail(error);
+    const auto [status, message] = status_of(error);
+    if (status >= 500) warn("{}: {}", id_, message);
+    pipe_->end("data: " + written(error_json(status, message)) + "\n\n");
   }
 
   const Form& form_;
@@ -178,7 +175,8 @@ class Answer {
   std::map<std::size_t, std::string> sent_;        // by choice
   std::size_t open_;                               // prompts
   std::size_t prompt_tokens_ = 0, new_tokens_ = 0;
-  bool over_ = false;  // has failed
+  bool begun_ = false;  // a piece was sent
+  bool over_ = false;   // has failed
 };
 
 // Asks the queue for every prompt. If one of them is refused, so are all.

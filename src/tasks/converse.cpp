@@ -45,6 +45,18 @@ struct Conversation::State : GeneratingModel {
     if (!options.system.empty()) messages.push_back({"system", options.system});
   }
 
+  // The same model and the same messages, with a cache of its own.
+  State(const State& other)
+      : GeneratingModel(other),
+        chat_template(other.chat_template),
+        batch(model),
+        endings(other.endings),
+        seed(other.seed),
+        messages(other.messages),
+        forgotten(other.forgotten) {}
+  State& operator=(const State&) = delete;
+  ~State() = default;
+
   std::int64_t most_tokens() const {
     Transformer network = model.network();
     return (network->decoder ? network->decoder : network->encoder)->max_positions();
@@ -92,7 +104,8 @@ struct Conversation::State : GeneratingModel {
     BatchResult result;
     Prompt prompt;
     prompt.ids = ids;
-    BatchRequest request{std::move(prompt), batch.prepare(config, seed++, tokenizers.target.get())};
+    BatchRequest request{std::move(prompt), batch.prepare(config, seed++, tokenizers.target.get(),
+                                                          /*rule=*/{}, StopStrings::Scope::new_text)};
     request.on_token = [&](std::size_t, std::int64_t token) {
       show(text.put(stream.put(static_cast<TokenId>(token))));
     };
@@ -113,7 +126,14 @@ struct Conversation::State : GeneratingModel {
 };
 
 Conversation::Conversation(const ModelPath& model, const ConversationOptions& options)
-    : state_(std::make_shared<State>(ModelDirectory(model), options)) {}
+    : state_(std::make_unique<State>(ModelDirectory(model), options)) {}
+Conversation::Conversation(const Conversation& other) : state_(std::make_unique<State>(*other.state_)) {}
+Conversation::Conversation(Conversation&&) noexcept = default;
+Conversation& Conversation::operator=(Conversation other) noexcept {
+  state_ = std::move(other.state_);
+  return *this;
+}
+Conversation::~Conversation() = default;
 
 std::string Conversation::answer(const std::string& text, const OnAnswer& on_text) {
   State& state = *state_;

@@ -165,9 +165,7 @@ struct Embedder::State {
 };
 
 Embedder::Embedder(const ModelPath& model, const EmbedderOptions& options)
-    : state_(std::make_unique<State>(ModelDirectory(model), options)) {}
-Embedder::Embedder(Embedder&&) noexcept = default;
-Embedder::~Embedder() = default;
+    : state_(std::make_shared<State>(ModelDirectory(model), options)) {}
 
 std::int64_t Embedder::size() const {
   return state_->dimensions({});

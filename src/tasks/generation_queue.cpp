@@ -1,6 +1,5 @@
 #include <attend/generation_queue.h>
 
-#include "base/log.h"
 #include "generation/continuous_batch.h"
 #include "tasks/answer_text.h"
 #include "tasks/generating_model.h"
@@ -65,7 +64,7 @@ struct Work {
     request.on_token({number, id, text.shown.put(text.stream.put(id))});
   }
 
-  GeneratedText result(const GeneratedSequence& made) const {
+  GeneratedText text(const GeneratedSequence& made) const {
     GeneratedText text =
         generated_text(made, reading.text(prompt, made.ids), config, request.log_probabilities);
     AnswerText shown(endings, is_conversation());
@@ -74,17 +73,23 @@ struct Work {
     return text;
   }
 
-  void end(const BatchResult& made) const {
-    if (!request.on_end) return;
+  // What the tokens say is computed here, and may fail as well.
+  QueueResult result(const BatchResult& made) const {
     QueueResult result{made.end, {}, made.error, prompt.ids.size()};
-    for (const GeneratedSequence& sequence : made.texts) result.texts.push_back(this->result(sequence));
     try {
-      request.on_end(result);
-    } catch (const std::exception& error) {
-      warn("a request's on_end: {}", error.what());
+      for (const GeneratedSequence& sequence : made.texts) result.texts.push_back(text(sequence));
     } catch (...) {
-      warn("a request's on_end threw what is no std::exception");
+      result.end = QueueEnd::failed;
+      result.texts.clear();
+      result.error = std::current_exception();
     }
+    return result;
+  }
+
+  // A text that does not show its stop string cannot be ended by one that begins in the prompt.
+  StopStrings::Scope stops() const {
+    return is_conversation() || !request.shows_stop ? StopStrings::Scope::new_text
+                                                    : StopStrings::Scope::whole_text;
   }
 };
 
@@ -103,7 +108,10 @@ struct GenerationQueue::State : GeneratingModel {
         batch(model,
               {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}) {
     read_template(options.chat_template, directory.path());
-    steps = std::jthread([this](const std::stop_token& stop) { batch.run(stop); });
+    steps = std::jthread([this](const std::stop_token& stop) {
+      batch.run(stop);
+      batch.close();
+    });
   }
 
   void read_template(const std::string& given, const std::filesystem::path& directory) {
@@ -122,7 +130,11 @@ struct GenerationQueue::State : GeneratingModel {
 
 GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& options)
     : state_(std::make_unique<State>(ModelDirectory(model), options)) {}
-GenerationQueue::~GenerationQueue() = default;
+// While the queue's thread ends, its callbacks may still call the queue, which must therefore be whole.
+GenerationQueue::~GenerationQueue() {
+  state_->steps.request_stop();
+  state_->steps.join();
+}
 
 GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
   const ChatTemplate* chat_template = nullptr;
@@ -136,13 +148,15 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
   }
   const auto work = std::make_shared<Work>(std::move(request), *state_, state_->languages, chat_template);
   const auto settings =
-      state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get());
+      state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get(),
+                            /*rule=*/{}, work->stops());
   const ErrorScope scope(ErrorKind::input);
   work->read(chat_template);
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
     asked.on_token = [work](std::size_t text, std::int64_t token) { work->take(text, token); };
-  asked.on_end = [work](const BatchResult& result) { work->end(result); };
+  if (work->request.on_end)
+    asked.on_end = [work](const BatchResult& made) { work->request.on_end(work->result(made)); };
   return state_->batch.submit(std::move(asked));
 }
 

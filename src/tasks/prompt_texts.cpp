@@ -56,8 +56,9 @@ std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t
 
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
                              bool log_probabilities) {
-  const bool stopped = std::ranges::any_of(
-      config.stop_strings, [&](const std::string& stop) { return text.find(stop) != text.npos; });
+  const bool stopped = made.stopped || std::ranges::any_of(config.stop_strings, [&](const std::string& stop) {
+                         return text.find(stop) != text.npos;
+                       });
   GeneratedText result{std::move(text), {made.ids.begin(), made.ids.end()}, made.score};
   if (log_probabilities) result.log_probabilities = made.log_probabilities;
   result.cut_off = !stopped && (made.ids.empty() || !config.is_eos(made.ids.back()));

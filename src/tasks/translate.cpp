@@ -78,9 +78,7 @@ struct Translator::State : GeneratingModel {
   }
 };
 
-Translator::Translator(const ModelPath& model) : state_(std::make_unique<State>(ModelDirectory(model))) {}
-Translator::Translator(Translator&&) noexcept = default;
-Translator::~Translator() = default;
+Translator::Translator(const ModelPath& model) : state_(std::make_shared<State>(ModelDirectory(model))) {}
 
 std::vector<std::string> Translator::translate(const std::vector<std::string>& texts,
                                                const TranslateOptions& options) {

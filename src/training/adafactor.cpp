@@ -19,8 +19,6 @@ class Adafactor : public UpdateRule {
     check_range("Adafactor's decay rate", options.decay_rate, -kInfinity, 0);
     check_range("Adafactor's clip threshold", options.clip_threshold, std::numeric_limits<double>::min(),
                 kInfinity);
-    if (options.warmup_init && !options.relative_step)
-      fail("optimizer adafactor: warmup_init needs relative_step");
   }
 
   std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
@@ -39,7 +37,7 @@ class Adafactor : public UpdateRule {
   }
 
   void apply(const Update& u) const override {
-    const double rate = rate_of(u), kept = 1 - std::pow(static_cast<double>(u.step), options_.decay_rate);
+    const double kept = 1 - std::pow(static_cast<double>(u.step), options_.decay_rate);
     const Tensor g = u.scaled();
     const auto mix = [&](const Tensor& moment, const Tensor& now) { moment.mul_(kept).add_(now, 1 - kept); };
     Tensor step = g.square().add_(options_.epsilon_square);  // first of all g's squares
@@ -54,23 +52,17 @@ class Adafactor : public UpdateRule {
       at::mul_out(step, g, (row / row.mean(-1, /*keepdim=*/true)).rsqrt_().unsqueeze(-1));
       step.mul_(column.rsqrt().unsqueeze(-2));
     }
-    step.mul_(rate / std::max(1.0, root_mean_square(step) / options_.clip_threshold));
+    step.mul_(u.rate / std::max(1.0, root_mean_square(step) / options_.clip_threshold));
     if (options_.beta1 > 0) {
       const Tensor& mean = u.state.back().value;
       mean.mul_(options_.beta1).add_(step, 1 - options_.beta1);
       step = mean;
     }
-    if (u.decay > 0) u.weight.mul_(1 - rate * u.decay);
+    if (u.decay > 0) u.weight.mul_(1 - u.rate * u.decay);
     u.weight.sub_(step);
   }
 
  private:
-  double rate_of(const Update& u) const {
-    if (!options_.relative_step) return u.rate;
-    const auto step = static_cast<double>(u.step);
-    return u.factor * std::min(options_.warmup_init ? 1e-6 * step : 1e-2, 1 / std::sqrt(step));
-  }
-
   AdafactorOptions options_;
 };
 

@@ -45,6 +45,16 @@ std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const 
   return scores;
 }
 
+std::vector<std::string> score_names(const Objective& objective) {
+  std::vector<std::string> names = {"loss"};
+  const std::vector<Term> terms = objective.terms();
+  for (const Term& term : terms)
+    if (terms.size() > 1) names.push_back(term.name);
+  if (const std::unique_ptr<Meter> meter = objective.meter())
+    for (const Score& score : meter->scores()) names.push_back(score.name);
+  return names;
+}
+
 std::string telling_score(const Objective& objective) {
   const std::unique_ptr<Meter> meter = objective.meter();
   return meter ? meter->scores().front().name : "loss";

@@ -15,6 +15,8 @@ using ScoreListener = std::function<void(const Batch&, const Tensor& scores)>;
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener = {});
 
+// The names of all of these.
+std::vector<std::string> score_names(const Objective& objective);
 // The name of the score that tells better from worse, if nobody says another one.
 std::string telling_score(const Objective& objective);
 

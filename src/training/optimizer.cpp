@@ -112,7 +112,7 @@ void Optimizer::step(double rate, double gradient_scale) {
     for (std::size_t part = 0; part < weights.size(); ++part) {
       double factor = p.rate;
       if (rate_by_size_) factor *= std::max(kSmallestSize, root_mean_square(weights[part]));
-      slots_[i].rule->apply({weights[part], gradients[part], slots_[i].states[part], rate * factor, factor,
+      slots_[i].rule->apply({weights[part], gradients[part], slots_[i].states[part], rate * factor,
                              gradient_scale, p.decays ? weight_decay_ : 0, steps_});
     }
     // Perhaps written behind torch's back: packed copies of the weight must notice.

@@ -32,13 +32,11 @@ enum class OptimizerKind {
 };
 OptimizerKind parse_optimizer(const std::string& name);  // Error that lists the names
 
-struct AdafactorOptions {  // defaults: those of transformers for a rate from outside
-  double epsilon_square = 1e-30;
-  double clip_threshold = 1;   // largest root mean square of a step, before the rate
-  double decay_rate = -0.8;    // the second moment of step t is mixed with 1 - t^decay_rate
-  double beta1 = 0;            // of a mean of steps; 0: none is kept
-  bool relative_step = false;  // the rate is min(0.01, 1/sqrt(step)), and that of the schedule is not used
-  bool warmup_init = false;    // with relative_step: min(1e-6 step, 1/sqrt(step))
+struct AdafactorOptions {  // defaults: those of transformers. Its relative_step is a schedule (schedule.h)
+  double epsilon_square = 1e-30;  // added to squared gradients
+  double clip_threshold = 1;      // largest root mean square of a step, before the rate
+  double decay_rate = -0.8;       // the second moment of step t is mixed with 1 - t^decay_rate
+  double beta1 = 0;               // of a mean of steps; 0: none is kept
 };
 
 struct MuonOptions {

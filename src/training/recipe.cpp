@@ -14,11 +14,24 @@ void settle(std::optional<T>& value, T otherwise) {
   if (!value) value = otherwise;
 }
 
+ScheduleKind schedule_kind(const Recipe& r) {
+  return r.relative_step ? ScheduleKind::relative_step : parse_schedule(r.schedule);
+}
+
+// How long fine-tuning goes on where nothing says it in steps or epochs. Its end must be known where the
+// warm-up is a share of all steps or the rate falls to an end; only then may minutes or patience be the whole
+// plan.
+double usual_epochs(const Recipe& r) {
+  const bool needs_end = needs_total(schedule_kind(r)) || (*r.warmup > 0 && *r.warmup < 1) || r.cooldown > 0;
+  if (!needs_end && (r.minutes > 0 || r.patience > 0)) return 0;
+  if (r.patience == 0) return 3;
+  const double epochs = std::max(20.0, 5 * static_cast<double>(r.patience));
+  inform("--patience {}: {:g} times through the data at most; --epochs says another end", r.patience, epochs);
+  return epochs;
+}
+
 // Pretrained models learn their task in few steps of small size (Devlin et al. 2018, appendix A.3).
 void settle_fine_tuning(Recipe& r) {
-  // Minutes alone do not tell how many steps there will be, of which the warm-up is a share unless it is
-  // said.
-  if (r.steps == 0 && r.epochs == 0 && r.patience == 0 && (r.minutes == 0 || !r.warmup)) r.epochs = 3;
   settle(r.batch_size, std::int64_t{32});
   settle(r.rate, 5e-5);
   settle(r.beta2, 0.999);
@@ -27,6 +40,7 @@ void settle_fine_tuning(Recipe& r) {
   settle(r.clip, 1.0);
   if (r.schedule.empty()) r.schedule = "linear";
   settle(r.warmup, 0.06);
+  if (r.steps == 0 && r.epochs == 0) r.epochs = usual_epochs(r);
 }
 
 // As Vaswani et al. 2017 trained, section 5.3.
@@ -44,31 +58,28 @@ void settle_training(Recipe& r, std::int64_t width) {
     r.rate = 1 / std::sqrt(static_cast<double>(width) * std::max(1.0, *r.warmup));
 }
 
-void check(const Recipe& r) {
-  if (r.steps <= 0 && r.epochs <= 0 && r.minutes <= 0 && r.patience <= 0)
-    fail("say when to stop: --steps, --epochs, --max-minutes or --patience");
-  if (r.bpe_dropout > 0 && r.objective != "sequence-to-sequence")
-    fail("--bpe-dropout: only with --objective sequence-to-sequence");
-  if (r.bleu && (r.objective != "sequence-to-sequence" || r.validation.empty()))
-    fail("--bleu: only with --objective sequence-to-sequence and --validation");
-  constexpr std::string_view two_readings[] = {"sequence-to-sequence", "causal-lm", "classification",
-                                               "token-classification", "image-classification"};
-  if (r.r_drop > 0 &&
-      std::find(std::begin(two_readings), std::end(two_readings), r.objective) == std::end(two_readings))
-    fail("--r-drop: only with --objective {}", fmt::join(two_readings, ", "));
-  if (r.generator.empty() != (r.objective != "replaced-tokens"))
-    fail("--generator: {}", r.generator.empty() ? "--objective replaced-tokens needs one"
-                                                : "only with --objective replaced-tokens");
-  if (r.validation.empty() && r.schedule == "reduce-on-plateau")
-    fail("--schedule reduce-on-plateau: needs --validation");
-  if (r.validation.empty() && !r.best.empty()) fail("--best {}: needs --validation", r.best);
-  if (r.precision != "float32" && r.precision != "bfloat16")
-    fail("--precision {}: expected float32 or bfloat16", r.precision);
+// What an optimizer's authors have otherwise than AdamW's; that of relative steps is in schedule.h.
+void settle_optimizer(Recipe& r) {
+  if (r.optimizer == "adafactor") {
+    settle(r.beta1, 0.0);
+    settle(r.epsilon, AdafactorOptions().epsilon_square);
+  }
+  if (r.relative_step) {
+    settle(r.rate, 1e-2);
+    settle(r.warmup, 0.0);
+    r.schedule = "relative-step";
+  }
+  const bool muon = r.optimizer == "muon";
+  settle(r.momentum, muon ? MuonOptions().momentum : 0.9);
+  settle(r.nesterov, muon);
+  settle(r.beta1, 0.9);
 }
 
 }  // namespace
 
 Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
+  const Recipe given = r;
+  settle_optimizer(r);
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
   if (adapts)
@@ -78,8 +89,7 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
     settle_fine_tuning(r);
   else
     settle_training(r, width);
-  settle(r.beta1, 0.9);
-  check(r);
+  check_recipe(given, r);
   return r;
 }
 
@@ -126,6 +136,54 @@ std::string adapter_task(const std::string& objective) {
   return objective == "pairs" || objective == "scored-pairs" ? "FEATURE_EXTRACTION" : "";
 }
 
+namespace {
+
+Schedule schedule_of(const Recipe& r) {
+  Schedule schedule;
+  schedule.kind = schedule_kind(r);
+  schedule.peak = *r.rate;
+  schedule.floor = schedule.kind == ScheduleKind::plateau ? 0 : r.min_rate;
+  schedule.cooldown = r.cooldown;
+  schedule.power = r.power.value_or(schedule.power);
+  schedule.cycles = r.num_cycles;
+  schedule.warmup_init = r.warmup_init;
+  return schedule;
+}
+
+ReduceOnPlateau plateau_of(const Recipe& r) {
+  ReduceOnPlateau plateau;
+  plateau.by = r.plateau_factor.value_or(plateau.by);
+  plateau.patience = r.plateau_patience.value_or(plateau.patience);
+  plateau.threshold = r.plateau_threshold.value_or(plateau.threshold);
+  plateau.least = r.min_rate / *r.rate;
+  return plateau;
+}
+
+OptimizerOptions optimizer_of(const Recipe& r) {
+  OptimizerOptions o;
+  o.kind = parse_optimizer(r.optimizer);
+  o.beta1 = *r.beta1;
+  o.beta2 = *r.beta2;
+  o.epsilon = *r.epsilon;
+  o.weight_decay = *r.weight_decay;
+  o.rate_by_size = r.rate_by_size;
+  o.momentum = *r.momentum;
+  o.nesterov = *r.nesterov;
+  o.adafactor.epsilon_square = *r.epsilon;
+  o.adafactor.clip_threshold = r.clip_threshold.value_or(o.adafactor.clip_threshold);
+  o.adafactor.decay_rate = r.decay_rate.value_or(o.adafactor.decay_rate);
+  o.adafactor.beta1 = *r.beta1;
+  o.muon.momentum = *r.momentum;
+  o.muon.nesterov = *r.nesterov;
+  o.muon.steps = r.ns_steps.value_or(o.muon.steps);
+  if (!r.adjust_lr_fn.empty() && r.adjust_lr_fn != "match_rms_adamw" && r.adjust_lr_fn != "original")
+    fail("--adjust-lr-fn {}: expected match_rms_adamw or original", r.adjust_lr_fn);
+  o.muon.match_adamw = r.adjust_lr_fn != "original";
+  return o;
+}
+
+}  // namespace
+
 TrainingOptions training_options(const Recipe& r) {
   TrainingOptions o;
   o.output = r.output;
@@ -134,20 +192,10 @@ TrainingOptions training_options(const Recipe& r) {
   o.minutes = r.minutes;
   o.batch = {*r.batch_tokens, *r.batch_size};
   o.accumulate = r.accumulate;
-  o.schedule.kind = parse_schedule(r.schedule);
-  o.schedule.peak = *r.rate;
-  o.schedule.floor = r.min_rate;
+  o.schedule = schedule_of(r);
   o.warmup = *r.warmup;
-  o.schedule.cooldown = r.cooldown;
-  o.plateau.by = r.plateau_factor;
-  o.plateau.patience = r.plateau_patience;
-  o.optimizer.kind = parse_optimizer(r.optimizer);
-  o.optimizer.beta1 = *r.beta1;
-  o.optimizer.beta2 = *r.beta2;
-  o.optimizer.epsilon = *r.epsilon;
-  o.optimizer.weight_decay = *r.weight_decay;
-  o.optimizer.momentum = r.momentum;
-  o.optimizer.rate_by_size = r.rate_by_size;
+  o.plateau = plateau_of(r);
+  o.optimizer = optimizer_of(r);
   o.groups.layer_decay = r.layer_decay;
   o.groups.head_rate = r.head_rate;
   o.groups.frozen = r.freeze;

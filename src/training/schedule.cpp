@@ -26,17 +26,14 @@ double half_cosine(double share) {
   return 0.5 * (1 + std::cos(std::numbers::pi * share));
 }
 
-bool needs_total(ScheduleKind kind) {
-  return kind != ScheduleKind::inverse_sqrt && kind != ScheduleKind::constant &&
-         kind != ScheduleKind::plateau;
-}
-
 }  // namespace
 
 double Schedule::rate(std::int64_t step) const {
   const std::int64_t left = total - step + 1, last = last_steps();
   if (last == 0 || left > last) return plain_rate(step);
-  return plain_rate(step) * static_cast<double>(std::max<std::int64_t>(0, left)) / static_cast<double>(last);
+  const double end = kind == ScheduleKind::trapezoid ? floor : 0;
+  return end + (plain_rate(step) - end) * static_cast<double>(std::max<std::int64_t>(0, left)) /
+                   static_cast<double>(last);
 }
 
 std::int64_t Schedule::last_steps() const {
@@ -44,9 +41,20 @@ std::int64_t Schedule::last_steps() const {
   return std::max<std::int64_t>(1, total / 5);
 }
 
+double Schedule::waves() const {
+  return cycles.value_or(kind == ScheduleKind::cosine ? 0.5 : 1);
+}
+
 double Schedule::plain_rate(std::int64_t step) const {
-  if (step < warmup) return peak * static_cast<double>(step) / static_cast<double>(warmup);
+  if (kind == ScheduleKind::relative_step) {
+    const auto s = static_cast<double>(step);
+    return std::min(warmup_init ? 1e-6 * s : 1e-2, 1 / std::sqrt(s));
+  }
   const double down = peak - floor;
+  if (step < warmup) {
+    const double begin = kind == ScheduleKind::trapezoid ? floor : 0;  // as transformers has it
+    return begin + (peak - begin) * static_cast<double>(step) / static_cast<double>(warmup);
+  }
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, total - warmup));
   const double share =
       std::min(1.0, static_cast<double>(std::max<std::int64_t>(0, step - 1 - warmup)) / steps);
@@ -55,10 +63,9 @@ double Schedule::plain_rate(std::int64_t step) const {
       return peak *
              std::sqrt(static_cast<double>(std::max<std::int64_t>(1, warmup)) / static_cast<double>(step));
     case ScheduleKind::cosine:
-      return floor + down * half_cosine(share);
+      return floor + down * half_cosine(2 * waves() * share);
     case ScheduleKind::cosine_with_restarts:
-      return share < 1 ? floor + down * half_cosine(std::fmod(static_cast<double>(cycles) * share, 1.0))
-                       : floor;
+      return share < 1 ? floor + down * half_cosine(std::fmod(waves() * share, 1.0)) : floor;
     case ScheduleKind::linear:
       return floor + down * (1 - share);
     case ScheduleKind::polynomial:
@@ -67,6 +74,8 @@ double Schedule::plain_rate(std::int64_t step) const {
     case ScheduleKind::trapezoid:
     case ScheduleKind::plateau:
       return peak;
+    case ScheduleKind::relative_step:
+      break;  // above
   }
   return peak;
 }
@@ -78,12 +87,20 @@ void Schedule::check() const {
   if (warmup < 0) fail("--warmup: expected 0 steps or more, found {}", warmup);
   if (cooldown < 0) fail("--cooldown: expected 0 steps or more, found {}", cooldown);
   if (!(power > 0) || !std::isfinite(power)) fail("--power: expected a number above 0, found {}", power);
-  if (cycles < 1) fail("--cycles: expected 1 or more, found {}", cycles);
+  if (!(waves() > 0) || !std::isfinite(waves()))
+    fail("--num-cycles: expected a number above 0, found {}", waves());
+  if (kind == ScheduleKind::cosine_with_restarts && waves() != std::floor(waves()))
+    fail("--num-cycles: expected a whole number for cosine-with-restarts, found {}", waves());
   if (needs_total(kind) && total <= 0)
     fail("--schedule {}: expected a number of steps, to know where it ends; say --steps", name_of(kind));
   if (cooldown > 0 && cooldown > total)
     fail("--cooldown {}: expected as many steps or more in the whole run, found {}; say --steps", cooldown,
          total);
+}
+
+bool needs_total(ScheduleKind kind) {
+  return kind != ScheduleKind::inverse_sqrt && kind != ScheduleKind::constant &&
+         kind != ScheduleKind::plateau && kind != ScheduleKind::relative_step;
 }
 
 ScheduleKind parse_schedule(const std::string& name) {

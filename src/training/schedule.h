@@ -13,17 +13,21 @@
 
 namespace attend {
 
-enum class ScheduleKind {  // behind a linear warm-up:
+enum class ScheduleKind {  // after a linear warm-up:
   inverse_sqrt,            // proportional to step^-1/2 (Vaswani et al. 2017, section 5.3)
-  cosine,                  // half a cosine down to `floor` (Loshchilov & Hutter 2016, arXiv:1608.03983)
-  cosine_with_restarts,    // the same `cycles` times, each from the peak
+  cosine,                  // `cycles` waves of a cosine down to `floor`; 0.5: once down (arXiv:1608.03983)
+  cosine_with_restarts,    // half a cosine `cycles` times, each from the peak
   linear,                  // linearly down to `floor`
   polynomial,              // down to `floor` with the share of steps that are left to the `power`
   constant,                // the peak
-  // The peak, then down in a straight line in `cooldown` steps, by default the last fifth: warm-up, stable,
-  // decay (Hägele et al. 2024, arXiv:2405.18392).
+  // The peak, then down to `floor` in a straight line in `cooldown` steps, by default the last fifth:
+  // warm-up,
+  // stable, decay (Hägele et al. 2024, arXiv:2405.18392).
   trapezoid,
   plateau,  // the peak times the factor of a ReduceOnPlateau, which the loop keeps
+  // Adafactor's own: min(0.01, step^-1/2), or with `warmup_init` min(1e-6 step, step^-1/2); no peak, no
+  // warm-up.
+  relative_step,
 };
 
 struct Schedule {
@@ -35,7 +39,8 @@ struct Schedule {
   // settle.
   std::int64_t cooldown = 0;
   double power = 1;
-  std::int64_t cycles = 1;
+  std::optional<double> cycles = {};  // absent: 0.5 for cosine, 1 for cosine_with_restarts
+  bool warmup_init = false;
 
   double rate(std::int64_t step) const;  // step counts from 1
   // Error if a number is out of range or the total is needed and not known.
@@ -44,9 +49,12 @@ struct Schedule {
  private:
   double plain_rate(std::int64_t step) const;  // without the cooldown
   std::int64_t last_steps() const;             // those of the cooldown
+  double waves() const;                        // cycles, or its default
 };
 
 ScheduleKind parse_schedule(const std::string& name);  // Error that lists the names
+// Does it go down to an end, whose step must be known?
+bool needs_total(ScheduleKind kind);
 std::string name_of(ScheduleKind kind);
 
 // Steps of a warm-up that is given as such or, below 1, as a share of the total, rounded up as transformers

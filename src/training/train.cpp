@@ -1,14 +1,19 @@
 // From a recipe to a trained model: data, labels, network, the loop.
 #include <attend/training.h>
 
+#include "base/directory.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"
 #include "models/companions.h"
 #include "models/shrink.h"
+#include "models/weight_reader.h"
 #include "objectives/distillation.h"
+#include "objectives/label_choice.h"
 #include "tasks/translate.h"
+#include "training/fresh_head.h"
 #include "training/measured_model.h"
 #include "training/recipe.h"
 #include "training/samples.h"
@@ -45,6 +50,35 @@ struct Workshop {
   Setting setting(const Recipe& recipe, const std::vector<std::string>& files, bool held_out,
                   std::optional<Labels> labels) const {
     return {recipe, directory, spec, tokenizers, files, held_out, std::move(labels)};
+  }
+
+  // What the model's own head tells apart, where it has one for the objective.
+  std::optional<Labels> head_labels() const {
+    if (!spec.score_head) return {};
+    const std::vector<std::string> own = directory.architectures();
+    if (own.empty() ? !holds_head() : own.front() != architecture) return {};
+    return Labels{read_labels(directory.config()), spec.score_head->problem};
+  }
+
+  // Says where a length is cut to what the model reads.
+  void check_length(const Recipe& recipe) const {
+    std::int64_t readable = std::numeric_limits<std::int64_t>::max();
+    const Setting all = setting(recipe, recipe.train, false, {});
+    for (const auto& stack : {spec.encoder, spec.decoder})
+      if (stack && !reads_images()) readable = std::min(readable, readable_tokens(all, *stack));
+    if (const std::int64_t wanted = wanted_length(recipe); wanted > readable)
+      inform("{} {}: the model reads {} tokens at most, and so the length is {}",
+             recipe.length > 0 ? "--length" : "--max-length", wanted, readable, readable);
+  }
+
+ private:
+  // Does the checkpoint have the head, where config.json names no architecture?
+  bool holds_head() const {
+    const Family& family = find_family(directory.config());
+    const WeightFiles checkpoint = directory.weight_files();
+    const WeightSource out = find_source(family.weights(spec), "score_head.out.weight");
+    return std::ranges::any_of(spellings(out.names.front(), family.prefix),
+                               [&](const std::string& name) { return checkpoint.find(name) != nullptr; });
   }
 };
 
@@ -89,12 +123,6 @@ std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& rec
   };
 }
 
-bool measures_translations(const Recipe& recipe) {
-  constexpr std::string_view figures[] = {"bleu", "chrf", "rouge1", "rouge2", "rougeL", "rougeLsum"};
-  const bool tells_best = std::find(std::begin(figures), std::end(figures), recipe.best) != std::end(figures);
-  return recipe.bleu || (tells_best && recipe.objective == "sequence-to-sequence");
-}
-
 // What run.html says of the run before there are figures.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
@@ -122,20 +150,43 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
   return report;
 }
 
+// An adapter that goes on learning holds and saves the head that it has.
+void check_head_of_adapter(const Recipe& recipe, const PretrainedModel& model) {
+  if (recipe.fresh_head || !model.fresh_modules().empty())
+    fail(
+        "--adapter {}: it goes on learning with the head that it has, and this run needs a new one; give the "
+        "data the labels that it knows, or train a new adapter (--lora)",
+        recipe.model.adapters.front().directory.string());
+}
+
+// A figure that nobody measures is found out before the first step and not after it.
+void check_best(const Recipe& recipe, const Objective& held_out) {
+  if (recipe.best.empty()) return;
+  std::vector<std::string> names = score_names(held_out);
+  if (measures_translations(recipe))
+    for (const std::string& figure : translation_figures()) names.push_back(figure);
+  if (std::ranges::find(names, recipe.best) == names.end())
+    fail("--best {}: expected one of the figures of {}: {}", recipe.best, recipe.objective,
+         fmt::join(names, ", "));
+}
+
 }  // namespace
 
 TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
-  std::filesystem::create_directories(given.output);
+  make_directories(given.output);
   const DirectoryLock lock(given.output);
   const Start start(given);
   const Workshop shop(given, start.path());
   const StackSpec& stack = shop.spec.decoder ? *shop.spec.decoder : *shop.spec.encoder;
   const Recipe recipe = complete(given, shop.kind, stack.embeddings.width);
-  const Setting setting = shop.setting(recipe, recipe.train, false, {});
+  Setting setting = shop.setting(recipe, recipe.train, false, {});
+  // A student learns its teacher's labels.
+  if (recipe.teacher.empty() && !recipe.fresh_head) setting.head_labels = shop.head_labels();
+  shop.check_length(recipe);
   const std::unique_ptr<Objective> objective =
       recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
-  const std::optional<AdapterOptions> wanted = adapter_options(recipe);
+  std::optional<AdapterOptions> wanted = adapter_options(recipe);
   Trainee trainee(PretrainedModel::load(
       shop.directory, {.purpose = Purpose::training,
                        .architecture = shop.architecture,
@@ -143,11 +194,21 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
                        .fresh = FreshHead{recipe.seed, labels},
                        .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
+  if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
   if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
-  if (wanted) trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
+  std::vector<std::string> drawn;
+  // A head for numbers and one for classes may have the same shape.
+  const bool other_problem =
+      setting.head_labels && labels && !has_learned(*setting.head_labels, labels->problem);
+  if (recipe.fresh_head || other_problem) drawn = draw_head(trainee.model(), recipe.seed);
+  if (wanted) {
+    wanted->modules_to_save.insert(wanted->modules_to_save.end(), drawn.begin(), drawn.end());
+    trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
+  }
   std::unique_ptr<Objective> held_out;
   if (!recipe.validation.empty())
     held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
+  if (held_out) check_best(recipe, *held_out);
 
   TrainingHooks hooks;
   hooks.stop = stop;
@@ -194,6 +255,7 @@ struct MeasuredModel::Parts {
   std::unique_ptr<Objective> objective;
 
   explicit Parts(const Recipe& given) : recipe(named(given)), shop(recipe, recipe.model), model(load()) {
+    shop.check_length(recipe);
     if (model.network()->spec().score_head) labels = Labels{read_labels(model.config()), {}};
     objective = shop.kind.make(shop.setting(recipe, recipe.train, true, labels));
   }
@@ -201,6 +263,7 @@ struct MeasuredModel::Parts {
  private:
   static Recipe named(Recipe recipe) {
     if (recipe.objective == "language-model") recipe.objective = language_model(ModelDirectory(recipe.model));
+    check_objective_options(recipe);
     return recipe;
   }
   PretrainedModel load() const {

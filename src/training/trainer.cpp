@@ -62,7 +62,7 @@ class Run {
     }
     if (at_.validated.empty() || at_.validated.back() != at_.step) validate_and_save(log, samples);
     finish();
-    write_page("finished");
+    say_end();
     return TrainingEnd::finished;
   }
 
@@ -85,6 +85,9 @@ class Run {
         fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(),
              what);
     if (!newest) {
+      if (options_.resume)
+        warn("--resume: there is no run in {} that could go on; this one begins anew",
+             options_.output.string());
       if (hooks_.accompany) hooks_.accompany(options_.output);
       trainee_.find_constraints();
       return;
@@ -115,11 +118,29 @@ class Run {
     return at_.seconds + std::chrono::duration<double>(Clock::now() - started_).count();
   }
 
-  bool done() const {
+  bool at_the_end() const {
     if (options_.steps > 0 && at_.step >= options_.steps) return true;
     if (options_.epochs > 0 && epochs_ >= options_.epochs) return true;
-    if (options_.minutes > 0 && seconds() >= options_.minutes * 60) return true;
-    return options_.patience > 0 && at_.worse >= options_.patience;
+    return options_.minutes > 0 && seconds() >= options_.minutes * 60;
+  }
+  bool out_of_patience() const { return options_.patience > 0 && at_.worse >= options_.patience; }
+  bool done() const { return at_the_end() || out_of_patience(); }
+
+  // Why the run is over, if that is early, and which checkpoint is the result.
+  void say_end() const {
+    std::string state = "finished";
+    if (out_of_patience() && !at_the_end()) {
+      state = fmt::format("stopped early after step {}: {} validation{} without a better {}", at_.step,
+                          at_.worse, at_.worse == 1 ? "" : "s", figure_);
+      inform("{}", state);
+    }
+    if (options_.average == 1 && at_.best_step > 0) {
+      const std::string result = fmt::format("the result is that of step {}, with a validation {} of {:.4g}",
+                                             at_.best_step, figure_, at_.best);
+      inform("{}", result);
+      state += "; " + result;
+    }
+    write_page(state);
   }
 
   StepResult take_step(const StepData& step) {
@@ -266,6 +287,7 @@ class Run {
       log.write(at_.step, values);
       inform("step {}: validation {}", at_.step, last_scores_);
       const Score& score = telling(scores);
+      figure_ = score.name;
       const bool better =
           at_.best_step == 0 || (score.higher_is_better ? score.value > at_.best : score.value < at_.best);
       if (better) {
@@ -324,6 +346,7 @@ class Run {
   double last_report_ = 0, tokens_per_second_ = 0, smoothed_loss_ = 0;
   std::int64_t since_report_ = 0, real_tokens_ = 0, padded_tokens_ = 0;
   std::string last_scores_;
+  std::string figure_ = "score";  // the name of the one that chooses the best checkpoint, once it is known
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Update {
   Tensor weight;
   Tensor gradient;               // contiguous, before `scale`; not to be written to
   std::span<StateTensor> state;  // in the order of UpdateRule::fresh_state
-  double rate, factor;           // the schedule's times `factor`; what is this weight's own
+  double rate;                   // the schedule's, times this weight's own factor
   double scale;                  // of all gradients
   double decay;                  // 0: none
   std::int64_t step;             // from 1

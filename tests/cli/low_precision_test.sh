@@ -86,7 +86,19 @@ refuses "stored as int8" "$attend" generate stored-int8 --weights int4 "the lamp
 refuses "do not learn" "$attend" bench plain --work train --weights int8
 refuses "do not learn" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
   --output trained
-refuses "do not learn" "$attend" convert plain other --weights int8
+refuses "convert writes float32" "$attend" convert plain other --weights int8
+refuses "convert the model that was quantized" "$attend" convert stored-int8 other
+printf 'mine' >file
+for verb in convert quantize; do
+  refuses "file: expected a directory to write to, found a file" "$attend" $verb plain file
+  [ "$(cat file)" = mine ] || fail "$verb wrote over a file"
+done
+mkdir somebody && printf '{"mine": 1}' >somebody/config.json
+refuses "there already is a model in it (config.json)" "$attend" convert plain somebody
+refuses "there already is a model in it (config.json)" "$attend" quantize plain somebody
+[ "$(cat somebody/config.json)" = '{"mine": 1}' ] || fail "somebody's config.json was written over"
+# The setting is named, and the weights are not blamed.
+refuses "temperature: 1e-38 is so small" "$attend" generate plain "the lamp" --sample --temperature 1e-38
 
 # An adapter learns beside them (QLoRA), and beside what is stored in fewer bits the same.
 learn() {

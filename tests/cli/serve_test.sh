@@ -116,6 +116,13 @@ def texts(server):
     pieces = server.stream("/v1/completions", **ask)
     equal("pieces", "".join(piece["choices"][0]["text"] for piece in pieces), stopped["text"])
 
+    # One that begins in the prompt stops nothing.
+    across = "p" + choice["text"][0]
+    if across in choice["text"]:
+        fail(f"{across} is in {choice['text']}")
+    whole = server.post("/v1/completions", **{**ask, "stop": across})["choices"][0]
+    equal("not stopped", (whole["text"], whole["finish_reason"]), (choice["text"], "length"))
+
     # Several prompts with several texts each, by seed.
     ask = dict(prompt=["the lamp", "Zoë"], n=2, max_tokens=8, temperature=0.9, seed=5, model="gpt2")
     several = server.post("/v1/completions", **ask)["choices"]
@@ -247,6 +254,43 @@ def request(**body):
     return b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(data) + data
 
 
+def errors_of_texts(server):
+    """What is found out while a text is made has the status of an error as long as nothing was sent."""
+    for settings, words in [
+        (dict(temperature=1e-38), "temperature: 1e-38 is so small"),
+        (dict(logit_bias={"5": 1e39}, temperature=1), "logit_bias: expected a number from"),
+        (dict(do_sample=True, suppress_tokens=list(range(320))), "rule out the whole vocabulary"),
+        (dict(grammar="root ::= root"), ""),
+        (dict(json_schema={"$ref": "#"}), ""),
+    ]:
+        for stream in (False, True):
+            server.refused(400, "/v1/completions", dict(model="gpt2", prompt="the lamp", max_tokens=4, stream=stream, **settings), words)
+    # Every token once, and then none is left: by then the stream has begun.
+    ask = dict(model="gpt2", prompt="the lamp", max_tokens=480, min_new_tokens=480, do_sample=True, no_repeat_ngram_size=1)
+    server.refused(400, "/v1/completions", ask, "rule out the whole vocabulary")
+    status, text = server.ask("POST", "/v1/completions", {**ask, "stream": True})
+    equal("a stream that has begun", status, 200)
+    last = json.loads(text.rstrip().split("\n\n")[-1].removeprefix("data: "))
+    equal("its last piece", (last["error"]["code"], last["error"]["type"]), (400, "invalid_request_error"))
+    equal("pages", server.figure("attend_cache_pages_used"), 0)
+
+
+def many_connections(server):
+    """All at once, and none of them is sent away."""
+    sockets = []
+    for _ in range(200):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.1", server.port))
+        sockets.append(one)
+    for one in sockets:
+        one.settimeout(10)
+        one.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        if not one.recv(100).startswith(b"HTTP/1.1 200"):
+            fail("a connection of many was not answered")
+        one.close()
+
+
 def clients_that_leave(server):
     for stream in (False, True):
         long = request(model="gpt2", prompt="the lamp", max_tokens=480, num_beams=1 if stream else 4, stream=stream)
@@ -310,6 +354,8 @@ texts(server)
 vectors(server)
 tasks(server)
 bad_requests(server)
+errors_of_texts(server)
+many_connections(server)
 clients_that_leave(server)
 end_with_answers(server)
 a_key()

@@ -91,8 +91,8 @@ same 1 "$("$attend" run text-generation decoder "[a, b]" --max-new-tokens 1 | co
 # Nothing is overwritten, and nothing made that the model has no use for.
 mkdir mine
 echo '{"mine": 1}' >mine/config.json
-refuses "there already is a config.json in it" "$attend" convert model mine
-refuses "there already is a config.json in it" "$attend" quantize model mine
+refuses "there already is a model in it (config.json)" "$attend" convert model mine
+refuses "there already is a model in it (config.json)" "$attend" quantize model mine
 same '{"mine": 1}' "$(cat mine/config.json)" "somebody's config.json"
 "$attend" quantize model small 2>/dev/null
 [ ! -e small/generation_config.json ] || fail "quantize: a generation_config.json for BERT"

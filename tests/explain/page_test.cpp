@@ -54,7 +54,13 @@ TEST(ExplainPage, HoldsItsDocumentAndNoMarkupOfATokens) {
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["shape"], Json({2, 3, 3}));
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["form"], "float32");
   EXPECT_NE(page.find("Content-Security-Policy"), std::string::npos);
-  EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org"));
+  // Nothing is fetched: the only addresses are names of XML's namespaces.
+  for (std::size_t at = page.find("http"); at != page.npos; at = page.find("http", at + 1)) {
+    const std::string_view rest = std::string_view(page).substr(at);
+    if (rest.starts_with("http://") || rest.starts_with("https://")) {
+      EXPECT_TRUE(rest.starts_with("http://www.w3.org/")) << rest.substr(0, 80);
+    }
+  }
 }
 
 TEST(ExplainPage, SaysWhatIsTooLarge) {

@@ -108,21 +108,28 @@ TEST_F(InspectionTest, FindsNaNAndInfinity) {
       3e38f, -std::numeric_limits<float>::quiet_NaN()};
   std::memcpy(data_["embeddings.weight"].data(), values, sizeof values);
   EXPECT_EQ(inspect(false).unusual, Remarks{});
-  EXPECT_EQ(inspect(true).unusual, Remarks{"tensor \"embeddings.weight\" holds 2 NaN and 1 infinite values"});
+  const Remarks found = inspect(true).unusual;
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], "tensor \"embeddings.weight\" holds 2 NaN and 1 infinite values");
+  EXPECT_TRUE(contains(found[1], "tensor \"embeddings.weight\" holds 1 values of 1.8e19 or more"));
 }
 
-TEST(CountNotFinite, KnowsEveryType) {
+TEST(CountOddValues, KnowsEveryType) {
   const auto count = [](DType type, auto... bits) {
     const std::common_type_t<decltype(bits)...> values[] = {bits...};
-    const NotFinite found = count_not_finite({type, {}, std::as_bytes(std::span(values))});
-    return std::pair(found.nan, found.infinite);
+    const OddValues found = count_odd_values({type, {}, std::as_bytes(std::span(values))});
+    return std::tuple(found.nan, found.infinite, found.huge);
   };
-  using Counts = std::pair<std::uint64_t, std::uint64_t>;
+  using Counts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
   using U16 = std::uint16_t;
-  EXPECT_EQ(count(DType::f16, U16{0x7C00}, U16{0xFC00}, U16{0x7C01}, U16{0xFBFF}), (Counts{1, 2}));
-  EXPECT_EQ(count(DType::bf16, U16{0x7F80}, U16{0xFF81}, U16{0x7F7F}, U16{0x7C01}), (Counts{1, 1}));
-  EXPECT_EQ(count(DType::f64, 0x7FF0000000000000u, 0xFFF0000000000001u, 0x7FEFFFFFFFFFFFFFu), (Counts{1, 1}));
-  EXPECT_EQ(count(DType::i16, U16{0x7C00}, U16{0xFFFF}), (Counts{0, 0}));
+  EXPECT_EQ(count(DType::f16, U16{0x7C00}, U16{0xFC00}, U16{0x7C01}, U16{0xFBFF}), (Counts{1, 2, 0}));
+  EXPECT_EQ(count(DType::bf16, U16{0x7F80}, U16{0xFF81}, U16{0x7F7F}, U16{0x7C01}), (Counts{1, 1, 2}));
+  EXPECT_EQ(count(DType::bf16, U16{0x5F80}, U16{0x5F7F}, U16{0xDF80}), (Counts{0, 0, 2}));
+  EXPECT_EQ(count(DType::f32, 0x5F800000u, 0x5F7FFFFFu, 0xFF800000u), (Counts{0, 1, 1}));
+  EXPECT_EQ(count(DType::f64, 0x7FF0000000000000u, 0xFFF0000000000001u, 0x7FEFFFFFFFFFFFFFu),
+            (Counts{1, 1, 1}));
+  EXPECT_EQ(count(DType::f64, 0x43F0000000000000u, 0x43EFFFFFFFFFFFFFu), (Counts{0, 0, 1}));
+  EXPECT_EQ(count(DType::i16, U16{0x7C00}, U16{0xFFFF}), (Counts{0, 0, 0}));
 }
 
 }  // namespace

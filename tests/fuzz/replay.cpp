@@ -111,8 +111,9 @@ int main(int argc, char** argv) {
 #endif
   for (const std::string& input : inputs) try_input(input);
   Mutator mutator(inputs);
-  const std::filesystem::path last = std::filesystem::temp_directory_path() /
-                                     (std::filesystem::path(argv[0]).filename().string() + ".input");
+  const std::filesystem::path last =
+      std::filesystem::temp_directory_path() /
+      (std::filesystem::path(argv[0]).filename().string() + "-" + std::to_string(getpid()) + ".input");
   for (unsigned long i = 0, count = std::stoul(arguments[0]); i < count; ++i) {
     const std::string input = mutator.make();
     std::ofstream(last, std::ios::binary) << input;  // what a crash was about

@@ -273,6 +273,118 @@ TEST(ContinuousBatch, WhatFailsFailsAlone) {
   EXPECT_EQ(batch.status().pages_in_use, 0);
 }
 
+TEST(ContinuousBatch, ACancelledRequestEndsEvenIfNoStepFollows) {
+  const PretrainedModel model = load_model("gpt2-generation");
+  std::vector<Asked> all = make_requests(4, 5, 9);
+  std::int64_t step = 0;
+  {
+    ContinuousBatch batch(model);
+    for (Asked& asked : all) {
+      asked.settings = {{"max_new_tokens", 12}, {"eos_token_id", nullptr}};
+      if (&asked == &all[2]) batch.step();  // the first two run by then
+      submit(batch, model, asked, step);
+    }
+    batch.cancel(all[0].ticket);
+    batch.cancel(all[3].ticket);
+  }
+  for (const Asked& asked : all) {
+    EXPECT_EQ(asked.ends, 1);
+    EXPECT_EQ(asked.result.end, BatchResult::End::cancelled);
+  }
+}
+
+// Whatever is thrown, and wherever: it ends the request that it concerns, and nobody else.
+TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
+  const PretrainedModel model = load_model("gpt2-generation");
+  for (const char* place : {"rule", "on_token", "on_end"}) {
+    std::vector<Asked> all = make_requests(3, 3, 9);
+    std::int64_t step = 0, calls = 0;
+    ContinuousBatch batch(model);
+    const auto thrower = [&](const char* where) {
+      if (std::string_view(where) == place && ++calls == 2) throw std::bad_alloc();
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Asked& asked = all[i];
+      asked.settings = {{"max_new_tokens", 5}, {"eos_token_id", nullptr}};
+      if (i != 1) {
+        submit(batch, model, asked, step);
+        continue;
+      }
+      const auto rule = [&](std::size_t, std::span<const std::int64_t>, std::span<float>) {
+        thrower("rule");
+      };
+      BatchRequest request{{asked.prompt, {}, {}},
+                           batch.prepare(config_of(model, asked.settings), 0, nullptr, rule)};
+      request.on_token = [&](std::size_t, std::int64_t) { thrower("on_token"); };
+      request.on_end = [&](BatchResult result) {
+        asked.result = std::move(result);
+        ++asked.ends;
+        if (std::string_view(place) == "on_end") throw 7;
+      };
+      batch.submit(std::move(request));
+    }
+    while (batch.step()) {
+    }
+    expect_same_as_alone(model, all[0]);
+    expect_same_as_alone(model, all[2]);
+    EXPECT_EQ(all[1].ends, 1) << place;
+    if (std::string_view(place) == "on_end") {
+      EXPECT_EQ(all[1].result.end, BatchResult::End::finished);
+    } else {
+      ASSERT_EQ(all[1].result.end, BatchResult::End::failed) << place;
+      EXPECT_THROW(std::rethrow_exception(all[1].result.error), std::bad_alloc);
+    }
+    EXPECT_EQ(batch.status().pages_in_use, 0);
+  }
+}
+
+// A step that fails is that of all who run; the batch goes on with the next ones.
+TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
+  const PretrainedModel model = load_model("gpt2-generation");
+  std::vector<Asked> all = make_requests(3, 3, 9);
+  std::int64_t step = 0;
+  ContinuousBatch batch(model);
+  for (std::size_t i = 0; i < 2; ++i) {
+    all[i].settings = {{"max_new_tokens", 5}, {"eos_token_id", nullptr}};
+    submit(batch, model, all[i], step);
+  }
+  batch.step();
+  const at::NoGradGuard no_grad;
+  Tensor& positions = model.network()->decoder->embeddings->positions;
+  const Tensor whole = positions.clone();
+  positions.set_data(positions.narrow(0, 0, 1).clone());  // there is no place for what comes next
+  while (batch.step()) {
+  }
+  positions.set_data(whole);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(all[i].ends, 1);
+    EXPECT_EQ(all[i].result.end, BatchResult::End::failed);
+  }
+  all[2].settings = all[0].settings;
+  submit(batch, model, all[2], step);
+  while (batch.step()) {
+  }
+  expect_same_as_alone(model, all[2]);
+}
+
+TEST(ContinuousBatch, TakesNothingWhileItEnds) {
+  const PretrainedModel model = load_model("gpt2-generation");
+  std::string refused;
+  int ends = 0;
+  {
+    ContinuousBatch batch(model);
+    const auto settings = batch.prepare(config_of(model, {{"max_new_tokens", 5}}));
+    BatchRequest request{{{5, 3}, {}, {}}, settings};
+    request.on_end = [&](const BatchResult&) {
+      ++ends;
+      refused = error_of([&] { batch.submit({{{5, 3}, {}, {}}, settings}); });
+    };
+    batch.submit(std::move(request));
+  }
+  EXPECT_EQ(ends, 1);
+  EXPECT_TRUE(contains(refused, "takes no more"));
+}
+
 TEST(ContinuousBatch, RefusesWhatCanNeverBe) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 32}});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kA = 0, kB = 1, kEnd = 5;  // of byte_tokenizer
 
 bool completed(const StopStrings& stops, std::vector<std::int64_t> tokens) {
-  return stops.completed_by(tokens);
+  return stops.completed_by(tokens, std::ssize(tokens));
 }
 
 TEST(StopStrings, AcrossTokensAndOnlyByTheLastOne) {
@@ -30,6 +30,24 @@ TEST(StopStrings, AcrossTokensAndOnlyByTheLastOne) {
   EXPECT_TRUE(completed(stops, {kA, 2, 3, 4}));
   EXPECT_TRUE(completed(stops, {kA, kEnd, kB}));                         // special tokens are text as well
   EXPECT_TRUE(completed(StopStrings({"<en"}, &tokenizer), {kA, kEnd}));  // the token goes on behind it
+}
+
+TEST(StopStrings, MayBeginInThePromptOrNot) {
+  const TemporaryDirectory directory;
+  const Tokenizer tokenizer = byte_tokenizer(directory);
+  const StopStrings anywhere({"ab", "\u20ac"}, &tokenizer),
+      later({"ab", "\u20ac"}, &tokenizer, StopStrings::Scope::new_text);
+  for (const auto& [tokens, made, is_new] :
+       std::vector<std::tuple<std::vector<std::int64_t>, std::int64_t, bool>>{
+           {{kB, kA, kB}, 1, false},
+           {{kB, kA, kB}, 2, true},
+           {{kA, kB}, 2, true},
+           {{kA, kB, kB, kA, kB}, 1, false},
+           {{kA, kB, kA, kB}, 2, true},
+           {{kA, 2, 3, 4}, 1, true}}) {  // a character that becomes whole is new
+    EXPECT_TRUE(anywhere.completed_by(tokens, made));
+    EXPECT_EQ(later.completed_by(tokens, made), is_new) << tokens.size() << ", new " << made;
+  }
 }
 
 TEST(StopStrings, RefusesWhatCannotBe) {

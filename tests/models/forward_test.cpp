@@ -64,8 +64,8 @@ TEST_P(ForwardTest, GivesTheSameWithoutGradients) {
 }
 
 TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
-  const fs::path copy = fs::path(testing::TempDir()) / ("attend-saved-" + GetParam());
-  fs::remove_all(copy);
+  const TemporaryDirectory directory_of_copy;
+  const fs::path copy = directory_of_copy.path() / "saved";
   PretrainedModel::load(ModelDirectory(directory()), Purpose::training).save(copy);
   const auto before = SafetensorsFile(directory() / "model.safetensors"),
              after = SafetensorsFile(copy / "model.safetensors");
@@ -79,7 +79,6 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
   EXPECT_EQ(static_cast<std::size_t>(kept), after.tensors().size());
   const auto one = run(directory(), false), two = run(copy, false);
   for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
-  fs::remove_all(copy);
 }
 
 // The hidden states of images together and alone.

@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "formats/json.h"
 #include "objectives/sequence_to_sequence.h"
+#include "temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +10,12 @@ namespace {
 
 // Words of a, b and c, of which "ab" and "abc" are tokens of their own.
 TokenizerPair letters() {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attend-letters.json";
   const Json json = {{"model",
                       {{"type", "BPE"},
                        {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"abc", 4}}},
                        {"merges", {"a b", "ab c"}}}}};
-  write_file_atomically(path, json.dump());
-  const TokenizerPair tokenizers = TokenizerPair::from_file(path);
-  std::filesystem::remove(path);
-  return tokenizers;
+  const TemporaryDirectory directory;
+  return TokenizerPair::from_file(directory.file("tokenizer.json", json.dump()));
 }
 
 std::vector<std::int64_t> lengths(const Objective& objective) {
@@ -59,12 +57,11 @@ TEST(SequenceToSequence, CutsTheWordsOfAnEpochBySeedAndNumberAlone) {
 
 TEST(SequenceToSequence, EncodesEachSideWithItsOwnTokenizer) {
   TokenizerPair pair = letters();
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attend-plain-letters.json";
+  const TemporaryDirectory directory;
   const Json json = {
       {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}}}, {"merges", Json::array()}}}};
-  write_file_atomically(path, json.dump());
-  pair.target = std::make_shared<const Tokenizer>(Tokenizer::from_file(path));
-  std::filesystem::remove(path);
+  pair.target =
+      std::make_shared<const Tokenizer>(Tokenizer::from_file(directory.file("tokenizer.json", json.dump())));
   const std::vector<std::string> texts{"abcabc"};
   EXPECT_EQ(SequenceToSequence(pair, texts, texts, 0, 12).tokens(0), 6) << "2 tokens and 6";
   std::swap(pair.source, pair.target);

@@ -72,6 +72,20 @@ std::vector<std::int64_t> bright_rows(const Tensor& pixels) {
   return {rows.const_data_ptr<std::int64_t>(), rows.const_data_ptr<std::int64_t>() + rows.numel()};
 }
 
+TEST(ImageClassification, AHeadThatKnowsTheLabelsKeepsItsOwn) {
+  const PictureSetting given(kClassifier);
+  Setting setting = given.setting();
+  setting.head_labels = Labels{{"6", "shirt", "4", "5"}, {}};
+  const ImageClassification objective(setting);
+  EXPECT_EQ(objective.labels()->names, setting.head_labels->names);
+  // The first pictures have the labels 4, 5, 6.
+  const Batch batch = objective.collate(std::vector<std::int64_t>{0, 1, 2}, {});
+  EXPECT_TRUE(at::equal(batch.labels, torch::tensor({2, 3, 0}, at::kLong)));
+
+  setting.head_labels = Labels{{"4", "5", "shirt"}, {}};
+  EXPECT_EQ(ImageClassification(setting).labels()->names, (std::vector<std::string>{"4", "5", "6"}));
+}
+
 TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   const PictureSetting setting(kClassifier);
   const ImageClassification objective(setting.setting());

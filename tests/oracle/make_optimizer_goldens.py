@@ -87,13 +87,14 @@ def lions(rate, decay, betas):
                 two_groups(lambda parameters, **defaults: Lion(parameters, defaults), decay, lr=rate, betas=betas), rate)
 
 
-def adafactor(rate, decay=0.0, beta1=None, clip=1.0, **settings):
+def adafactor(rate, decay=0.0, beta1=None, clip=1.0, epsilon=1e-30, **settings):
     relative = settings.get("relative_step", False)
-    return case(f"adafactor, {settings}, beta1 {beta1}, clip {clip}, decay {decay}",
+    return case(f"adafactor, {settings}, beta1 {beta1}, clip {clip}, decay {decay}, epsilon {epsilon}",
                 {"kind": "adafactor", "weight_decay": decay,
-                 "adafactor": {"beta1": beta1 or 0, "clip_threshold": clip, **settings}},
+                 "adafactor": {"beta1": beta1 or 0, "clip_threshold": clip, "epsilon": epsilon, **settings}},
                 two_groups(optimization.Adafactor, decay, lr=None if relative else rate, beta1=beta1,
-                           clip_threshold=clip, **{"relative_step": False, "scale_parameter": False, **settings}), rate)
+                           clip_threshold=clip, eps=(epsilon, 1e-3),
+                           **{"relative_step": False, "scale_parameter": False, **settings}), rate)
 
 
 def muon(rate, decay, nesterov, adjust, steps=5):
@@ -115,6 +116,7 @@ OPTIMIZERS = [
     adafactor(0.05), adafactor(0.05, decay=0.1, scale_parameter=True), adafactor(0.05, beta1=0.9, clip=0.5),
     adafactor(1.0, scale_parameter=True, relative_step=True),
     adafactor(1.0, relative_step=True, warmup_init=True),
+    adafactor(0.05, decay_rate=-0.5), adafactor(0.05, epsilon=0.1),
     muon(0.05, 0.1, True, "match_rms_adamw"), muon(0.02, 0.1, True, "original"),
     muon(0.05, 0.0, False, "match_rms_adamw", steps=3),
 ]
@@ -146,11 +148,16 @@ SCHEDULES = [
                  min_lr=0.05),
         schedule("cosine-with-restarts", optimization.get_cosine_with_hard_restarts_schedule_with_warmup, warmup, 30,
                  {"cycles": 3}, num_cycles=3),
+        schedule("cosine", optimization.get_cosine_schedule_with_warmup, warmup, 30, {"cycles": 1.5}, num_cycles=1.5),
+        schedule("polynomial", optimization.get_polynomial_decay_schedule_with_warmup, warmup, 30,
+                 {"power": 0.5, "floor": 0}, lr_end=0, power=0.5),
         schedule("polynomial", optimization.get_polynomial_decay_schedule_with_warmup, warmup, 30,
                  {"power": 2, "floor": 0.01}, lr_end=0.01, power=2.0),
         schedule("constant", optimization.get_constant_schedule_with_warmup, warmup, 30),
         schedule("trapezoid", optimization.get_wsd_schedule, warmup, 30, {"cooldown": 9}, num_decay_steps=9,
                  decay_type="linear"),
+        schedule("trapezoid", optimization.get_wsd_schedule, warmup, 30, {"cooldown": 9, "floor": 0.05}, num_decay_steps=9,
+                 decay_type="linear", min_lr_ratio=0.1),
         schedule("warmup-stable-decay", optimization.get_wsd_schedule, warmup, 30, num_decay_steps=6,
                  decay_type="linear"),
     )

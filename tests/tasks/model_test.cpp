@@ -337,6 +337,96 @@ TEST(GenerationQueue, TextsEndBeforeWhatStopsThem) {
   }
 }
 
+// Its own stop strings make a request end early where the prompt may be part of them, and rightly say so.
+TEST(GenerationQueue, StopStringsThatBeginInThePrompt) {
+  const LetterModel files("gpt2-generation");
+  GenerationQueue queue(files.path());
+  Json settings = {{"max_new_tokens", 9}, {"do_sample", false}, {"eos_token_id", nullptr}};
+  const std::string text =
+      result_of(queue, {.prompt = "abc", .settings = settings.dump()}).texts.front().text;
+  const std::string across = "c" + text.substr(0, 2);
+  ASSERT_EQ(text.find(across), text.npos);
+  settings["stop_strings"] = {across};
+  const GeneratedText shown = result_of(queue, {.prompt = "abc", .settings = settings.dump()}).texts.front();
+  EXPECT_EQ(shown.ids.size(), 1u);
+  EXPECT_FALSE(shown.cut_off);
+  const GeneratedText whole =
+      result_of(queue, {.prompt = "abc", .settings = settings.dump(), .shows_stop = false}).texts.front();
+  EXPECT_EQ(whole.text, text);
+  EXPECT_TRUE(whole.cut_off);
+}
+
+TEST(GenerationQueue, CallbacksComeOnceAndFromItsThread) {
+  const LetterModel files("gpt2-generation");
+  const std::string settings = R"({"max_new_tokens": 20, "do_sample": false, "eos_token_id": null})";
+  std::vector<int> ends(8, 0);
+  std::vector<std::string> refusals;
+  bool own_thread = true;
+  {
+    GenerationQueue queue(files.path());
+    std::vector<GenerationQueue::Ticket> tickets;
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      tickets.push_back(queue.submit(
+          {.prompt = "abc",
+           .settings = settings,
+           .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); },
+           .on_end =
+               [&, i, here = std::this_thread::get_id()](const QueueResult&) {
+                 ++ends[i];
+                 own_thread = own_thread && std::this_thread::get_id() != here;
+                 try {
+                   queue.submit({.prompt = "abc", .settings = settings});
+                 } catch (const Error& error) {
+                   refusals.push_back(error.what());
+                 }
+               }}));
+    queue.cancel(tickets[3]);
+    queue.cancel(tickets[7]);
+  }
+  EXPECT_EQ(ends, std::vector<int>(8, 1));
+  EXPECT_TRUE(own_thread);
+  ASSERT_FALSE(refusals.empty());  // while the queue ended
+  EXPECT_TRUE(contains(refusals.back(), "takes no more"));
+}
+
+TEST(GenerationQueue, NoMemoryEndsARequestAndNotTheProcess) {
+  const LetterModel files("gpt2-generation");
+  GenerationQueue queue(files.path());
+  const std::string settings = R"({"max_new_tokens": 5, "do_sample": false})";
+  const QueueResult failed = result_of(
+      queue,
+      {.prompt = "abc", .settings = settings, .on_token = [](const QueueToken&) { throw std::bad_alloc(); }});
+  EXPECT_EQ(failed.end, QueueEnd::failed);
+  EXPECT_THROW(std::rethrow_exception(failed.error), std::bad_alloc);
+  EXPECT_EQ(result_of(queue, {.prompt = "abc", .settings = settings}).end, QueueEnd::finished);
+}
+
+TEST(Copies, ShareTheModelAndNothingElse) {
+  const LetterModel files("gpt2-generation");
+  const std::string settings = R"({"max_new_tokens": 6, "do_sample": true, "eos_token_id": null})";
+  const ConversationOptions options{
+      .system = {}, .chat_template = "u{user}b{bot}", .settings = settings, .seed = 3};
+  Conversation one(files.path(), options);
+  one.answer("ab");
+  Conversation other = one;
+  EXPECT_EQ(other.messages().size(), 2u);
+  EXPECT_EQ(other.answer("c"), one.answer("c"));  // they are equal so far
+  other.answer("d");
+  EXPECT_EQ(other.messages().size(), 6u);
+  EXPECT_EQ(one.messages().size(), 4u);
+  one.take_back();
+  EXPECT_EQ(other.messages().size(), 6u);
+  one = other;
+  EXPECT_EQ(one.messages().size(), 6u);
+
+  const LetterModel encoder("bert-classifier");
+  Embedder embedder(encoder.path());
+  Embedder copy = embedder;
+  EXPECT_EQ(copy.embed({"abc"}), embedder.embed({"abc"}));
+  embedder = std::move(copy);
+  EXPECT_EQ(embedder.embed({"abc"}).size(), 1u);
+}
+
 TEST(GenerationQueue, AnswersAsAConversationDoes) {
   const LetterModel files("gpt2-generation");
   const Model model(files.path());

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <filesystem>
@@ -11,16 +12,12 @@
 #include <random>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attend {
 namespace {
 
 class BadFile : public testing::Test {
  protected:
-  BadFile() { std::filesystem::create_directories(directory); }
-  ~BadFile() override { std::filesystem::remove_all(directory); }
-
   // What from_file says; empty if it takes the file.
   std::string message(std::string_view text) {
     std::ofstream(directory / "tokenizer.json", std::ios::binary) << text;
@@ -44,8 +41,8 @@ class BadFile : public testing::Test {
     return R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]},)" + part + "}";
   }
 
-  const std::filesystem::path directory =
-      std::filesystem::temp_directory_path() / ("attend-bad-" + std::to_string(::getpid()));
+  const TemporaryDirectory temporary;
+  const std::filesystem::path directory = temporary.path();
 };
 
 TEST_F(BadFile, GoodOnesAreTaken) {

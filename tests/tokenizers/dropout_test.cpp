@@ -3,29 +3,25 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 
 #include <cmath>
 #include <filesystem>
 #include <map>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attend {
 namespace {
 
 Tokenizer with_dropout(double dropout) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("attend-dropout-" + std::to_string(::getpid()) + ".json");
   const Json json = {{"model",
                       {{"type", "BPE"},
                        {"dropout", dropout},
                        {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"abc", 4}}},
                        {"merges", {"a b", "ab c"}}}}};
-  write_file_atomically(path, json.dump());
-  Tokenizer tokenizer = Tokenizer::from_file(path);
-  std::filesystem::remove(path);
-  return tokenizer;
+  const TemporaryDirectory directory;
+  return Tokenizer::from_file(directory.file("tokenizer.json", json.dump()));
 }
 
 TEST(Dropout, PassesOverMergesAsOftenAsItSays) {

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <cstdlib>
@@ -101,12 +102,11 @@ TEST_P(Golden, EncodesAndDecodesAsTokenizersDoes) {
 }
 
 TEST_P(Golden, WritesWhatItReads) {
-  const std::filesystem::path copy = std::filesystem::temp_directory_path() /
-                                     ("attend-" + std::to_string(::getpid()) + "-" + GetParam() + ".json");
+  const TemporaryDirectory directory;
+  const std::filesystem::path copy = directory.path() / "tokenizer.json";
   Tokenizer::from_file(root / GetParam()).save(copy);
   Tokenizer tokenizer = Tokenizer::from_file(copy);
   EXPECT_EQ(tokenizer.to_json(), read_file(copy));
-  std::filesystem::remove(copy);
   check(tokenizer, read_json(root / GetParam() / "cases.json"));
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 #include "tokenizers/files/tokenizer_files.h"
 
@@ -12,7 +13,6 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attend {
 namespace {
@@ -77,8 +77,8 @@ TEST_P(SlowGolden, GivesPlainTextBack) {
 
 // Every file of every directory, damaged: an Error or a tokenizer, never a crash.
 TEST_P(SlowGolden, DamagedFilesAreErrorsOrTokenizers) {
-  const fs::path directory = fs::temp_directory_path() / ("attend-damaged-" + std::to_string(::getpid()));
-  fs::remove_all(directory);
+  const TemporaryDirectory temporary;
+  const fs::path& directory = temporary.path();
   fs::copy(root / GetParam(), directory);
   for (const auto& entry : fs::directory_iterator(root / GetParam())) {
     const std::string good = read_file(entry.path());
@@ -100,7 +100,6 @@ TEST_P(SlowGolden, DamagedFilesAreErrorsOrTokenizers) {
     }
     write_file_atomically(path, good);
   }
-  fs::remove_all(directory);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, SlowGolden, testing::ValuesIn(names()),
@@ -112,8 +111,6 @@ TEST(SlowGoldenData, IsThere) {
 
 class SlowFiles : public testing::Test {
  protected:
-  SlowFiles() { fs::create_directories(directory); }
-  ~SlowFiles() override { fs::remove_all(directory); }
   std::string message() {
     try {
       Tokenizer::from_file(directory);
@@ -122,7 +119,8 @@ class SlowFiles : public testing::Test {
     }
     return "";
   }
-  const fs::path directory = fs::temp_directory_path() / ("attend-slow-" + std::to_string(::getpid()));
+  const TemporaryDirectory temporary;
+  const fs::path directory = temporary.path();
 };
 
 TEST_F(SlowFiles, SayWhatIsWrong) {

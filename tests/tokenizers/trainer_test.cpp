@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <map>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attend::tokenizers {
 namespace {
@@ -21,14 +21,12 @@ const std::filesystem::path data = test_data() / "tokenizers/training";
 
 class Training : public testing::Test {
  protected:
-  Training() { std::filesystem::create_directories(directory); }
-  ~Training() override { std::filesystem::remove_all(directory); }
   Tokenizer trained(const TrainerOptions& options) {
     train_tokenizer(options, {data / "corpus.txt"}).save(directory);
     return Tokenizer::from_file(directory);
   }
-  const std::filesystem::path directory =
-      std::filesystem::temp_directory_path() / ("attend-training-" + std::to_string(::getpid()));
+  const TemporaryDirectory temporary;
+  const std::filesystem::path directory = temporary.path();
 };
 
 // Vocabulary and merges as `tokenizers`' BpeTrainer learns them (tests/oracle/make_tokenizer_goldens.py).

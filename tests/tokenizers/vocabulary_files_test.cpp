@@ -3,23 +3,21 @@
 
 #include "base/file.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attend {
 namespace {
 
 class VocabularyFiles : public testing::Test {
  protected:
-  VocabularyFiles() { std::filesystem::create_directories(directory); }
-  ~VocabularyFiles() override { std::filesystem::remove_all(directory); }
-  const std::filesystem::path directory =
-      std::filesystem::temp_directory_path() / ("attend-files-" + std::to_string(::getpid()));
+  const TemporaryDirectory temporary;
+  const std::filesystem::path directory = temporary.path();
   const std::filesystem::path data = test_data() / "tokenizers";
 
   void expect_same(const char* name) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/json.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <cmath>
@@ -35,13 +36,13 @@ TEST(Schedule, FollowsThePaper) {
 // (schedule.h).
 TEST(Schedule, FollowsTransformers) {
   const Json all = goldens("schedules");
-  ASSERT_EQ(all.size(), 25u);
+  ASSERT_EQ(all.size(), 34u);
   for (const Json& golden : all) {
     Schedule schedule{parse_schedule(golden.at("kind")), golden.at("peak"), golden.value("floor", 0.0),
                       golden.at("warmup"), golden.at("total")};
     schedule.cooldown = golden.value("cooldown", 0);
     schedule.power = golden.value("power", 1.0);
-    schedule.cycles = golden.value("cycles", 1);
+    if (golden.contains("cycles")) schedule.cycles = golden.at("cycles").get<double>();
     schedule.check();
     const auto rates = golden.at("rates").get<std::vector<double>>();
     for (std::int64_t step = 1; step <= schedule.total; ++step) {
@@ -61,18 +62,24 @@ TEST(Schedule, NoStepIsWithoutEffect) {
 }
 
 TEST(Schedule, RefusesWhatItCannotFollow) {
-  const auto refuses = [](Schedule schedule) { EXPECT_THROW(schedule.check(), Error); };
-  refuses({ScheduleKind::linear, 0.1, 0, 10, 0});
-  refuses({ScheduleKind::trapezoid, 0.1, 0, 10, 0});
-  refuses({ScheduleKind::linear, 0, 0, 10, 100});
-  refuses({ScheduleKind::linear, NAN, 0, 10, 100});
-  refuses({ScheduleKind::linear, 0.1, 0.2, 10, 100});
-  refuses({ScheduleKind::linear, 0.1, 0, -1, 100});
-  refuses({ScheduleKind::constant, 0.1, 0, 10, 100, 101});
-  refuses({ScheduleKind::polynomial, 0.1, 0, 10, 100, 0, 0});
-  refuses({ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 0});
+  const auto refuses = [](const char* why, const Schedule& schedule) {
+    const std::string error = error_of([&] { schedule.check(); });
+    EXPECT_TRUE(contains(error, why)) << error;
+  };
+  refuses("--schedule linear: expected a number of steps", {ScheduleKind::linear, 0.1, 0, 10, 0});
+  refuses("--schedule trapezoid: expected a number of steps", {ScheduleKind::trapezoid, 0.1, 0, 10, 0});
+  refuses("--rate: expected a number above 0", {ScheduleKind::linear, 0, 0, 10, 100});
+  refuses("--rate: expected a number above 0", {ScheduleKind::linear, NAN, 0, 10, 100});
+  refuses("--min-rate: expected a number from 0 to --rate", {ScheduleKind::linear, 0.1, 0.2, 10, 100});
+  refuses("--warmup: expected 0 steps or more", {ScheduleKind::linear, 0.1, 0, -1, 100});
+  refuses("--cooldown 101: expected as many steps", {ScheduleKind::constant, 0.1, 0, 10, 100, 101});
+  refuses("--power: expected a number above 0", {ScheduleKind::polynomial, 0.1, 0, 10, 100, 0, 0});
+  refuses("--num-cycles: expected a number above 0",
+          {ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 0});
+  refuses("--num-cycles: expected a whole number",
+          {ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 1.5});
   Schedule{ScheduleKind::inverse_sqrt, 0.1, 0, 10, 0}.check();
-  EXPECT_THROW(parse_schedule("cosin"), Error);
+  EXPECT_TRUE(contains(error_of([] { parse_schedule("cosin"); }), "--schedule cosin: expected one of"));
 }
 
 TEST(Schedule, AWarmUpBelowOneIsAShareOfTheTotal) {

@@ -6,6 +6,7 @@
 #include "objectives/masked_language_model.h"
 #include "objectives/sequence_to_sequence.h"
 #include "objectives/token_ids.h"
+#include "temporary_directory.h"
 #include "training/step.h"
 
 #include <cmath>
@@ -59,9 +60,6 @@ PretrainedModel tiny_model() {
 
 class TrainerTest : public testing::Test {
  protected:
-  void SetUp() override { fs::remove_all(root_); }
-  void TearDown() override { fs::remove_all(root_); }
-
   TrainingOptions options(const std::string& name, std::int64_t steps) const {
     TrainingOptions o;
     o.output = root_ / name;
@@ -89,7 +87,8 @@ class TrainerTest : public testing::Test {
     for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
   }
 
-  fs::path root_ = fs::path(testing::TempDir()) / "attend-trainer-test";
+  const TemporaryDirectory temporary_;
+  const fs::path root_ = temporary_.path() / "runs";
 };
 
 TEST_F(TrainerTest, LearnsToCount) {

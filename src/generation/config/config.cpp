@@ -35,6 +35,16 @@ void check_above(double value, double least, const char* name, const char* hint 
     fail("{}: expected a number above {}, found {}{}", name, least, value, hint);
 }
 
+// Scores are float32. A larger setting could make an infinite one of a score that is none.
+constexpr double kLargestChange = 1e30;
+
+// What scores are multiplied with or divided by.
+void check_factor(double value, const char* name) {
+  check_above(value, 0, name);
+  if (value < 1 / kLargestChange || value > kLargestChange)
+    fail("{}: expected a number from {} to {}, found {}", name, 1 / kLargestChange, kLargestChange, value);
+}
+
 }  // namespace
 
 void GenerationConfig::check(std::int64_t vocabulary) const {
@@ -51,13 +61,16 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   if (guidance_scale != 1) check_guidance();
   if (watermark) check_watermark();
   if (max_time) check_above(*max_time, 0, "max_time");
-  check_above(repetition_penalty, 0, "repetition_penalty");
-  check_above(encoder_repetition_penalty, 0, "encoder_repetition_penalty");
+  check_factor(repetition_penalty, "repetition_penalty");
+  check_factor(encoder_repetition_penalty, "encoder_repetition_penalty");
   check_least(dry.multiplier, 0, "dry_multiplier");
   check_above(dry.base, 0, "dry_base");
   if (!std::isfinite(length_penalty)) fail("length_penalty: expected a number, found {}", length_penalty);
   for (const auto& word : bad_words_ids) check_ids(word, vocabulary, "bad_words_ids");
-  for (const SequenceBias& bias : sequence_bias) check_ids(bias.tokens, vocabulary, "sequence_bias");
+  for (const SequenceBias& bias : sequence_bias) {
+    check_ids(bias.tokens, vocabulary, "sequence_bias");
+    check_range(bias.bias, -kLargestChange, kLargestChange, "sequence_bias");
+  }
   if (exponential_decay_length_penalty && eos_token_id.empty())
     fail(
         "exponential_decay_length_penalty: it makes ends likelier, and there is no eos_token_id; set one or "
@@ -91,7 +104,8 @@ void GenerationConfig::check_number_of_texts(std::int64_t vocabulary) const {
 }
 
 void GenerationConfig::check_sampling() const {
-  check_above(temperature, 0, "temperature", "; for the likeliest token each time, do not sample");
+  check_above(static_cast<float>(temperature), 0, "temperature",
+              "; for the likeliest token each time, do not sample");
   check_range(top_p, 0, 1, "top_p");
   if (min_p) check_range(*min_p, 0, 1, "min_p");
   check_above(typical_p, 0, "typical_p");
@@ -171,7 +185,7 @@ void GenerationConfig::check_form() const {
 }
 
 void GenerationConfig::check_guidance() const {
-  if (!std::isfinite(guidance_scale)) fail("guidance_scale: expected a number, found {}", guidance_scale);
+  check_range(guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
   // The original mixes up the beams' histories there, so that there is nothing to agree with.
   if (num_beams > 1 || is_contrastive())
     fail(
@@ -184,8 +198,7 @@ void GenerationConfig::check_watermark() const {
     if (!(green->ratio > 0 && green->ratio < 1))
       fail("watermarking_config: greenlist_ratio: expected a number above 0 and below 1, found {}",
            green->ratio);
-    if (!std::isfinite(green->bias))
-      fail("watermarking_config: bias: expected a number, found {}", green->bias);
+    check_range(green->bias, -kLargestChange, kLargestChange, "watermarking_config: bias");
   }
 }
 

@@ -63,18 +63,23 @@ void PagedDecoder::check(const Prompt& prompt) const {
 }
 
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {
-  std::vector<Sequence> sequences(prompts.size());
-  const auto begin = [&](std::size_t i, std::uint64_t kind, std::vector<std::int64_t> positions) {
-    sequences[i] = cache_.add(kind);
-    set_adapter(sequences[i], prompts[i]->adapter);
-    set_positions(sequences[i], std::move(positions));
-    network_of(prompts[i]->adapter)->decoder->begin(cache_, sequences[i], prompts[i]->adapter);
-  };
-  if (!has_encoder()) {
-    for (std::size_t i = 0; i < prompts.size(); ++i)
-      begin(i, kind_of(prompts[i]->adapter), prompts[i]->positions);
-    return sequences;
+  std::vector<Sequence> sequences(prompts.size(), -1);
+  try {
+    if (has_encoder())
+      add_with_sources(prompts, sequences);
+    else
+      for (std::size_t i = 0; i < prompts.size(); ++i)
+        begin(sequences[i], *prompts[i], kind_of(prompts[i]->adapter), prompts[i]->positions);
+  } catch (...) {  // all of them or none
+    for (const Sequence sequence : sequences)
+      if (sequence >= 0) release(sequence);
+    throw;
   }
+  return sequences;
+}
+
+void PagedDecoder::add_with_sources(std::span<const Prompt* const> prompts,
+                                    std::vector<Sequence>& sequences) {
   for_each_network(
       prompts.size(), [&](std::size_t i) { return prompts[i]->adapter; },
       [&](const Transformer& network, const std::vector<std::size_t>& numbers) {
@@ -86,15 +91,24 @@ std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> 
         const AdapterScope scope(pass, read.adapters);
         std::vector<Sequence> sources;
         for (const std::size_t i : numbers) {
+          begin(sequences[i], *prompts[i], 0, {});
           sources.push_back(cache_.add());
-          cache_.extend(sources.back(), read.batch.offsets.length(std::ssize(sources) - 1));
-          begin(i, 0, {});
           set_source(sequences[i], sources.back());
+          cache_.extend(sources.back(), read.batch.offsets.length(std::ssize(sources) - 1));
         }
         network->decoder->remember(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
                                    pass);
       });
-  return sequences;
+}
+
+// Makes the sequence: it has read nothing yet and has no source.
+void PagedDecoder::begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind,
+                         std::vector<std::int64_t> positions) {
+  sequence = cache_.add(kind);
+  set_source(sequence, -1);
+  set_adapter(sequence, prompt.adapter);
+  set_positions(sequence, std::move(positions));
+  network_of(prompt.adapter)->decoder->begin(cache_, sequence, prompt.adapter);
 }
 
 void PagedDecoder::for_each_network(
@@ -184,6 +198,7 @@ std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
 
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
   const Sequence copy = cache_.fork(sequence);
+  set_source(copy, -1);
   set_adapter(copy, adapter_of_.at(static_cast<std::size_t>(sequence)));
   set_positions(copy, positions_of_.at(static_cast<std::size_t>(sequence)));
   if (has_encoder()) set_source(copy, cache_.fork(source_of_[sequence]));
@@ -192,7 +207,8 @@ Decoder::Sequence PagedDecoder::fork(Sequence sequence) {
 
 void PagedDecoder::release(Sequence sequence) {
   cache_.release(sequence);
-  if (has_encoder()) cache_.release(std::exchange(source_of_[sequence], -1));
+  const Sequence source = std::exchange(source_of_[sequence], -1);
+  if (source >= 0) cache_.release(source);
 }
 
 std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,

@@ -67,6 +67,8 @@ class PagedDecoder : public Decoder {
   // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
   Tensor read(const Transformer& network, std::span<const Feed> feeds);
+  void add_with_sources(std::span<const Prompt* const> prompts, std::vector<Sequence>& sequences);
+  void begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind, std::vector<std::int64_t> positions);
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
   void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
@@ -76,7 +78,7 @@ class PagedDecoder : public Decoder {
   PretrainedModel model_;
   Transformer network_;  // of which all that the model has agree in what is asked of it
   PagedCache cache_;
-  std::vector<Sequence> source_of_;                      // by sequence; with an encoder
+  std::vector<Sequence> source_of_;                      // by sequence; -1: it has none
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
   std::vector<std::vector<std::int64_t>> positions_of_;  // by sequence: Prompt::positions without an encoder
 };

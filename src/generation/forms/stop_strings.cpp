@@ -6,8 +6,8 @@
 
 namespace attend {
 
-StopStrings::StopStrings(std::vector<std::string> strings, const Tokenizer* tokenizer)
-    : strings_(std::move(strings)), tokenizer_(tokenizer) {
+StopStrings::StopStrings(std::vector<std::string> strings, const Tokenizer* tokenizer, Scope scope)
+    : strings_(std::move(strings)), tokenizer_(tokenizer), scope_(scope) {
   if (strings_.empty()) return;
   if (!tokenizer_)
     fail("stop_strings: they need the model's tokenizer, and none was given; end texts with eos_token_id");
@@ -17,20 +17,24 @@ StopStrings::StopStrings(std::vector<std::string> strings, const Tokenizer* toke
   }
 }
 
-bool StopStrings::completed_by(std::span<const std::int64_t> tokens) const {
+bool StopStrings::completed_by(std::span<const std::int64_t> tokens, std::int64_t new_tokens) const {
   if (strings_.empty() || tokens.empty()) return false;
   // A token is one byte at least, so a string reaches over longest_ tokens at most. One more stands in front,
   // since some decoders write the first token of a text without its space.
   const auto tail = tokens.last(std::min(tokens.size(), longest_ + 1));
-  std::vector<TokenId> ids(tail.begin(), tail.end());
+  const std::vector<TokenId> ids(tail.begin(), tail.end());
   const std::string text = tokenizer_->decode(ids);
-  ids.pop_back();
-  const std::string before = tokenizer_->decode(ids);
-  // What both have in common was there without the last token.
-  const auto known = static_cast<std::size_t>(std::ranges::mismatch(text, before).in1 - text.begin());
+  // How much of the text there was without the last `count` tokens: what both have in common.
+  const auto known_without = [&](std::size_t count) {
+    const std::string before = tokenizer_->decode(std::span(ids).first(ids.size() - count));
+    return static_cast<std::size_t>(std::ranges::mismatch(text, before).in1 - text.begin());
+  };
+  const auto made = static_cast<std::size_t>(new_tokens);
+  const std::size_t known = known_without(1),
+                    first = scope_ == Scope::new_text && made < ids.size() ? known_without(made) : 0;
   return std::ranges::any_of(strings_, [&](const std::string& string) {
     const std::size_t from = known < string.size() ? 0 : known - string.size() + 1;
-    return text.find(string, from) != text.npos;
+    return text.find(string, std::max(from, first)) != text.npos;
   });
 }
 

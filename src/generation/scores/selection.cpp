@@ -14,8 +14,15 @@ namespace {
 
 constexpr std::size_t kLanes = 32;
 
+// Settings that would make such numbers are refused before (GenerationConfig::check, processors).
+[[noreturn]] void fail_not_finite(const char* what) {
+  throw Error(fmt::format("the model's scores are {}: its weights are damaged or have overflowed (attend "
+                          "inspect --check-values looks for such weights)",
+                          what),
+              ErrorKind::model);
+}
 [[noreturn]] void fail_not_a_number() {
-  fail("the model's scores are not numbers (NaN): its weights are damaged or have overflowed");
+  fail_not_finite("not numbers (NaN)");
 }
 
 // The largest of n numbers, n a multiple of kLanes; sets `nan` if one of them is none. In lanes, so that the
@@ -70,8 +77,7 @@ std::int64_t draw(std::span<const float> scores, double fraction) {
     largest = std::max(largest, score);
   }
   if (largest == kNever) fail("no token is possible any more: the settings rule out the whole vocabulary");
-  if (!std::isfinite(largest))
-    fail("the model's scores are infinite: its weights are damaged or have overflowed");
+  if (!std::isfinite(largest)) fail_not_finite("infinite");
   std::vector<std::pair<std::int64_t, double>> sums;  // up to and with each possible token
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {

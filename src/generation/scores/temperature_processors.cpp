@@ -1,20 +1,44 @@
 #include "generation/scores/temperature_processors.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attend {
 namespace {
 
+constexpr float kLargest = std::numeric_limits<float>::max();
+
 class Temperature : public LogitsProcessor {
  public:
-  explicit Temperature(double temperature) : temperature_(static_cast<float>(temperature)) {}
+  explicit Temperature(double temperature)
+      : temperature_(static_cast<float>(temperature)),
+        limit_(temperature_ < 1 ? kLargest * temperature_ : 0) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
+    if (temperature_ < 1) check(scores);
     for (float& score : scores) score /= temperature_;
   }
 
  private:
+  // What is not finite after this would look like the model's fault.
+  void check(std::span<const float> scores) const {
+    bool too_large = false, finite = false, stays_finite = false;
+    for (const float score : scores) {
+      too_large |= score > limit_ && score <= kLargest;
+      finite |= std::abs(score) <= kLargest;
+      stays_finite |= std::abs(score) <= limit_;
+    }
+    if (too_large || (finite && !stays_finite))
+      throw Error(fmt::format("temperature: {} is so small that the scores of tokens become infinite: set a "
+                              "larger one, or do_sample to false for the likeliest token each time",
+                              temperature_),
+                  ErrorKind::call);
+  }
+
   float temperature_;
+  float limit_;  // what is larger becomes infinite
 };
 
 class DynamicTemperature : public LogitsProcessor {
@@ -36,7 +60,7 @@ class DynamicTemperature : public LogitsProcessor {
     const double entropy = std::log(sum) - weighted / sum;
     const double share = std::clamp(entropy / std::log(possible), 0.0, 1.0);
     const auto temperature = static_cast<float>(least_ + (most_ - least_) * std::pow(share, exponent_));
-    if (!(temperature > 0)) return;  // one token is certain as it is
+    if (!(temperature > 1e-30f)) return;  // one token is certain as it is
     for (float& score : scores) score /= temperature;
   }
 

@@ -93,7 +93,9 @@ class ExponentialDecayLengthPenalty : public LogitsProcessor {
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     const std::int64_t over = length_of(context) - context.limits.prompt - decay_.start;
     if (over <= 0) return;
-    const auto growth = static_cast<float>(std::pow(decay_.factor, static_cast<double>(over)) - 1);
+    constexpr double kLargest = 1e30;  // beyond which the original's scores become infinite
+    const auto growth =
+        static_cast<float>(std::min(kLargest, std::pow(decay_.factor, static_cast<double>(over)) - 1));
     for (const std::int64_t end : ends_) {
       if (end >= static_cast<std::int64_t>(scores.size())) continue;
       // What is ruled out stays so; the original makes NaN of it.

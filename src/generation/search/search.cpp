@@ -42,17 +42,26 @@ std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) c
 
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
                     std::span<const std::int64_t> tokens) {
+  // The first child inherits, the others branch. The branches come first, for they may fail, and then the
+  // rows must be as they were: whoever releases this search would otherwise give a sequence back twice.
   std::vector<bool> taken(rows_.size(), false);
-  for (const std::size_t parent : parents) taken[parent] = true;
-  // First what nobody needs, so that a page is copied only where two texts still share it.
+  std::vector<Row> next;
+  next.reserve(parents.size());
+  std::vector<Decoder::Sequence> branches;
+  branches.reserve(parents.size());
+  try {
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      const Decoder::Sequence parent = rows_[parents[i]].sequence;
+      if (taken[parents[i]]) branches.push_back(decoder.fork(parent));
+      next.push_back({taken[parents[i]] ? branches.back() : parent, tokens[i]});
+      taken[parents[i]] = true;
+    }
+  } catch (...) {
+    for (const Decoder::Sequence branch : branches) decoder.release(branch);
+    throw;
+  }
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (!taken[i]) decoder.release(rows_[i].sequence);
-  std::vector<Row> next;
-  for (std::size_t i = 0; i < parents.size(); ++i) {
-    const Decoder::Sequence parent = rows_[parents[i]].sequence;
-    next.push_back({taken[parents[i]] ? parent : decoder.fork(parent), tokens[i]});
-    taken[parents[i]] = false;  // the first child inherits, the others branch
-  }
   rows_ = std::move(next);
 }
 

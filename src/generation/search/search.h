@@ -22,6 +22,7 @@ struct GeneratedSequence {
   // One per token of `ids`, if the config's output_scores asks for them: after the processors; of a beam
   // search not normalized again, so that their sum is the score before the division.
   std::vector<float> log_probabilities = {};
+  bool stopped = false;  // its last token completes one of the stop_strings
 };
 
 // What the searches of one call share.
@@ -85,7 +86,7 @@ class Search {
   bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
     const SearchSettings& settings = *request_.settings;
     return new_tokens >= request_.most_new || config().is_eos(token) || out_of_time_ ||
-           (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text()));
+           (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text(), new_tokens));
   }
   // `stream`: texts of one number have the same luck.
   void process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,

@@ -1,5 +1,6 @@
 #include "tokenizers/trainers/trainer.h"
 
+#include "base/directory.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -276,9 +277,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
 }
 
 void TrainedTokenizer::save(const std::filesystem::path& directory) const {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) fail("{}: {}", directory.string(), error.message());
+  make_directories(directory);
   write_file_atomically(directory / "tokenizer.json", tokenizer_json);
   write_file_atomically(directory / "tokenizer_config.json", config.dump(2) + '\n');
 }
