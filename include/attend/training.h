@@ -35,8 +35,10 @@ struct Recipe {
   bool resume = false;  // go on from the newest checkpoint in `output`
 
   // The data.
-  std::string format;           // of tables: tsv, csv or jsonl; empty: by the file's ending
-  std::string columns;          // "text=sentence,label=label", by header or number
+  std::string format;   // of tables: tsv, csv or jsonl; empty: by the file's ending
+  std::string columns;  // "text=sentence,label=label", by header or number
+  std::optional<bool>
+      header;  // whether the first line of TSV and CSV names the columns; absent: by what it is
   std::int64_t max_length = 0;  // longest example in tokens; 0: what the model can read, at most 512
   std::int64_t length = 0;      // of blocks of running text, in tokens; 0: the same
   // Of each file, or one of all, where tokens know their language (XLM): names of config.json's lang2id, or

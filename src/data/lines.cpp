@@ -1,6 +1,7 @@
 #include "data/lines.h"
 
 #include "base/error.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 
 namespace attend {
@@ -13,7 +14,7 @@ TextFile::TextFile(const std::string& path) {
   } else {
     text_ = read_ = read_file(path);
   }
-  if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+  text_ = without_byte_order_mark(text_, path);
 }
 
 void TextFile::have_read(std::size_t position) {

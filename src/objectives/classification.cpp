@@ -47,14 +47,14 @@ void Classification::read_single(const Setting& setting) {
 }
 
 void Classification::read_multiple(const Setting& setting) {
-  const std::vector<LabeledText> rows = read_multi_label(setting.files, table_options(setting));
+  const auto [rows, names] = read_multi_label(setting.files, table_options(setting));
   const std::size_t values = rows.front().values.size();
   if (setting.labels)
     labels_ = *setting.labels;
   else if (values > 0)
     labels_ = {numbered_labels(values), problem_};
   else
-    labels_ = {label_names(rows), problem_};
+    labels_ = {names, problem_};
   if (values > 0 && values != labels_.names.size())
     fail("{}: expected {} numbers to a text, one for each label, found {}", fmt::join(setting.files, ", "),
          labels_.names.size(), values);
