@@ -34,6 +34,7 @@ struct EvaluateArguments {
   TranslateOptions options;
   std::string tokenize = "13a", save, save_scores, generation_config, format, columns;
   std::optional<bool> header;
+  std::optional<std::pair<double, double>> score_range;
   bool lowercase = false, lines = false, tokens = false, json = false;
   std::int64_t length = 0, stride = 0, max_length = 0, batch_size = 0;
 };
@@ -95,6 +96,7 @@ void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evalua
   recipe.format = a.format;
   recipe.columns = a.columns;
   recipe.header = a.header;
+  recipe.score_range = a.score_range;
   recipe.save_scores = a.save_scores;
   Json figures;
   std::string text;
@@ -247,6 +249,7 @@ int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
                   "Longest text in tokens; 0: as in training. Longer ones are cut")
       ->check(not_negative());
   add_table_options(parser.app(), {a.format, a.columns, a.header});
+  add_score_range(parser.app(), a.score_range);
   parser.app()
       .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
       ->check(not_negative());

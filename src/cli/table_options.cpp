@@ -26,4 +26,17 @@ void add_table_options(CLI::App& app, const TableArguments& arguments, const std
       about + "The first line of TSV or CSV is a row");
 }
 
+void add_score_range(CLI::App& app, std::optional<std::pair<double, double>>& range) {
+  app.add_option_function<std::vector<double>>(
+         "--score-range",
+         [&range](const std::vector<double>& ends) {
+           range = {ends.at(0), ends.at(1)};
+         },
+         "Of scores of pairs, MIN,MAX: those that stand for cosines of 0 and 1. Otherwise scores from -1 to "
+         "1 "
+         "are cosines, and others are divided by the first of 5, 10 and 100 that none is above")
+      ->delimiter(',')
+      ->expected(2);
+}
+
 }  // namespace attend::cli

@@ -19,4 +19,7 @@ struct TableArguments {
 // `about` begins each line of help ("Of --ablate: ").
 void add_table_options(CLI::App& app, const TableArguments& arguments, const std::string& about = "");
 
+// --score-range, of scored-pairs and similarity.
+void add_score_range(CLI::App& app, std::optional<std::pair<double, double>>& range);
+
 }  // namespace attend::cli

@@ -38,6 +38,7 @@ void add_data_options(CLI::App& app, Recipe& r) {
                  "Learn a trained model's answers as well as the labels (distillation); a file: what attend "
                  "evaluate --save-scores wrote");
   add_table_options(app, {r.format, r.columns, r.header});
+  add_score_range(app, r.score_range);
   app.add_option(
          "--max-length", r.max_length,
          "Longest text in tokens; 0: what the model can read. Longer pairs of sequence-to-sequence are left "

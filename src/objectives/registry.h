@@ -21,6 +21,7 @@ struct Setting {
   const std::vector<std::string>& files;
   bool held_out = false;         // for validation: nothing is drawn anew from epoch to epoch
   std::optional<Labels> labels;  // known already: the training's, or a trained model's
+  std::optional<std::pair<double, double>> score_range = {};  // known already: the training's
 };
 
 struct ObjectiveKind {

@@ -147,8 +147,11 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
     trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
   }
   std::unique_ptr<Objective> held_out;
-  if (!recipe.validation.empty())
-    held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
+  if (!recipe.validation.empty()) {
+    Setting validation = shop.setting(recipe, recipe.validation, true, labels);
+    validation.score_range = objective->score_range();
+    held_out = shop.kind.make(validation);
+  }
 
   TrainingHooks hooks;
   hooks.stop = stop;

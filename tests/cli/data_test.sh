@@ -56,6 +56,15 @@ printf 'so\tx,y\nno\tx\n' >joined.tsv
 train --objective multi-label --train joined.tsv --output joined
 says '"x,y" is read as one label; several are written as a list' log
 
+# Scores of validation are taken as training's.
+printf '4.5\tso\tso so\n1\tno\ttwo\n0\tso\ttwo\n' >scored.tsv
+printf '0.5\tso\tno\n1\tno\tso\n' >held-out.tsv
+train --objective scored-pairs --train scored.tsv --validation held-out.tsv --output vectors
+says 'scored.tsv: scores from 0 to 5 become cosines from 0 to 1' log
+says 'held-out.tsv: scores from 0 to 5 become cosines from 0 to 1' log
+train --objective scored-pairs --train scored.tsv --score-range 0,10 --output vectors-of-10
+says 'scores from 0 to 10 become cosines' log
+
 # Pictures: one broken among many is left out, and all formats are read.
 quietly init vit vit --set preset=tiny --set image_size=8 --set patch_size=4 --set encoder_stride=4 --set hidden_size=16 \
   --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=16
