@@ -156,10 +156,19 @@ struct ImageOptions : RunOptions {
   ScoreFunction function = ScoreFunction::by_model;
 };
 
-// Pictures in JPEG and PNG files.
+// A picture's file: JPEG, PNG, GIF, WebP, BMP or TIFF. With `bytes` these are the file's content, and `path`
+// only names it in errors.
+struct Picture {
+  std::filesystem::path path;
+  std::optional<std::string> bytes = {};
+};
+
 class ImageClassifier {
  public:
   explicit ImageClassifier(const ModelPath& model);
+  // Error, naming the picture, for one that cannot be read.
+  std::vector<std::vector<LabelScore>> classify(const std::vector<Picture>& pictures,
+                                                const ImageOptions& options = {});
   std::vector<std::vector<LabelScore>> classify(const std::vector<std::filesystem::path>& images,
                                                 const ImageOptions& options = {});
 

@@ -38,8 +38,13 @@ struct Recipe {
   bool fresh_head = false;
 
   // The data.
-  std::string format;           // of tables: tsv, csv or jsonl; empty: by the file's ending
-  std::string columns;          // "text=sentence,label=label", by header or number
+  std::string format;   // of tables: tsv, csv or jsonl; empty: by the file's ending
+  std::string columns;  // "text=sentence,label=label", by header or number
+  std::optional<bool>
+      header;  // whether the first line of TSV and CSV names the columns; absent: by what it is
+  // scored-pairs: the scores that stand for cosines of 0 and 1. Absent: scores from -1 to 1 are cosines,
+  // others are divided by the first of 5, 10 and 100 that none is above.
+  std::optional<std::pair<double, double>> score_range;
   std::int64_t max_length = 0;  // longest example in tokens; 0: what the model can read, at most 512
   std::int64_t length = 0;      // of blocks of running text, in tokens; 0: max_length
   // Of each file, or one of all, where tokens know their language (XLM): names of config.json's lang2id, or

@@ -7,6 +7,7 @@
 #include "cli/both_modules.h"
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
+#include "cli/table_options.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -33,6 +34,8 @@ struct EvaluateArguments {
   std::vector<std::string> data;
   TranslateOptions options;
   std::string tokenize = "13a", save, save_scores, generation_config, format, columns;
+  std::optional<bool> header;
+  std::optional<std::pair<double, double>> score_range;
   bool lowercase = false, lines = false, tokens = false, json = false;
   std::int64_t length = 0, stride = 0, max_length = 0, batch_size = 0;
 };
@@ -93,6 +96,8 @@ void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evalua
   recipe.max_length = a.max_length;
   recipe.format = a.format;
   recipe.columns = a.columns;
+  recipe.header = a.header;
+  recipe.score_range = a.score_range;
   recipe.save_scores = a.save_scores;
   Json figures;
   std::string text;
@@ -245,12 +250,8 @@ int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
       .add_option("--max-length", a.max_length,
                   "Longest text in tokens; 0: as in training. Longer ones are cut")
       ->check(not_negative());
-  parser.app()
-      .add_option("--format", a.format, "Of tables: tsv, csv or jsonl; else by the file's ending")
-      ->check(CLI::IsMember({"tsv", "csv", "jsonl", "json"}));
-  parser.app().add_option(
-      "--columns", a.columns,
-      "Which column is what: text=sentence,label=label by header, text=1,label=2 by number");
+  add_table_options(parser.app(), {a.format, a.columns, a.header});
+  add_score_range(parser.app(), a.score_range);
   parser.app()
       .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
       ->check(not_negative());

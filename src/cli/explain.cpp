@@ -1,6 +1,7 @@
 // attend explain MODEL TEXT --output page.html
 #include "base/log.h"
 #include "cli/model_option.h"
+#include "cli/table_options.h"
 #include "cli/verb.h"
 #include "explain/ablation.h"
 #include "explain/collect.h"
@@ -126,8 +127,7 @@ void add_ablation(CLI::App& app, AblationOptions& options) {
                  "them, without it");
   app.add_option("--task", options.task,
                  "Of --ablate: as attend evaluate has it (otherwise what the model's head is for)");
-  app.add_option("--columns", options.columns, "Of --ablate: as attend evaluate has it");
-  app.add_option("--format", options.format, "Of --ablate: as attend evaluate has it");
+  add_table_options(app, {options.format, options.columns, options.header}, "Of --ablate: ");
 }
 
 // A line for each head: by how much the figures change without it.

@@ -46,7 +46,8 @@ InputReader::InputReader(const InputOptions& options, const Task& task)
   if (!standard_input_)
     given_ = from_arguments(options.texts, task);
   else if (table)
-    table_.emplace(std::cin, format_ == InputFormat::tsv ? '\t' : ',', kStandardInput);
+    table_.emplace(std::cin, format_ == InputFormat::tsv ? RecordReader::Form::tsv : RecordReader::Form::csv,
+                   kStandardInput);
 }
 
 std::vector<Fields> InputReader::next() {

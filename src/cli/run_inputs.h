@@ -3,7 +3,7 @@
 
 #include "base/text_lines.h"
 #include "cli/run_task.h"
-#include "formats/csv.h"
+#include "formats/table_records.h"
 
 #include <map>
 #include <optional>
@@ -37,7 +37,7 @@ class InputReader {
   InputFormat format_;
   std::map<std::string, std::string> columns_;
   StreamLines lines_;
-  std::optional<CsvReader> table_;
+  std::optional<RecordReader> table_;
   std::vector<std::string> header_;  // of the table; a column that is not asked for may have any name
   bool standard_input_;
   std::vector<Fields> given_;

@@ -1,4 +1,5 @@
 // attend run: tasks whose answer is labels with scores.
+#include "cli/picture_input.h"
 #include "cli/run_task.h"
 #include "cli/verb.h"
 
@@ -97,11 +98,11 @@ class ImageClassification : public Task {
   void load(const ModelPath& model) override { classifier_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
-    std::vector<std::filesystem::path> images;
-    for (const Fields& input : inputs) images.emplace_back(input.text({"image", "text", "inputs"}));
+    std::vector<Picture> pictures;
+    for (const Fields& input : inputs) pictures.push_back(read_picture(input));
     static_cast<RunOptions&>(options_) = run;
     std::vector<Json> answers;
-    for (const auto& labels : classifier_->classify(images, options_)) answers.push_back(to_json(labels));
+    for (const auto& labels : classifier_->classify(pictures, options_)) answers.push_back(to_json(labels));
     return answers;
   }
 
@@ -123,7 +124,8 @@ std::span<const TaskVerb> label_tasks() {
        "attend run zero-shot-classification bart-mnli \"My phone is broken.\" --labels urgent,later",
        make_task<ZeroShotClassification>},
       {"image-classification", "the labels of a picture",
-       "Says what is in a picture. Texts are the names of JPEG and PNG files.",
+       "Says what is in a picture. Texts are the names of files (JPEG, PNG, GIF, WebP, BMP, TIFF) or data: "
+       "URIs.",
        "attend run image-classification vit-base-patch16-224 cat.jpg --top-k 3",
        make_task<ImageClassification>},
   };

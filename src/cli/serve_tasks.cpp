@@ -1,46 +1,18 @@
 #include "cli/serve_tasks.h"
 
-#include "base/base64.h"
 #include "base/error.h"
+#include "cli/picture_input.h"
 #include "cli/run_task.h"
 
 #include <algorithm>
 #include <list>
 #include <mutex>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 namespace attend::cli {
 namespace {
 
 using serve::Asked;
 using serve::Gathered;
-
-// A picture that came as base64, for those who read files; no disk sees it.
-class PictureFile {
- public:
-  explicit PictureFile(const std::string& base64) {
-    const std::optional<std::string> bytes = decode_base64(base64);
-    if (!bytes) fail("image: expected a JPEG or PNG file in base64");
-    descriptor_ = memfd_create("picture", MFD_CLOEXEC);
-    if (descriptor_ < 0) fail_system("image: no memory for it");
-    for (std::size_t done = 0; done < bytes->size();) {
-      const ssize_t more = write(descriptor_, bytes->data() + done, bytes->size() - done);
-      if (more <= 0) fail_system("image: no memory for it");
-      done += static_cast<std::size_t>(more);
-    }
-  }
-  PictureFile(PictureFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  PictureFile& operator=(PictureFile&&) = delete;
-  ~PictureFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  int descriptor_ = -1;
-};
 
 // {"top_k": 3, "several": true} as options: --top-k=3 --several=true.
 std::vector<std::string> as_options(const Json& parameters) {
@@ -150,12 +122,8 @@ serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, L
   if (!parameters.is_object()) fail("parameters: expected an object, found {}", shown(parameters));
   const std::shared_ptr<LoadedTask> task = loaded.find(verb, models.find(body), parameters);
   std::vector<Json> all = read_inputs(inputs, task->task());
-  std::vector<PictureFile> pictures;
   if (std::string_view(verb.name) == "image-classification")
-    for (Json& input : all) {
-      pictures.emplace_back(Fields(input, "inputs").text({"image", "text", "inputs"}));
-      input = {{"image", pictures.back().path()}};
-    }
+    for (Json& input : all) input = received_picture(Fields(input, "inputs"));
   std::vector<Json> answers = task->ask(std::move(all));
   return serve::reply(inputs.is_array() ? Json(std::move(answers)) : std::move(answers.front()));
 }

@@ -3,6 +3,7 @@
 
 #include "base/interrupt.h"
 #include "cli/model_option.h"
+#include "cli/table_options.h"
 #include "cli/verb.h"
 
 namespace attend::cli {
@@ -36,10 +37,8 @@ void add_data_options(CLI::App& app, Recipe& r) {
   app.add_option("--teacher", r.teacher,
                  "Learn a trained model's answers as well as the labels (distillation); a file: what attend "
                  "evaluate --save-scores wrote");
-  app.add_option("--format", r.format, "Of tables: tsv, csv or jsonl; else by the file's ending")
-      ->check(CLI::IsMember({"tsv", "csv", "jsonl", "json"}));
-  app.add_option("--columns", r.columns,
-                 "Which column is what: text=sentence,label=label by header, text=1,label=2 by number");
+  add_table_options(app, {r.format, r.columns, r.header});
+  add_score_range(app, r.score_range);
   app.add_option(
          "--max-length", r.max_length,
          "Longest text in tokens; 0: what the model can read. Longer pairs of sequence-to-sequence are left "

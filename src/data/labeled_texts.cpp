@@ -1,7 +1,9 @@
 #include "data/labeled_texts.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/lines.h"
+#include "data/table_columns.h"
 
 #include <algorithm>
 #include <charconv>
@@ -28,15 +30,13 @@ LabeledText texts_of(const Fields& row) {
 }
 
 double number_of(const Json& value, const Fields& row) {
-  double number = std::nan("");
-  if (value.is_number()) number = value.get<double>();
-  if (value.is_string()) {
-    const std::string_view text = trimmed(value.get_ref<const std::string&>());
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) number = std::nan("");
-  }
-  if (!std::isfinite(number)) fail("{}: expected a number, found {}", row.source(), shown(value));
-  return number;
+  std::optional<double> number;
+  if (value.is_number())
+    number = value.get<double>();
+  else if (value.is_string())
+    number = number_in(value.get_ref<const std::string&>());
+  if (!number || !std::isfinite(*number)) fail("{}: expected a number, found {}", row.source(), shown(value));
+  return *number;
 }
 
 // The list of labels in a row: JSON's, or a cell that holds one list, one label or nothing.
@@ -72,6 +72,74 @@ bool are_flags(const std::vector<Json>& lists) {
   return repeats;
 }
 
+// The labels whose number is 1 in an object of 0 and 1 by names; adds the names to `all`.
+Json flagged_labels(const Json& flags, const std::string& place, std::vector<std::string>& all) {
+  Json labels = Json::array();
+  for (const auto& [name, value] : flags.items()) {
+    const bool one = value == 1 || value == true;
+    if (!one && value != 0 && value != false)
+      fail("{}: labels: {}: expected 0 or 1, found {}", place, name, shown(value));
+    if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+    if (one) labels.push_back(name);
+  }
+  return labels;
+}
+
+// A list of names or of numbers. `count`: how many numbers the rows before have.
+Json checked_list(Json list, const std::string& place, std::optional<std::size_t>& count) {
+  for (const Json& item : list)
+    if (item.is_number_float() ? !std::isfinite(item.get<double>())
+                               : label_name(item, place).empty())  // or an Error
+      fail("{}: expected a number, found {}", place, shown(item));
+  if (!are_numbers(list)) return list;
+  for (const Json& item : list)
+    if (item.is_string()) fail("{}: expected names or numbers, found both", place);
+  if (count.value_or(list.size()) != list.size())
+    fail("{}: expected {} numbers, as in the rows before, found {}", place, *count, list.size());
+  count = list.size();
+  return list;
+}
+
+// A row's numbers, where some rows have numbers.
+std::vector<double> numbers_of(const Json& list, std::optional<std::size_t> count, const std::string& file) {
+  if (count && list.size() != *count)
+    fail("{}: expected either names of labels or {} numbers in every row, found {}", file, *count,
+         shown(list));
+  std::vector<double> numbers;
+  for (const Json& item : list) {
+    if (item.is_string())
+      fail("{}: expected numbers in every row, as some have, found {}", file, shown(list));
+    numbers.push_back(item.is_boolean() ? item.get<bool>() : item.get<double>());
+  }
+  return numbers;
+}
+
+std::vector<std::string> split_label(std::string_view label, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= label.size();) {
+    const std::size_t end = std::min(label.find(separator, begin), label.size());
+    if (const std::string_view part = trimmed(label.substr(begin, end - begin)); !part.empty())
+      parts.emplace_back(part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// A cell x,y is one label, which is seldom meant. A space is that of a name unless its words are cells too.
+void warn_of_joined_labels(const std::string& file, const std::set<std::string>& cells) {
+  for (const std::string& label : cells)
+    for (const char separator : {',', ';', '|', ' '}) {
+      const std::vector<std::string> parts = split_label(label, separator);
+      if (parts.size() < 2) continue;
+      if (separator == ' ' &&
+          !std::ranges::all_of(parts, [&](const auto& part) { return cells.contains(part); }))
+        continue;
+      warn("{}: {} is read as one label; several are written as a list, {}", file, shown(Json(label)),
+           shown(Json(parts)));
+      return;
+    }
+}
+
 std::vector<TextPair> read_text_pairs(const std::vector<std::string>& files, const TableOptions& options,
                                       const TableLayout& layout) {
   std::vector<TextPair> rows;
@@ -96,47 +164,37 @@ std::vector<LabeledText> read_classification(const std::vector<std::string>& fil
   return rows;
 }
 
-std::vector<LabeledText> read_multi_label(const std::vector<std::string>& files,
-                                          const TableOptions& options) {
-  std::vector<LabeledText> rows;
-  std::vector<Json> lists;
-  const TableLayout layout = {"a text and a list of labels",
-                              {{"text", "labels"}, {"text", "pair", "labels"}}};
+MultiLabelTexts read_multi_label(const std::vector<std::string>& files, const TableOptions& options) {
+  MultiLabelTexts result;
+  std::vector<Json> lists;           // of labels or numbers, one a row
+  std::set<std::string> cells;       // that are a label
   std::optional<std::size_t> count;  // of numbers, where lists are such
+  const TableLayout layout = {
+      "a text and a list of labels", {{"text", "labels"}, {"text", "pair", "labels"}}, true};
   read_table(files, options, layout, [&](const Fields& row) {
     LabeledText text = texts_of(row);
-    Json list = list_of(row);
-    for (Json& item : list) {
-      if (item.is_number_float() ? !std::isfinite(item.get<double>())
-                                 : label_name(item, row.source()).empty())  // or an Error
-        fail("{}: expected a number, found {}", row.source(), shown(item));
-    }
-    if (are_numbers(list)) {
-      for (const Json& item : list)
-        if (item.is_string()) fail("{}: expected names or numbers, found both", row.source());
-      if (count.value_or(list.size()) != list.size())
-        fail("{}: expected {} numbers, as in the rows before, found {}", row.source(), *count, list.size());
-      count = list.size();
-    }
-    rows.push_back(std::move(text));
+    Json list = Json::array();
+    const Json& value = row.json().at("labels");
+    if (value.is_object())
+      list = flagged_labels(value, row.source(), result.labels);
+    else
+      list = checked_list(list_of(row), row.source(), count);
+    if (value.is_string() && list.size() == 1 && list.front() == value)
+      cells.insert(value.get<std::string>());
+    result.rows.push_back(std::move(text));
     lists.push_back(std::move(list));
   });
   const bool numbers = count || are_flags(lists);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (count && lists[i].size() != *count)
-      fail("{}: expected either names of labels or {} numbers in every row, found {}", files.front(), *count,
-           shown(lists[i]));
-    for (const Json& item : lists[i]) {
-      if (numbers && item.is_string())
-        fail("{}: expected numbers in every row, as some have, found {}", files.front(), shown(lists[i]));
-      if (numbers)
-        rows[i].values.push_back(item.is_boolean() ? item.get<bool>() : item.get<double>());
-      else
-        rows[i].labels.push_back(item.is_string() ? std::string(trimmed(item.get<std::string>()))
-                                                  : item.dump());
-    }
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (numbers)
+      result.rows[i].values = numbers_of(lists[i], count, files.front());
+    else
+      for (const Json& item : lists[i]) result.rows[i].labels.push_back(label_name(item, files.front()));
   }
-  return rows;
+  for (const std::string& name : label_names(result.rows))
+    if (std::ranges::find(result.labels, name) == result.labels.end()) result.labels.push_back(name);
+  warn_of_joined_labels(files.front(), cells);
+  return result;
 }
 
 std::vector<LabeledText> read_regression(const std::vector<std::string>& files, const TableOptions& options) {

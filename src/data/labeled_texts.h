@@ -23,13 +23,18 @@ struct LabeledText {
 std::vector<LabeledText> read_classification(const std::vector<std::string>& files,
                                              const TableOptions& options = {});
 
-// Each text with any number of labels, from "labels" (or "label"): a JSON list of names or integers. In TSV
-// and CSV the cell is such a list or one label, and empty for none. Or with `values`, one number for every
-// label there is, as transformers trains: lists of fractional numbers, or of 0 and 1 if all have one length
-// and one of them repeats a number, which a list of names never does. Then all rows have equally many, and no
-// `labels`.
-std::vector<LabeledText> read_multi_label(const std::vector<std::string>& files,
-                                          const TableOptions& options = {});
+struct MultiLabelTexts {
+  std::vector<LabeledText> rows;
+  std::vector<std::string> labels;  // the names of all; empty where rows have numbers
+};
+
+// Each text with any number of labels, from "labels" (or "label"): a JSON list of names or integers, such as
+// ["x", "y"]. In TSV and CSV the cell is such a list or one label, and empty for none; or each label has a
+// column of its own, with 0 or 1. Or with `values`, one number for every label there is, as transformers
+// trains: lists of fractional numbers, or of 0 and 1 if all have one length and one of them repeats a number,
+// which a list of names never does. Then all rows have equally many, and no `labels`. Warns of labels that
+// look like several in one cell.
+MultiLabelTexts read_multi_label(const std::vector<std::string>& files, const TableOptions& options = {});
 
 // Each text with one number or, in JSON, a list of equally many; they are in `values`. Without a header:
 // text, number, or text, pair, number.

@@ -1,6 +1,7 @@
 #include "data/lines.h"
 
 #include "base/error.h"
+#include "base/text_lines.h"
 #include "base/utf8.h"
 
 namespace attend {

@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_picture(const fs::path& path) {
-  const std::string ending = ascii_lowercase(path.extension().string());
-  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
-}
-
 // What is in a folder, by name; hidden files are passed over.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -96,7 +91,7 @@ void PictureFiles::read_folder(const fs::path& folder) {
   std::vector<std::string> names;
   std::size_t others = 0;
   const auto add = [&](const fs::path& path, const std::string& name) {
-    if (!is_picture(path)) {
+    if (!has_image_ending(path)) {
       ++others;
       return;
     }
@@ -125,9 +120,11 @@ void PictureFiles::read_folder(const fs::path& folder) {
     fail("{}: the files are compressed; unpack {} (gunzip)", folder.string(),
          compressed.front().filename().string());
   if (paths_.empty())
-    fail("{}: expected folders of JPEG or PNG files, one for each class, or IDX files (NAME{}); found none",
-         folder.string(), kImages);
-  if (others > 0) warn("{}: passed over {} files that are no JPEG or PNG", folder.string(), others);
+    fail("{}: expected folders of pictures ({}), one for each class, or IDX files (NAME{}); found none",
+         folder.string(), kImageFormats, kImages);
+  if (others > 0)
+    warn("{}: passed over {} files whose names do not end as pictures' do ({})", folder.string(), others,
+         kImageFormats);
   for (const std::string& name : names) check_utf8(name, folder.string());
   set_labels(names);
 }

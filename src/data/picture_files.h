@@ -16,9 +16,9 @@ namespace attend {
 // All functions may be called by several threads.
 class PictureFiles {
  public:
-  // - A folder with a folder of JPEG and PNG files for each class, whose name is the label; or one with such
-  // files
-  //   in it, which have no labels. Files are in the order of their names.
+  // - A folder with a folder of pictures (vision/image.h) for each class, whose name is the label; or one
+  // with
+  //   pictures in it, which have no labels. Files are in the order of their names.
   // - IDX (yann.lecun.com/exdb/mnist): the images' file (NAME-images-idx3-ubyte) or the folder that holds it,
   //   with the labels (NAME-labels-idx1-ubyte) beside it; in a folder with two such pairs (train, t10k) name
   //   the file. Labels are "0", "1"...; grey becomes three equal channels.

@@ -4,11 +4,13 @@
 #include "data/json_lines.h"
 #include "data/lines.h"
 #include "data/table_columns.h"
-#include "formats/csv.h"
+#include "data/table_header.h"
+#include "data/table_summary.h"
 
 #include <algorithm>
-#include <memory>
-#include <sstream>
+#include <istream>
+#include <map>
+#include <streambuf>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -16,67 +18,69 @@
 namespace attend {
 namespace {
 
-using Record = std::vector<std::string>;
-
-// The records of a TSV or CSV file.
-class Records {
+// A text as a stream, without a copy of it.
+class TextStream : private std::streambuf, public std::istream {
  public:
-  virtual ~Records() = default;
-  virtual std::optional<Record> next() = 0;
-  virtual std::string place() const = 0;
-};
-
-class TsvRecords : public Records {
- public:
-  TsvRecords(std::string_view text, const std::string& file) : lines_(text, file) {}
-  std::optional<Record> next() override {
-    std::optional<std::string_view> line;
-    do {
-      line = lines_.next();
-      if (!line) return {};
-    } while (trimmed(*line).empty());
-    Record record;
-    for (std::string_view rest = *line;;) {
-      const std::size_t tab = rest.find('\t');
-      record.emplace_back(rest.substr(0, tab));
-      if (tab == rest.npos) return record;
-      rest.remove_prefix(tab + 1);
-    }
+  explicit TextStream(std::string_view text) : std::istream(static_cast<std::streambuf*>(this)) {
+    char* const begin = const_cast<char*>(text.data());  // it is only read
+    setg(begin, begin, begin + text.size());
   }
-  std::string place() const override { return lines_.place(); }
-
- private:
-  LineReader lines_;
 };
 
-class CsvRecords : public Records {
- public:
-  CsvRecords(std::string_view text, const std::string& file)
-      : stream_(std::string(text)), reader_(stream_, ',', file) {}
-  std::optional<Record> next() override { return reader_.next(); }
-  std::string place() const override { return reader_.place(); }
-
- private:
-  std::istringstream stream_;
-  CsvReader reader_;
-};
-
-std::unique_ptr<Records> open(std::string_view text, const std::string& file, TableFormat format) {
-  if (format == TableFormat::csv) return std::make_unique<CsvRecords>(text, file);
-  return std::make_unique<TsvRecords>(text, file);
+RecordReader::Form form_of(TableFormat format) {
+  return format == TableFormat::csv ? RecordReader::Form::csv : RecordReader::Form::tsv;
 }
 
-// How many columns most rows at the beginning have.
-std::size_t usual_width(Records& records) {
-  constexpr std::size_t kRows = 1000;
-  std::map<std::size_t, std::size_t> widths;
-  for (std::size_t i = 0; i < kRows; ++i) {
-    const auto record = records.next();
-    if (!record) break;
-    ++widths[record->size()];
+// The rows at the beginning, by which the header is found.
+std::vector<Record> first_records(std::string_view text, const std::string& file, TableFormat format) {
+  constexpr std::size_t max_rows = 10000;
+  TextStream stream(text);
+  RecordReader reader(stream, form_of(format), file);
+  std::vector<Record> rows;
+  while (rows.size() < max_rows && !reader.is_cut_off()) {
+    try {
+      std::optional<Record> record = reader.next();
+      if (!record) break;
+      rows.push_back(std::move(*record));
+    } catch (const Error&) {  // of a row that is bad, or of what is no table: said when it is read
+      if (rows.empty()) throw;
+    }
   }
-  const auto most = std::ranges::max_element(widths, {}, [](const auto& width) { return width.second; });
-  return most == widths.end() ? 0 : most->first;
+  return rows;
+}
+
+// How many columns most rows have.
+std::size_t usual_width(const std::vector<Record>& rows) {
+  std::map<std::size_t, std::size_t> widths;
+  for (const Record& row : rows) ++widths[row.size()];
+  return std::ranges::max_element(widths, {}, [](const auto& width) { return width.second; })->first;
+}
+
+// 0 and 1, as JSON has them; nothing for other numbers and texts.
+std::optional<int> flag_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (value.is_number()) {
+    if (value == 0 || value == 1) return value == 1 ? 1 : 0;
+  } else if (value.is_string()) {
+    const std::string_view cell = trimmed(value.get_ref<const std::string&>());
+    if (cell == "0" || cell == "0.0") return 0;
+    if (cell == "1" || cell == "1.0") return 1;
+  }
+  return {};
+}
+
+// The fields of a row that have roles. `value` is the cell or field of a column.
+Fields with_roles(const ColumnPlaces& places, const std::string& place,
+                  const std::function<Json(std::size_t column)>& value) {
+  Json fields = Json::object();
+  for (const auto& [role, column] : places.roles) fields[role] = value(column);
+  for (const auto& [label, column] : places.labels) {
+    const Json cell = value(column);
+    const auto flag = flag_of(cell);
+    if (!flag) fail("{}: {}: expected 0 or 1, found {}", place, label, shown(cell));
+    fields["labels"][label] = *flag;
+  }
+  return Fields(std::move(fields), place);
 }
 
 std::string say_columns(const ColumnPlaces& places) {
@@ -87,58 +91,102 @@ std::string say_columns(const ColumnPlaces& places) {
 // As parse_columns reads it.
 std::string columns_text(const ColumnPlaces& places) {
   std::vector<std::string> parts;
-  for (const auto& [role, column] : places.roles) parts.push_back(fmt::format("{}={}", role, column + 1));
-  return fmt::format("{}", fmt::join(parts, ","));
+  for (const auto& [role, column] : places.roles)
+    parts.push_back(fmt::format("--column {}={}", role, column + 1));
+  return fmt::format("{}", fmt::join(parts, " "));
 }
 
 using Take = std::function<void(const Fields&)>;
 
-void read_records(const std::string& file, TableFormat format, const Columns& columns,
-                  const TableLayout& layout, BadRows& bad, const Take& take) {
-  const TextFile whole(file);
-  const auto records = open(whole.text(), file, format);
-  std::optional<Record> record = records->next();
-  if (!record) return;
-  ColumnPlaces places;
-  if (is_header(*record, columns, layout)) {
-    places = places_by_name(*record, columns, layout, records->place(), true);
-    record = records->next();
-  } else {
-    const std::size_t width = usual_width(*open(whole.text(), file, format));
-    places = places_by_order(width, columns, layout, file);
-    bad.advise(fmt::format("the columns were taken as {}; if they are others, say which is which (--columns)",
-                           columns_text(places)));
+// What is asked of every file.
+struct TableReading {
+  const TableOptions& options;
+  const Columns& columns;
+  const TableLayout& layout;
+  BadRows& bad;
+  const Take& take;
+};
+
+// The places of a table with a header. A header that was only guessed must not hide that it is none.
+ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& place, Header header,
+                          const TableReading& reading) {
+  const auto has_flags = [&](std::size_t column) {
+    return rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const Record& row) {
+             return row.size() != rows.front().size() || flag_of(row[column]).has_value();
+           });
+  };
+  try {
+    return places_by_name({rows.front(), place, true, has_flags}, reading.columns, reading.layout);
+  } catch (const Error& error) {
+    if (header != Header::guessed) throw;
+    fail("{} (if this line is a row and no header: --no-header)", error.what());
   }
-  for (; record; record = records->next())
-    bad.read([&] {
-      if (record->size() < places.least || record->size() > places.most)
-        fail("{}: expected {} columns, found {}", records->place(), say_columns(places), record->size());
-      Json fields = Json::object();
-      for (const auto& [role, column] : places.roles) {
-        check_utf8((*record)[column], records->place());
-        fields[role] = std::move((*record)[column]);
-      }
-      take(Fields(std::move(fields), records->place()));
-    });
 }
 
-void read_objects(const std::string& file, const Columns& columns, const TableLayout& layout, BadRows& bad,
-                  const Take& take) {
+void read_records(const std::string& file, TableFormat format, const TableReading& reading) {
+  const TextFile whole(file);
+  const std::vector<Record> rows = first_records(whole.text(), file, format);
+  if (rows.empty()) return;
+  TextStream stream(whole.text());
+  RecordReader reader(stream, form_of(format), file);
+  TableSummary summary(file);
+  const Header header = find_header(rows, reading.options, reading.columns, format, reading.layout);
+  ColumnPlaces places;
+  if (header == Header::no) {
+    places = places_by_order(usual_width(rows), reading.columns, reading.layout, file);
+    reading.bad.advise(
+        fmt::format("the columns were taken as {}; if they are others, say which is which (--column)",
+                    columns_text(places)));
+  } else {
+    reader.next();
+    places = places_under(rows, reader.place(), header, reading);
+  }
+  summary.describe(places, header == Header::no ? Record() : rows.front(), header, reader.separator());
+  for (;;) {
+    std::optional<Record> record;
+    try {
+      record = reader.next();
+    } catch (const Error& error) {
+      if (reader.is_cut_off()) throw;
+      reading.bad.add(error.what());
+      continue;
+    }
+    if (!record) break;
+    reading.bad.read([&] {
+      if (record->size() < places.least || record->size() > places.most)
+        fail("{}: expected {} columns, found {}", reader.place(), say_columns(places), record->size());
+      const Fields row = with_roles(places, reader.place(), [&](std::size_t column) {
+        check_utf8((*record)[column], reader.place());
+        return Json((*record)[column]);
+      });
+      reading.take(row);
+      summary.add(row);
+    });
+  }
+  summary.report();
+}
+
+void read_objects(const std::string& file, const TableReading& reading) {
+  TableSummary summary(file);
   std::vector<std::string> known;  // the names of the last object, which most others share
   ColumnPlaces places;
-  read_json_lines(file, bad, [&](Json value, const std::string& place) {
+  read_json_lines(file, reading.bad, [&](Json value, const std::string& place) {
     if (!value.is_object()) fail("{}: expected an object, found {}", place, shown(value));
     std::vector<std::string> names;
     for (const auto& [name, field] : value.items())
       if (!field.is_null()) names.push_back(name);
     if (names != known || places.roles.empty()) {
-      places = places_by_name(names, columns, layout, place, false);
+      const auto has_flags = [&](std::size_t column) { return flag_of(value[names[column]]).has_value(); };
+      places = places_by_name({names, place, false, has_flags}, reading.columns, reading.layout);
       known = names;
+      summary.describe_fields(places, names);
     }
-    Json fields = Json::object();
-    for (const auto& [role, column] : places.roles) fields[role] = std::move(value[names[column]]);
-    take(Fields(std::move(fields), place));
+    const Fields row =
+        with_roles(places, place, [&](std::size_t column) { return std::move(value[names[column]]); });
+    reading.take(row);
+    summary.add(row);
   });
+  summary.report();
 }
 
 }  // namespace
@@ -162,12 +210,13 @@ void read_table(const std::vector<std::string>& files, const TableOptions& optio
                 const Take& take) {
   BadRows bad(name_of_files(files), layout.expected);
   const Columns columns = columns_for(options.columns, layout);
+  const TableReading reading{options, columns, layout, bad, take};
   for (const std::string& file : files) {
     const TableFormat format = options.format ? *options.format : table_format_of(file);
     if (format == TableFormat::json_lines)
-      read_objects(file, columns, layout, bad, take);
+      read_objects(file, reading);
     else
-      read_records(file, format, columns, layout, bad, take);
+      read_records(file, format, reading);
   }
   bad.report();
 }

@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "data/lines.h"
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include <fmt/ranges.h>
 
@@ -42,26 +44,8 @@ const std::vector<std::pair<std::string, std::string>> kTextPairs = {
     {"question", "answer"},
 };
 
-bool is_label(std::string_view role) {
-  return role == "label" || role == "labels" || role == "score";
-}
-
-// All roles, those that must be there first.
-Names roles_of(const TableLayout& layout) {
-  Names roles;
-  for (const Names& order : layout.orders)
-    for (const std::string& role : order)
-      if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
-  return roles;
-}
-
-// A column's number from 1 as its place from 0.
-std::optional<std::size_t> number_of(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0) return {};
-  return number - 1;
-}
+// What numbers the rows and says nothing of them.
+const Names kIndexNames = {"", "id", "idx", "index", "guid", "uid", "row", "unnamed: 0"};
 
 std::optional<std::size_t> find(const Names& names, std::string_view name) {
   const auto found = std::ranges::find(names, name);
@@ -71,133 +55,202 @@ std::optional<std::size_t> find(const Names& names, std::string_view name) {
 
 std::string how_to(const Names& roles) {
   Names parts;
-  for (const std::string& role : roles) parts.push_back(role + "=COLUMN");
-  return fmt::format("say which is which: {}", fmt::join(parts, ","));
+  for (const std::string& role : roles) parts.push_back(fmt::format("--column {}=COLUMN", role));
+  return fmt::format("say which is which: {}", fmt::join(parts, " "));
 }
+
+// Where a part that begins with a comma and ROLE= begins; npos if none does.
+std::size_t next_part(std::string_view text) {
+  for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
+    const std::string_view rest = text.substr(comma + 1);
+    const std::size_t end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+    if (rest.empty() || (end != rest.npos && end > 0 && rest[end] == '=')) return comma;
+  }
+  return text.npos;
+}
+
+// Gives columns to roles, the surest first.
+class Assignment {
+ public:
+  Assignment(const NamedColumns& table, const Columns& columns, const TableLayout& layout)
+      : table_(table), columns_(columns), layout_(layout), roles_(roles_of(layout)) {
+    for (const std::string& name : table.names) left_.push_back(ascii_lowercase(std::string(trimmed(name))));
+  }
+
+  void take_given() {
+    for (const auto& [role, column] : columns_) {
+      auto found = find(table_.names, column);
+      if (!found && table_.numbered) found = column_number(column);
+      if (!found || *found >= table_.names.size())
+        fail("{}: expected a column '{}' for {}, found {}", table_.place, column, role,
+             fmt::join(table_.names, ", "));
+      take(role, *found);
+    }
+  }
+  void take_known() {
+    const bool texts_given = columns_.contains("text") || columns_.contains("pair");
+    if (!texts_given && find(roles_, "text") && find(roles_, "pair"))
+      for (const auto& [first, second] : kTextPairs) {
+        const auto text = find(left_, first), pair = find(left_, second);
+        if (!text || !pair) continue;
+        take("text", *text);
+        take("pair", *pair);
+        break;
+      }
+    for (std::size_t i = 0; i < roles_.size(); ++i) {
+      if (places_.contains(roles_[i]) || (i >= required().size() && roles_[i] == "pair" && texts_given))
+        continue;
+      for (const std::string& name : kNames.at(roles_[i]))
+        if (const auto found = find(left_, name)) {
+          take(roles_[i], *found);
+          break;
+        }
+    }
+  }
+  void take_label_columns() {
+    if (!layout_.label_columns || places_.contains("labels") || !table_.has_flags) return;
+    for (const std::size_t column : free())
+      if (table_.has_flags(column)) {
+        labels_.emplace_back(trimmed(table_.names[column]), column);
+        left_[column].clear();
+      }
+  }
+  // Where as many columns are left as roles.
+  void take_rest() {
+    const Names roles = missing();
+    const std::vector<std::size_t> columns = free();
+    if (roles.size() == columns.size())
+      for (std::size_t i = 0; i < roles.size(); ++i) take(roles[i], columns[i]);
+    else if (!roles.empty())
+      fail("{}: expected {}, found no {} among the columns {}; {}", table_.place, layout_.expected,
+           fmt::join(roles, ", "), fmt::join(table_.names, ", "), how_to(roles));
+  }
+  ColumnPlaces places() const {
+    ColumnPlaces result;
+    result.roles.assign(places_.begin(), places_.end());
+    result.labels = labels_;
+    result.least = result.most = table_.names.size();
+    return result;
+  }
+
+ private:
+  const Names& required() const { return layout_.orders.front(); }
+  void take(const std::string& role, std::size_t column) {
+    places_[role] = column;
+    left_[column].clear();
+  }
+  Names missing() const {
+    Names roles;
+    for (const std::string& role : required())
+      if (!places_.contains(role) && (role != "labels" || labels_.empty())) roles.push_back(role);
+    return roles;
+  }
+  std::vector<std::size_t> free() const {
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < left_.size(); ++i)
+      if (!find(kIndexNames, left_[i])) columns.push_back(i);
+    return columns;
+  }
+
+  const NamedColumns& table_;
+  const Columns& columns_;
+  const TableLayout& layout_;
+  const Names roles_;
+  Names left_;  // the names in lower case; empty where the column has a role
+  std::map<std::string, std::size_t, std::less<>> places_;
+  std::vector<std::pair<std::string, std::size_t>> labels_;
+};
 
 }  // namespace
 
 Columns parse_columns(std::string_view text) {
   Columns columns;
   while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
+    const std::string_view part = text.substr(0, next_part(text));
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
     if (equals == part.npos || equals == 0 || equals + 1 == part.size())
-      fail("columns: expected ROLE=COLUMN, such as text=sentence or text=1, found '{}'", part);
+      fail("--column: expected ROLE=COLUMN, such as text=sentence or text=1, found '{}'", part);
     const std::string role(part.substr(0, equals));
     if (!kNames.contains(role)) {
       Names known;
       for (const auto& [name, _] : kNames) known.push_back(name);
-      fail("columns: there is no role '{}'; these are: {}", role, fmt::join(known, ", "));
+      fail("--column: there is no role '{}'; these are: {}", role, fmt::join(known, ", "));
     }
-    if (!columns.emplace(role, part.substr(equals + 1)).second) fail("columns: '{}' is given twice", role);
+    if (!columns.emplace(role, part.substr(equals + 1)).second) fail("--column: '{}' is given twice", role);
   }
   return columns;
 }
 
+std::vector<std::string> roles_of(const TableLayout& layout) {
+  Names roles;
+  for (const Names& order : layout.orders)
+    for (const std::string& role : order)
+      if (!find(roles, role)) roles.push_back(role);
+  return roles;
+}
+
+bool is_label_role(std::string_view role) {
+  return role == "label" || role == "labels" || role == "score";
+}
+
+bool is_known_name(const std::string& role, std::string_view name) {
+  return find(kNames.at(role), name).has_value();
+}
+
+bool has_text_pair(const std::vector<std::string>& names) {
+  return std::ranges::any_of(
+      kTextPairs, [&](const auto& both) { return find(names, both.first) && find(names, both.second); });
+}
+
+std::optional<double> number_in(std::string_view cell) {
+  const std::string_view text = trimmed(cell);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+std::optional<std::size_t> column_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0) return {};
+  return number - 1;
+}
+
+std::optional<std::size_t> label_place(std::size_t width, const Columns& columns, const TableLayout& layout) {
+  std::optional<std::size_t> place;
+  for (const auto& [role, column] : columns)
+    if (is_label_role(role)) place = column_number(column);
+  for (const Names& order : layout.orders)
+    if (columns.empty() && order.size() == width)
+      if (const auto label = std::ranges::find_if(order, is_label_role); label != order.end())
+        place = static_cast<std::size_t>(label - order.begin());
+  return place && *place < width ? place : std::nullopt;
+}
+
 Columns columns_for(Columns columns, const TableLayout& layout) {
   const Names roles = roles_of(layout);
-  const auto own = std::ranges::find_if(roles, is_label);
+  const auto own = std::ranges::find_if(roles, is_label_role);
   Columns result;
   for (auto& [role, column] : columns) {
-    const std::string& name = is_label(role) && own != roles.end() ? *own : role;
+    const std::string& name = is_label_role(role) && own != roles.end() ? *own : role;
     if (!find(roles, name))
-      fail("columns: expected roles among {}, found '{}', which this task does not read",
+      fail("--column: expected roles among {}, found '{}', which this task does not read",
            fmt::join(roles, ", "), role);
     if (!result.emplace(name, std::move(column)).second)
-      fail("columns: label, labels and score are the same here; give one of them");
+      fail("--column: label, labels and score are the same here; give one of them");
   }
   return result;
 }
 
-bool is_header(const Names& row, const Columns& columns, const TableLayout& layout) {
-  bool named = false;
-  for (const auto& [role, column] : columns) named |= !number_of(column);
-  if (named) return true;
-  Names names;
-  for (const std::string& cell : row) names.push_back(ascii_lowercase(cell));
-  const auto known = [&](bool label, std::size_t cell) {
-    return std::ranges::any_of(roles_of(layout), [&](const std::string& role) {
-      return is_label(role) == label && find(kNames.at(role), names[cell]);
-    });
-  };
-  if (std::ranges::none_of(roles_of(layout), is_label))
-    return std::ranges::any_of(
-        kTextPairs, [&](const auto& both) { return find(names, both.first) && find(names, both.second); });
-
-  std::size_t texts = 0, labels = 0, both = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool text = known(false, i), label = known(true, i);
-    texts += text;
-    labels += label;
-    both += text && label;
-  }
-  if (texts > 0 && labels > 0 && texts + labels > both + 1) return true;
-
-  std::optional<std::size_t> place;  // of the label
-  for (const auto& [role, column] : columns)
-    if (is_label(role)) place = number_of(column);
-  for (const Names& order : layout.orders)
-    if (columns.empty() && order.size() == names.size())
-      place = static_cast<std::size_t>(std::ranges::find_if(order, is_label) - order.begin());
-  return place && *place < names.size() &&
-         find({"label", "labels", "score", "similarity", "gold_label", "similarity_score"}, names[*place]);
-}
-
-ColumnPlaces places_by_name(const Names& names, const Columns& columns, const TableLayout& layout,
-                            const std::string& place, bool numbered) {
-  const Names roles = roles_of(layout);
-  Names left;  // names in lower case; empty where the column has a role
-  for (const std::string& name : names) left.push_back(ascii_lowercase(name));
-  std::map<std::string, std::size_t, std::less<>> places;
-  const auto take = [&](const std::string& role, std::size_t column) {
-    places[role] = column;
-    left[column].clear();
-  };
-  for (const auto& [role, column] : columns) {
-    auto found = find(names, column);
-    if (!found && numbered) found = number_of(column);
-    if (!found || *found >= names.size())
-      fail("{}: expected a column '{}' for {}, found {}", place, column, role, fmt::join(names, ", "));
-    take(role, *found);
-  }
-  const bool texts_given = columns.contains("text") || columns.contains("pair");
-  if (!texts_given && find(roles, "text") && find(roles, "pair"))
-    for (const auto& [first, second] : kTextPairs) {
-      const auto text = find(left, first), pair = find(left, second);
-      if (!text || !pair) continue;
-      take("text", *text);
-      take("pair", *pair);
-      break;
-    }
-  const std::size_t required = layout.orders.front().size();
-  for (std::size_t i = 0; i < roles.size(); ++i) {
-    if (places.contains(roles[i]) || (i >= required && roles[i] == "pair" && texts_given)) continue;
-    for (const std::string& name : kNames.at(roles[i]))
-      if (const auto found = find(left, name)) {
-        take(roles[i], *found);
-        break;
-      }
-  }
-  Names missing, unused;
-  for (std::size_t i = 0; i < required; ++i)
-    if (!places.contains(roles[i])) missing.push_back(roles[i]);
-  std::vector<std::size_t> free;
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (!left[i].empty()) free.push_back(i);
-  const bool only_texts =
-      std::ranges::all_of(missing, [](const std::string& role) { return role == "text" || role == "pair"; });
-  if (only_texts && missing.size() == free.size())
-    for (std::size_t i = 0; i < missing.size(); ++i) take(missing[i], free[i]);
-  else if (!missing.empty())
-    fail("{}: expected {}, found no {} among the columns {}; {}", place, layout.expected,
-         fmt::join(missing, ", "), fmt::join(names, ", "), how_to(missing));
-
-  ColumnPlaces result;
-  result.roles.assign(places.begin(), places.end());
-  result.least = result.most = names.size();
-  return result;
+ColumnPlaces places_by_name(const NamedColumns& table, const Columns& columns, const TableLayout& layout) {
+  Assignment assignment(table, columns, layout);
+  assignment.take_given();
+  assignment.take_known();
+  assignment.take_label_columns();
+  assignment.take_rest();
+  return assignment.places();
 }
 
 ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const TableLayout& layout,
@@ -217,7 +270,7 @@ ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const Ta
          fmt::join(orders, " or "), width, how_to(required));
   }
   for (const auto& [role, column] : columns) {
-    result.roles.emplace_back(role, *number_of(column));
+    result.roles.emplace_back(role, *column_number(column));
     result.least = std::max(result.least, result.roles.back().second + 1);
   }
   for (const std::string& role : required)

@@ -4,7 +4,9 @@
 #include "data/table.h"
 
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,21 +15,42 @@ namespace attend {
 
 struct ColumnPlaces {
   std::vector<std::pair<std::string, std::size_t>> roles;  // and their columns, from 0
+  // Where the role "labels" has a column for each label (TableLayout::label_columns): their names and
+  // columns.
+  std::vector<std::pair<std::string, std::size_t>> labels;
   // How many columns a row may have.
   std::size_t least = 0, most = std::numeric_limits<std::size_t>::max();
 };
+
+// All roles of a layout, those that must be there first.
+std::vector<std::string> roles_of(const TableLayout& layout);
+// label, labels or score.
+bool is_label_role(std::string_view role);
+// Whether columns of this name, in lower case, are known to have the role.
+bool is_known_name(const std::string& role, std::string_view name);
+// Whether two of the names, in lower case, are those of texts that come together: sentence1 and sentence2.
+bool has_text_pair(const std::vector<std::string>& names);
+// The number that a cell is; nothing for a text.
+std::optional<double> number_in(std::string_view cell);
+// A column's number from 1 as its place from 0; nothing for a name.
+std::optional<std::size_t> column_number(std::string_view text);
+// Where the label stands in a table of `width` columns without a header; nothing where that is not known.
+std::optional<std::size_t> label_place(std::size_t width, const Columns& columns, const TableLayout& layout);
 
 // The mapping with the roles that the layout knows: of label, labels and score one may stand for another, as
 // a layout has only one of them. Error for a role that it does not read.
 Columns columns_for(Columns columns, const TableLayout& layout);
 
-// Whether a table's first row names its columns (table.h says when). `columns` from columns_for.
-bool is_header(const std::vector<std::string>& row, const Columns& columns, const TableLayout& layout);
-
-// Error, beginning with `place`, if a role that must be there has no column. `numbered`: the mapping may hold
-// numbers beside names.
-ColumnPlaces places_by_name(const std::vector<std::string>& names, const Columns& columns,
-                            const TableLayout& layout, const std::string& place, bool numbered);
+// A table's names, and what is known of what stands under them.
+struct NamedColumns {
+  const std::vector<std::string>& names;
+  std::string place;      // of the names, for errors
+  bool numbered = false;  // whether the mapping may hold numbers beside names
+  // Whether a column has only 0 and 1.
+  std::function<bool(std::size_t column)> has_flags;
+};
+// Error if a role that must be there has no column.
+ColumnPlaces places_by_name(const NamedColumns& table, const Columns& columns, const TableLayout& layout);
 // Of a table without a header, with `width` columns.
 ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const TableLayout& layout,
                              const std::string& place);

@@ -82,6 +82,7 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
   recipe.train = options.files;
   recipe.format = options.format;
   recipe.columns = options.columns;
+  recipe.header = options.header;
   MeasuredModel measured(recipe);
   Transformer network = measured.model().network();
   const std::vector<Score> whole = measured.measure();

@@ -12,6 +12,7 @@ struct AblationOptions {
   std::vector<std::string> files = {};  // as attend evaluate reads them
   std::string task = {};                // an objective; empty: what the model's head is for
   std::string format = {}, columns = {};
+  std::optional<bool> header = {};
   std::vector<std::int64_t> layers = {};  // of these alone; empty: of all
 };
 

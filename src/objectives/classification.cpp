@@ -44,10 +44,9 @@ void Classification::read_single(const Setting& setting) {
 }
 
 void Classification::read_multiple(const Setting& setting) {
-  const std::vector<LabeledText> rows = read_multi_label(setting.files, table_options(setting));
+  const auto [rows, names] = read_multi_label(setting.files, table_options(setting));
   const std::size_t values = rows.front().values.size();
-  labels_ = values > 0 ? choose_numbers(setting, values, problem_)
-                       : choose_labels(setting, label_names(rows), problem_);
+  labels_ = values > 0 ? choose_numbers(setting, values, problem_) : choose_labels(setting, names, problem_);
   if (values > 0 && values != labels_.names.size())
     fail("{}: expected {} numbers to a text, one for each label, found {}", fmt::join(setting.files, ", "),
          labels_.names.size(), values);

@@ -49,6 +49,7 @@ class Distillation : public Objective {
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   std::unique_ptr<Meter> meter() const override { return objective_->meter(); }
   std::optional<Labels> labels() const override { return objective_->labels(); }
+  std::optional<std::pair<double, double>> score_range() const override { return objective_->score_range(); }
 
  private:
   Losses ask_teacher(const Batch& batch, const Pass& pass) const;

@@ -4,7 +4,8 @@
 #include "objectives/label_numbers.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include <fmt/ranges.h>
 
 namespace attend {
 namespace {
@@ -37,9 +38,8 @@ void say_kept(const Setting& setting, const Labels& of_head, const Labels& kept,
         model, listed(kept.names));
   else if (!of_data.empty() && !has(kept.names, of_data.front()))
     inform(
-        "{}: its head goes on learning; the data's labels {} are the ids of its own: {} (--fresh-head makes "
-        "a "
-        "new head)",
+        "{}: its head goes on learning; the data's labels {} are the ids of its own: {} "
+        "(--fresh-head makes a new head)",
         model, listed(of_data), listed(kept.names));
   else
     inform("{}: its head goes on learning, with its labels: {} (--fresh-head makes a new head)", model,

@@ -83,6 +83,8 @@ class Objective {
 
   // What the model's score head is to tell apart; nothing for objectives without one.
   virtual std::optional<Labels> labels() const { return {}; }
+  // Which numbers of the data stand for 0 and 1, so that validation takes them alike.
+  virtual std::optional<std::pair<double, double>> score_range() const { return {}; }
 };
 
 }  // namespace attend

@@ -1,7 +1,9 @@
 #include "objectives/pictures.h"
 
 #include "base/progress.h"
+#include "data/bad_rows.h"
 #include "data/labeled_texts.h"
+#include "data/lines.h"
 #include "tensor/parallel.h"
 
 #include <atomic>
@@ -9,8 +11,8 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kMostPrepared = std::int64_t{1} << 31;  // bytes
-constexpr std::int64_t kCost = 1 << 16;                        // of reading a picture, for parallel_ranges
+constexpr std::int64_t kMaxPrepared = std::int64_t{1} << 31;  // bytes
+constexpr std::int64_t kCost = 1 << 16;                       // of reading a picture, for parallel_ranges
 
 const PatchSpec& read_spec(const Setting& setting) {
   if (!setting.spec.encoder || !setting.spec.encoder->patches)
@@ -28,22 +30,44 @@ Pictures::Pictures(const Setting& setting)
       flip_(!setting.held_out && setting.recipe.augment_flip) {
   for (const std::string& file : setting.files) {
     files_.emplace_back(file, table_options(setting));
-    for (std::int64_t i = 0; i < files_.back().count(); ++i) places_.push_back({files_.size() - 1, i});
+    for (std::int64_t i = 0; i < files_.back().count(); ++i) places_.push_back({files_.size() - 1, i, 0});
   }
   if (places_.empty()) fail("{}: expected pictures, found none", fmt::join(setting.files, ", "));
   if (shift_ < 0 || shift_ >= std::min(spec_.height, spec_.width))
     fail("--augment-shift {}: expected at most {} pixels for pictures of {} x {}", shift_,
          std::min(spec_.height, spec_.width) - 1, spec_.width, spec_.height);
-  if (count() > kMostPrepared / (spec_.channels * spec_.height * spec_.width)) return;
-  const Tensor prepared = at::empty({count(), spec_.channels, spec_.height, spec_.width}, at::kByte);
+  prepare(setting.files);
+}
+
+// Reads all pictures, keeps them where there is room, and leaves out those that are bad.
+void Pictures::prepare(const std::vector<std::string>& files) {
+  Tensor prepared;
+  if (count() <= kMaxPrepared / (spec_.channels * spec_.height * spec_.width))
+    prepared = at::empty({count(), spec_.channels, spec_.height, spec_.width}, at::kByte);
+  std::vector<std::string> errors(places_.size());
   Progress progress("preparing", static_cast<std::uint64_t>(count()), "pictures");
   std::atomic<std::uint64_t> done = 0;
   parallel_ranges(count(), kCost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      prepared[i].copy_(read(i));
+      try {
+        const Tensor bytes = read(places_[static_cast<std::size_t>(i)]);
+        if (prepared.defined()) prepared[i].copy_(bytes);
+      } catch (const Error& error) {
+        errors[static_cast<std::size_t>(i)] = error.what();
+      }
       progress.update(++done);
     }
   });
+  BadRows bad(name_of_files(files), "pictures", "pictures");
+  std::vector<Place> good;
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    bad.read([&] {
+      if (!errors[i].empty()) throw Error(errors[i]);
+      good.push_back(places_[i]);
+      good.back().prepared = static_cast<std::int64_t>(i);
+    });
+  bad.report();
+  places_ = std::move(good);
   prepared_ = prepared;
 }
 
@@ -51,9 +75,9 @@ std::int64_t Pictures::patches() const {
   return 1 + spec_.rows() * spec_.columns();
 }
 
-Tensor Pictures::read(std::int64_t picture) const {
-  if (prepared_.defined()) return prepared_[picture];
-  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
+Tensor Pictures::read(const Place& place) const {
+  if (prepared_.defined()) return prepared_[place.prepared];
+  const auto& [file, number, _] = place;
   const Tensor bytes = processor_.sized(files_[file].image(number));
   if (bytes.sizes() != at::IntArrayRef({spec_.channels, spec_.height, spec_.width}))
     fail(
@@ -84,7 +108,7 @@ Batch Pictures::batch(std::span<const std::int64_t> pictures, std::span<Random> 
   parallel_ranges(static_cast<std::int64_t>(pictures.size()), cost,
                   [&](std::int64_t begin, std::int64_t end) {
                     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-                      bytes[i] = moved(read(pictures[i]), random[i]);
+                      bytes[i] = moved(read(places_[static_cast<std::size_t>(pictures[i])]), random[i]);
                   });
   Batch batch;
   batch.images.pixels = processor_.normalized(at::stack(bytes));
@@ -107,8 +131,9 @@ std::string Pictures::place(std::int64_t picture) const {
 }
 
 const std::string& Pictures::label(std::int64_t picture) const {
-  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
-  return files_[file].labels()[static_cast<std::size_t>(files_[file].label_id(number))];
+  const Place& place = places_[static_cast<std::size_t>(picture)];
+  const PictureFiles& file = files_[place.file];
+  return file.labels()[static_cast<std::size_t>(file.label_id(place.number))];
 }
 
 }  // namespace attend

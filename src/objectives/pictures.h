@@ -10,8 +10,9 @@ namespace attend {
 
 class Pictures {
  public:
-  // Of all files of a setting. Error where preprocessor_config.json makes other pictures than config.json
-  // has, and for a picture that cannot be read, which is named.
+  // Of all files of a setting. Pictures that cannot be read, or of which preprocessor_config.json makes
+  // others than config.json has, are left out, counted and named (data/bad_rows.h). To find them, all are
+  // read once.
   explicit Pictures(const Setting& setting);
 
   std::int64_t count() const { return static_cast<std::int64_t>(places_.size()); }
@@ -29,9 +30,11 @@ class Pictures {
  private:
   struct Place {
     std::size_t file = 0;
-    std::int64_t number = 0;  // in that file
+    std::int64_t number = 0;    // in that file
+    std::int64_t prepared = 0;  // in prepared_
   };
-  Tensor read(std::int64_t picture) const;  // [channels, H, W] bytes
+  void prepare(const std::vector<std::string>& files);
+  Tensor read(const Place& place) const;  // [channels, H, W] bytes
   Tensor moved(const Tensor& bytes, Random& random) const;
 
   std::vector<PictureFiles> files_;

@@ -49,6 +49,7 @@ TableOptions table_options(const Setting& setting) {
   TableOptions options;
   if (!setting.recipe.format.empty()) options.format = parse_table_format(setting.recipe.format);
   if (!setting.recipe.columns.empty()) options.columns = parse_columns(setting.recipe.columns);
+  options.header = setting.recipe.header;
   return options;
 }
 

@@ -24,6 +24,7 @@ struct Setting {
   // What the model's own head tells apart (label_choice.h); absent: it has none for the objective, or none
   // that is to stay.
   std::optional<Labels> head_labels = {};
+  std::optional<std::pair<double, double>> score_range = {};  // known already: the training's
 };
 
 struct ObjectiveKind {

@@ -11,15 +11,51 @@
 namespace attend {
 namespace {
 
-std::vector<float> over_range(const Setting& setting, const std::vector<TextPair>& rows) {
+using ScoreRange = std::pair<double, double>;
+
+constexpr ScoreRange kCosines = {0, 1};
+
+// What the scores say of their range: that of cosines, or one of the scales that people judge by.
+ScoreRange usual_range(double lowest, double highest, const std::string& files) {
+  constexpr double scales[] = {5, 10, 100};
+  if (lowest >= -1 && highest <= 1) return kCosines;
+  for (const double end : scales)
+    if (lowest >= 0 && highest <= end) return {0, end};
+  fail(
+      "{}: expected scores from -1 to 1, or from 0 to at most 5, 10 or 100, found {} to {}; say which of "
+      "them "
+      "stand for cosines of 0 and 1: --score-range MIN,MAX",
+      files, lowest, highest);
+}
+
+ScoreRange range_of(const Setting& setting, const std::vector<TextPair>& rows) {
+  const std::string files = fmt::format("{}", fmt::join(setting.files, ", "));
   const auto [low, high] = std::ranges::minmax(rows, {}, &TextPair::score);
-  const double lowest = low.score, range = high.score - lowest;
-  if (!(range > 0))
-    fail("{}: expected scores that differ, found {} everywhere", fmt::join(setting.files, ", "), lowest);
-  inform("{}: scores from {} to {} are cosines from 0 to 1", fmt::join(setting.files, ", "), lowest,
-         high.score);
+  const auto& given = setting.recipe.score_range;
+  if (given && !(given->first < given->second))
+    fail("--score-range {},{}: expected a number and a larger one", given->first, given->second);
+  const ScoreRange range = given                 ? *given
+                           : setting.score_range ? *setting.score_range
+                                                 : usual_range(low.score, high.score, files);
+  const double lowest = range == kCosines ? -1 : range.first;
+  if (low.score < lowest || high.score > range.second)
+    fail("{}: expected scores from {} to {}{}, found {}", files, lowest, range.second,
+         given                 ? " (--score-range)"
+         : setting.score_range ? ", as in training; --score-range says others"
+                               : "",
+         low.score < lowest ? low.score : high.score);
+  if (range == kCosines)
+    inform("{}: scores from {} to {} are taken as cosines", files, low.score, high.score);
+  else
+    inform("{}: scores from {} to {} become cosines from 0 to 1{}", files, range.first, range.second,
+           given ? "" : "; --score-range says other ends");
+  return range;
+}
+
+std::vector<float> cosines_of(const std::vector<TextPair>& rows, const ScoreRange& range) {
   std::vector<float> targets;
-  for (const TextPair& row : rows) targets.push_back(static_cast<float>((row.score - lowest) / range));
+  for (const TextPair& row : rows)
+    targets.push_back(static_cast<float>((row.score - range.first) / (range.second - range.first)));
   return targets;
 }
 
@@ -57,7 +93,7 @@ ScoredPairs::ScoredPairs(const Setting& setting)
     : ScoredPairs(setting, read_scored_pairs(setting.files, table_options(setting))) {}
 
 ScoredPairs::ScoredPairs(const Setting& setting, const std::vector<TextPair>& rows)
-    : vectors_(setting, rows), targets_(over_range(setting, rows)) {}
+    : vectors_(setting, rows), range_(range_of(setting, rows)), targets_(cosines_of(rows, range_)) {}
 
 Batch ScoredPairs::collate(std::span<const std::int64_t> examples, const Draws& draws) const {
   std::vector<float> targets;

@@ -1,7 +1,7 @@
 // Pairs of texts with a number that says how alike they are (Reimers & Gurevych 2019, arXiv:1908.10084,
-// section 3): squared error of the cosine of their vectors against the score over its range, as
-// sentence-transformers' CosineSimilarityLoss. The lowest score of the data becomes 0 and the highest 1 (STS:
-// 0 to 5, divided by 5).
+// section 3): squared error of the cosine of their vectors against the score, as sentence-transformers'
+// CosineSimilarityLoss. Scores from -1 to 1 are cosines as they are; others are divided by the end of their
+// scale (STS: 5), which Recipe::score_range says or the largest score of the training data tells.
 #pragma once
 
 #include "objectives/text_vectors.h"
@@ -10,23 +10,25 @@ namespace attend {
 
 class ScoredPairs : public Objective {
  public:
-  // Error where all scores are the same.
+  // Error for scores outside their range, or whose range cannot be told.
   explicit ScoredPairs(const Setting& setting);
 
   std::vector<Term> terms() const override { return vectors_.terms(); }
   std::int64_t examples() const override { return vectors_.count(); }
   std::int64_t tokens(std::int64_t example) const override { return vectors_.tokens(example); }
-  // labels [B] from 0 to 1.
+  // labels [B]: the cosines that the scores stand for.
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   // scores [B, widths]: the cosines.
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   // spearman first: the cosines need not be the scores themselves to order pairs well.
   std::unique_ptr<Meter> meter() const override;
+  std::optional<std::pair<double, double>> score_range() const override { return range_; }
 
  private:
   ScoredPairs(const Setting& setting, const std::vector<TextPair>& rows);
 
   TextVectors vectors_;
+  std::pair<double, double> range_;
   std::vector<float> targets_;
 };
 

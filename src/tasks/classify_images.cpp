@@ -26,6 +26,16 @@ struct ImageClassifier::State {
           directory.path().string(), processor.channels(), channels);
   }
 
+  // A file that cannot be opened is bad input like one that holds no picture.
+  Tensor read(const Picture& picture) const {
+    const ErrorScope scope(ErrorKind::input);
+    try {
+      return processor(picture.bytes ? decode_image(*picture.bytes, picture.path) : read_image(picture.path));
+    } catch (const Error& error) {
+      throw Error(error.what(), ErrorKind::input);
+    }
+  }
+
   // Unlike for texts, a regression gets a function as well.
   static ScoreFunction function(const PretrainedModel& model) {
     const ScoreHeadSpec& head = model.network()->score_head->spec();
@@ -39,6 +49,13 @@ ImageClassifier::ImageClassifier(const ModelPath& model)
 
 std::vector<std::vector<LabelScore>> ImageClassifier::classify(
     const std::vector<std::filesystem::path>& images, const ImageOptions& options) {
+  std::vector<Picture> pictures;
+  for (const std::filesystem::path& image : images) pictures.push_back({image});
+  return classify(pictures, options);
+}
+
+std::vector<std::vector<LabelScore>> ImageClassifier::classify(const std::vector<Picture>& pictures,
+                                                               const ImageOptions& options) {
   const c10::InferenceMode inference;
   const PretrainedModel& model = state_->model.with_adapter(options.adapter);
   if (!model.network()->score_head)
@@ -47,11 +64,11 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
   const ScoreFunction function =
       options.function == ScoreFunction::by_model ? State::function(model) : options.function;
   std::vector<std::vector<LabelScore>> results;
-  while (results.size() < images.size()) {
+  while (results.size() < pictures.size()) {
     std::vector<Tensor> batch;
     std::int64_t tokens = 0;
-    for (std::size_t i = results.size(); i < images.size(); ++i) {
-      const Tensor pixels = state_->processor(read_image(images[i]));
+    for (std::size_t i = results.size(); i < pictures.size(); ++i) {
+      const Tensor pixels = state_->read(pictures[i]);
       // Without a common size, pictures of another one wait for the next batch.
       if (!batch.empty() && batch.front().sizes() != pixels.sizes()) break;
       batch.push_back(pixels);
@@ -64,7 +81,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
             .at("logits");
     for (std::int64_t b = 0; b < scores.size(0); ++b)
       results.push_back(best_labels(numbers(apply_function(function, scores[b])), labels, options.top_k));
-    if (options.on_progress) options.on_progress(results.size(), images.size());
+    if (options.on_progress) options.on_progress(results.size(), pictures.size());
   }
   return results;
 }

@@ -18,6 +18,9 @@
 #include "training/recipe.h"
 #include "training/samples.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace attend {
 namespace {
 
@@ -206,9 +209,12 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
     trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
   }
   std::unique_ptr<Objective> held_out;
-  if (!recipe.validation.empty())
-    held_out = shop.kind.make(shop.setting(recipe, recipe.validation, true, labels));
-  if (held_out) check_best(recipe, *held_out);
+  if (!recipe.validation.empty()) {
+    Setting validation = shop.setting(recipe, recipe.validation, true, labels);
+    validation.score_range = objective->score_range();
+    held_out = shop.kind.make(validation);
+    check_best(recipe, *held_out);
+  }
 
   TrainingHooks hooks;
   hooks.stop = stop;

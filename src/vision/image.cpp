@@ -2,177 +2,70 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "vision/orientation.h"
+#include "base/utf8.h"
+#include "vision/decoders.h"
 
-#include <csetjmp>
-#include <cstdio>
+#include <algorithm>
 #include <string>
-#include <string_view>
-
-#include <jerror.h>
-#include <jpeglib.h>
-#include <png.h>
 
 namespace attend {
 namespace {
 
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
-void resize_to(Image& image, std::int64_t width, std::int64_t height) {
-  if (width < 1 || height < 1 || width > kMostPixels / height)
-    throw Error("it has " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
-  image.width = width;
-  image.height = height;
-  image.pixels.resize(static_cast<std::size_t>(width * height * 3));
-}
-
-// Both libraries report an error by a long jump, which passes over destructors: everything that has one is
-// made outside, and what was said is kept in `message`.
-struct JpegErrors {
-  jpeg_error_mgr manager;
-  std::jmp_buf back;
-  char message[JMSG_LENGTH_MAX];
+struct ImageFormat {
+  bool (*recognizes)(std::string_view bytes);
+  Image (*decode)(std::string_view bytes);
 };
 
-void jpeg_fails(j_common_ptr info) {
-  auto* errors = reinterpret_cast<JpegErrors*>(info->err);
-  errors->manager.format_message(info, errors->message);
-  std::longjmp(errors->back, 1);
+bool is_tiff(std::string_view bytes) {  // in either byte order, of up to 4 GiB or of more
+  constexpr std::string_view heads[] = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}};
+  return std::ranges::find(heads, bytes.substr(0, 4)) != std::end(heads);
 }
 
-void jpeg_warns(j_common_ptr info, int level) {
-  if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) jpeg_fails(info);  // half a file
-}
-
-// What reads the header, then rows, in two steps: between them the image gets its memory.
-class JpegReader {
- public:
-  explicit JpegReader(std::string_view bytes) {
-    info_.err = jpeg_std_error(&errors_.manager);
-    errors_.manager.error_exit = jpeg_fails;
-    errors_.manager.emit_message = jpeg_warns;
-    if (setjmp(errors_.back) != 0) give_up();
-    jpeg_create_decompress(&info_);
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-    jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);
-    jpeg_read_header(&info_, TRUE);
-    info_.out_color_space = JCS_RGB;
-    jpeg_start_decompress(&info_);
-  }
-  ~JpegReader() { jpeg_destroy_decompress(&info_); }
-  JpegReader(const JpegReader&) = delete;
-  JpegReader& operator=(const JpegReader&) = delete;
-
-  std::int64_t width() const { return info_.output_width; }
-  std::int64_t height() const { return info_.output_height; }
-  void read(Image& image) {
-    if (setjmp(errors_.back) != 0) throw Error(errors_.message);
-    while (info_.output_scanline < info_.output_height) {
-      JSAMPROW row = image.row(info_.output_scanline);
-      jpeg_read_scanlines(&info_, &row, 1);
-    }
-  }
-  int orientation() const {
-    for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next)
-      if (marker->marker == JPEG_APP0 + 1)
-        if (const int found =
-                exif_orientation({reinterpret_cast<const char*>(marker->data), marker->data_length}))
-          return found;
-    return 1;
-  }
-
- private:
-  [[noreturn]] void give_up() {
-    jpeg_destroy_decompress(&info_);
-    throw Error(errors_.message);
-  }
-
-  jpeg_decompress_struct info_{};
-  JpegErrors errors_{};
+constexpr ImageFormat kFormats[] = {
+    {[](std::string_view bytes) { return bytes.starts_with("\xFF\xD8\xFF"); }, decode_jpeg},
+    {[](std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1A\n"); }, decode_png},
+    {[](std::string_view bytes) { return bytes.starts_with("GIF8"); }, decode_gif},
+    {[](std::string_view bytes) { return bytes.starts_with("RIFF") && bytes.find("WEBP") == 8; },
+     decode_webp},
+    {[](std::string_view bytes) { return bytes.starts_with("BM"); }, decode_bmp},
+    {is_tiff, decode_tiff},
 };
-
-Image read_jpeg(std::string_view bytes) {
-  JpegReader reader(bytes);
-  Image image;
-  resize_to(image, reader.width(), reader.height());
-  reader.read(image);
-  return oriented(std::move(image), reader.orientation());
-}
-
-class PngReader {
- public:
-  explicit PngReader(std::string_view bytes) : rest_(bytes) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, fails, ignores);
-    info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
-    if (info_ == nullptr) throw std::bad_alloc();
-    if (setjmp(back_) != 0) give_up();
-    png_set_read_fn(png_, this, reads);
-    png_read_info(png_, info_);
-    png_set_expand(png_);  // palettes, and grey of less than 8 bits
-    png_set_strip_16(png_);
-    png_set_gray_to_rgb(png_);
-    png_set_strip_alpha(png_);
-    passes_ = png_set_interlace_handling(png_);
-    png_read_update_info(png_, info_);
-  }
-  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  PngReader(const PngReader&) = delete;
-  PngReader& operator=(const PngReader&) = delete;
-
-  std::int64_t width() const { return png_get_image_width(png_, info_); }
-  std::int64_t height() const { return png_get_image_height(png_, info_); }
-  void read(Image& image) {
-    if (setjmp(back_) != 0) throw Error(message_);
-    for (int pass = 0; pass < passes_; ++pass)
-      for (std::int64_t y = 0; y < image.height; ++y) png_read_row(png_, image.row(y), nullptr);
-  }
-
- private:
-  static void fails(png_structp png, png_const_charp message) {
-    auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
-    std::snprintf(reader->message_, sizeof reader->message_, "%s", message);
-    std::longjmp(reader->back_, 1);
-  }
-  static void ignores(png_structp, png_const_charp) {}
-  static void reads(png_structp png, png_bytep to, png_size_t count) {
-    std::string_view& rest = static_cast<PngReader*>(png_get_io_ptr(png))->rest_;
-    if (count > rest.size()) png_error(png, "the file ends early");
-    rest.copy(reinterpret_cast<char*>(to), count);
-    rest.remove_prefix(count);
-  }
-  [[noreturn]] void give_up() {
-    png_destroy_read_struct(&png_, &info_, nullptr);
-    throw Error(message_);
-  }
-
-  std::string_view rest_;
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-  int passes_ = 1;
-  std::jmp_buf back_;
-  char message_[200] = {};
-};
-
-Image read_png(std::string_view bytes) {
-  PngReader reader(bytes);
-  Image image;
-  resize_to(image, reader.width(), reader.height());
-  reader.read(image);
-  return image;
-}
 
 }  // namespace
 
+const char* const kImageFormats = "JPEG, PNG, GIF, WebP, BMP or TIFF";
+
+bool has_image_ending(const std::filesystem::path& path) {
+  constexpr std::string_view endings[] = {".jpg", ".jpeg", ".jpe", ".jfif", ".png",
+                                          ".gif", ".webp", ".bmp", ".tif",  ".tiff"};
+  return std::ranges::find(endings, ascii_lowercase(path.extension().string())) != std::end(endings);
+}
+
+Image blank_image(std::int64_t width, std::int64_t height) {
+  if (width < 1 || height < 1 || width > kMaxPixels / height)
+    fail("expected at most {} pixels, found {} x {}", kMaxPixels, width, height);
+  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
+}
+
+Image decode_image(std::string_view bytes, const std::string& name) {
+  const ErrorScope scope(ErrorKind::input);
+  for (const auto& [recognizes, decode] : kFormats) {
+    if (!recognizes(bytes)) continue;
+    try {
+      return decode(bytes);
+    } catch (const Error& error) {
+      fail("{}: cannot read this picture: {}", name, error.what());
+    }
+  }
+  fail("{}: expected a picture ({}), found {}", name, kImageFormats,
+       bytes.empty() ? "nothing" : "something else");
+}
+
 Image read_image(const std::filesystem::path& path) {
   const ErrorScope scope(ErrorKind::input);
-  const std::string bytes = read_file(path);
-  try {
-    if (bytes.starts_with("\xFF\xD8\xFF")) return read_jpeg(bytes);
-    if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return read_png(bytes);
-  } catch (const Error& error) {
-    fail("{}: cannot read this picture: {}", path.string(), error.what());
-  }
-  fail("{}: expected a picture, JPEG or PNG", path.string());
+  return decode_image(read_file(path), path.string());
 }
 
 }  // namespace attend

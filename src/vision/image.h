@@ -1,8 +1,10 @@
-// Pictures in files: JPEG and PNG, to rows of red, green and blue.
+// Pictures in files, as rows of red, green and blue: JPEG, PNG, GIF, WebP, BMP and TIFF.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace attend {
@@ -15,8 +17,16 @@ struct Image {
   const std::uint8_t* row(std::int64_t y) const { return pixels.data() + y * width * 3; }
 };
 
-// As Pillow reads it: transparency is dropped, a camera's note on how it was held (EXIF) is followed. Error,
-// naming the file, if it is neither or damaged.
+// "JPEG, PNG, GIF, WebP, BMP or TIFF": for messages.
+extern const char* const kImageFormats;
+// Whether a file's name has the ending of one of these formats.
+bool has_image_ending(const std::filesystem::path& path);
+
+// The picture in the bytes of a file, as Pillow reads it: the first frame of several, without transparency,
+// turned upright where a camera noted how it was held (EXIF or XMP). Of 16 bits a sample the high 8 are
+// taken. Error, which begins with `name`, if the bytes are in none of the formats, or are damaged.
+Image decode_image(std::string_view bytes, const std::string& name);
+// The same of a file.
 Image read_image(const std::filesystem::path& path);
 
 }  // namespace attend

@@ -5,14 +5,14 @@
 
 namespace attend {
 
-int exif_orientation(std::string_view segment) {
+int exif_orientation(std::string_view block) {
   constexpr std::string_view head("Exif\0\0", 6);
-  constexpr unsigned tag = 0x0112, short_type = 3;
-  if (!segment.starts_with(head)) return 0;
-  const std::string_view tiff = segment.substr(head.size());  // offsets count from here
-  if (tiff.size() < 8) return 0;
-  const bool little = tiff.starts_with("II");
-  // Of a place outside the segment: 0.
+  constexpr unsigned tag = 0x0112, short_type = 3, long_type = 4;
+  while (block.starts_with(head)) block.remove_prefix(head.size());
+  const std::string_view tiff = block;  // offsets count from here
+  const bool little = tiff.starts_with(std::string_view("II*\0", 4));
+  if (tiff.size() < 8 || (!little && !tiff.starts_with(std::string_view("MM\0*", 4)))) return 0;
+  // Of a place outside the block: 0.
   const auto number = [&](std::size_t at, std::size_t bytes) {
     std::size_t value = 0;
     for (std::size_t i = 0; i < bytes && at + bytes <= tiff.size(); ++i)
@@ -23,15 +23,26 @@ int exif_orientation(std::string_view segment) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t entry = first + 2 + 12 * i;
     if (entry + 12 > tiff.size()) return 0;
-    if (number(entry, 2) != tag || number(entry + 2, 2) != short_type) continue;
-    const std::size_t value = number(entry + 8, 2);
+    const std::size_t type = number(entry + 2, 2);
+    if (number(entry, 2) != tag || (type != short_type && type != long_type)) continue;
+    const std::size_t value = number(entry + 8, type == short_type ? 2 : 4);
     return value <= 8 ? static_cast<int>(value) : 0;
   }
   return 0;
 }
 
+int xmp_orientation(std::string_view xmp) {
+  constexpr std::string_view name = "tiff:Orientation";
+  for (std::size_t at = xmp.find(name); at != xmp.npos; at = xmp.find(name, at + 1)) {
+    const std::string_view rest = xmp.substr(at + name.size());
+    const std::size_t digit = rest.starts_with("=\"") ? 2 : rest.starts_with('>') ? 1 : rest.size();
+    if (digit < rest.size() && rest[digit] >= '1' && rest[digit] <= '8') return rest[digit] - '0';
+  }
+  return 0;
+}
+
 Image oriented(Image image, int orientation) {
-  if (orientation < 2) return image;
+  if (orientation < 2 || orientation > 8) return image;
   // 5 to 8 swap the axes; then these are mirrored.
   const bool swap = orientation > 4;
   const bool mirror_x = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;

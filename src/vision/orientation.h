@@ -1,4 +1,4 @@
-// How a camera was held (EXIF, tag 0x0112), and pictures turned upright again.
+// How a camera was held (EXIF, tag 0x0112; XMP, tiff:Orientation), and pictures turned upright again.
 #pragma once
 
 #include "vision/image.h"
@@ -7,9 +7,11 @@
 
 namespace attend {
 
-// 1 to 8; 0 where the segment does not say.
-int exif_orientation(std::string_view segment);
-// 1: upright; 2 to 8: mirrored, turned, or both.
+// 1 to 8; 0 where the block does not say. `block` is EXIF data, with or without the head "Exif\0\0".
+int exif_orientation(std::string_view block);
+// The same of XMP, which is XML.
+int xmp_orientation(std::string_view xmp);
+// 1: upright; 2 to 8: mirrored, turned, or both; others are taken for 1.
 Image oriented(Image image, int orientation);
 
 }  // namespace attend

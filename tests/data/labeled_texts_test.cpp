@@ -24,8 +24,8 @@ TEST(LabeledTexts, OfClassification) {
   EXPECT_EQ(rows[0].labels, Strings{"pos"});
   EXPECT_EQ(label_names(rows), (Strings{"neg", "pos"}));
 
-  const auto pairs = read(read_classification, "a.csv", "one,two,same\nthree,four,other\n");
-  ASSERT_EQ(pairs.size(), 2U);
+  const auto pairs = read(read_classification, "a.csv", "one,two,same\nthree,four,other\nfive,six,same\n");
+  ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs[1].text, "three");
   EXPECT_EQ(pairs[1].pair, "four");
   EXPECT_EQ(pairs[1].labels, Strings{"other"});
@@ -53,36 +53,70 @@ TEST(LabeledTexts, EmptyTextsAndLabelsAreBad) {
 }
 
 TEST(LabeledTexts, OfSeveralLabels) {
-  const auto names = read(read_multi_label, "a.jsonl",
-                          "{\"text\": \"a\", \"labels\": [\"x\", \"y\"]}\n{\"text\": \"b\", \"labels\": []}\n"
-                          "{\"text\": \"c\", \"labels\": [3]}\n{\"text\": \"d\", \"label\": \"x\"}\n");
+  const auto [names, all] =
+      read(read_multi_label, "a.jsonl",
+           "{\"text\": \"a\", \"labels\": [\"x\", \"y\"]}\n{\"text\": \"b\", \"labels\": []}\n"
+           "{\"text\": \"c\", \"labels\": [3]}\n{\"text\": \"d\", \"label\": \"x\"}\n");
   ASSERT_EQ(names.size(), 4U);
   EXPECT_EQ(names[0].labels, (Strings{"x", "y"}));
   EXPECT_TRUE(names[1].labels.empty());
   EXPECT_EQ(names[2].labels, Strings{"3"});
   EXPECT_EQ(names[3].labels, Strings{"x"});
   EXPECT_TRUE(names[0].values.empty());
+  EXPECT_EQ(all, (Strings{"3", "x", "y"}));
 
-  const auto cells = read(read_multi_label, "a.tsv", "a\t[1, 7]\nb\t7\nc\t\n");
+  const auto cells = read(read_multi_label, "a.tsv", "a\t[1, 7]\nb\t7\nc\t\n").rows;
   ASSERT_EQ(cells.size(), 3U);
   EXPECT_EQ(cells[0].labels, (Strings{"1", "7"}));
   EXPECT_EQ(cells[1].labels, Strings{"7"});
   EXPECT_TRUE(cells[2].labels.empty());
 }
 
+TEST(LabeledTexts, OfAColumnForEachLabel) {
+  const auto [rows, labels] =
+      read(read_multi_label, "a.csv", "comment,toxic,insult,never\n\"You, there\",1,1,0\nfine,0,0,0\n");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].text, "You, there");
+  EXPECT_EQ(rows[0].labels, (Strings{"toxic", "insult"}));
+  EXPECT_TRUE(rows[1].labels.empty());
+  EXPECT_EQ(labels, (Strings{"toxic", "insult", "never"}));
+  EXPECT_EQ(read(read_multi_label, "a.jsonl", R"({"text": "a", "labels": {"x": 0, "y": 1}})").rows[0].labels,
+            Strings{"y"});
+  EXPECT_TRUE(
+      contains(error_of([] { read(read_multi_label, "a.jsonl", R"({"text": "a", "labels": {"x": 0.5}})"); }),
+               "labels: x: expected 0 or 1, found 0.5"));
+}
+
+TEST(LabeledTexts, WarnsOfSeveralLabelsInOneCell) {
+  const auto said = [](const char* table) {
+    testing::internal::CaptureStderr();
+    read(read_multi_label, "a.tsv", table);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TRUE(contains(said("a\tx,y\nb\tx\n"),
+                       R"("x,y" is read as one label; several are written as a list, ["x","y"])"));
+  EXPECT_TRUE(contains(said("a\tx | y\nb\tx\n"), "is read as one label"));
+  EXPECT_TRUE(contains(said("a\tx y\nb\tx\nc\ty\n"), "is read as one label"));
+  EXPECT_FALSE(contains(said("a\tnot good\nb\tgood\n"), "one label"));
+  EXPECT_FALSE(contains(said("a\t[\"x, y\"]\nb\tx\n"), "one label"));
+}
+
 TEST(LabeledTexts, OfANumberForEachLabel) {
   const auto numbers =
       read(read_multi_label, "a.jsonl",
-           "{\"text\": \"a\", \"labels\": [0.0, 1.0, 0.3]}\n{\"text\": \"b\", \"labels\": [1, 0, 0]}\n");
+           "{\"text\": \"a\", \"labels\": [0.0, 1.0, 0.3]}\n{\"text\": \"b\", \"labels\": [1, 0, 0]}\n")
+          .rows;
   EXPECT_EQ(numbers[0].values, (Numbers{0, 1, 0.3}));
   EXPECT_EQ(numbers[1].values, (Numbers{1, 0, 0}));
   EXPECT_TRUE(numbers[0].labels.empty());
 
   const auto flags = read(read_multi_label, "a.jsonl",
-                          "{\"text\": \"a\", \"labels\": [0, 1]}\n{\"text\": \"b\", \"labels\": [1, 1]}\n");
+                          "{\"text\": \"a\", \"labels\": [0, 1]}\n{\"text\": \"b\", \"labels\": [1, 1]}\n")
+                         .rows;
   EXPECT_EQ(flags[0].values, (Numbers{0, 1}));
   const auto ids = read(read_multi_label, "a.jsonl",
-                        "{\"text\": \"a\", \"labels\": [0, 1]}\n{\"text\": \"b\", \"labels\": [1]}\n");
+                        "{\"text\": \"a\", \"labels\": [0, 1]}\n{\"text\": \"b\", \"labels\": [1]}\n")
+                       .rows;
   EXPECT_EQ(ids[0].labels, (Strings{"0", "1"}));
 
   EXPECT_TRUE(contains(

@@ -33,6 +33,8 @@ TEST(Columns, AreRolesWithNamesOrNumbers) {
   EXPECT_TRUE(contains(error_of([] { parse_columns("text="); }), "expected ROLE=COLUMN"));
   EXPECT_TRUE(contains(error_of([] { parse_columns("txt=1"); }), "no role 'txt'"));
   EXPECT_TRUE(contains(error_of([] { parse_columns("text=1,text=2"); }), "twice"));
+  EXPECT_EQ(parse_columns("text=what, then?,label=x,y"),
+            (Columns{{"text", "what, then?"}, {"label", "x,y"}}));
 }
 
 TEST(Table, FormatFollowsFromTheEnding) {
@@ -139,14 +141,116 @@ TEST(Table, LeavesOutBadRowsAndSaysSo) {
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), "a.jsonl, line 2: not valid JSON"));
 }
 
+// What is said on stderr.
+std::string said(const TableLayout& layout, const std::string& name, std::string_view content,
+                 const TableOptions& options = {}) {
+  testing::internal::CaptureStderr();
+  read(layout, name, content, options);
+  return testing::internal::GetCapturedStderr();
+}
+
+const std::string kGoodBad = R"({"text":"good","label":"0"})"
+                             "\n"
+                             R"({"text":"bad","label":"1"})"
+                             "\n";
+const std::string kGoodBadByName = R"({"label":"0","text":"good"})"
+                                   "\n"
+                                   R"({"label":"1","text":"bad"})"
+                                   "\n";
+
+TEST(Table, GuessesAHeaderByItsLabel) {
+  for (const char* table : {"tweet,hate\ngood,0\nbad,1\n", "what,why\ngood,0\nbad,1\n"}) {
+    EXPECT_EQ(read(kLabelled, "a.csv", table), kGoodBadByName) << table;
+    std::string tabs = table;
+    std::ranges::replace(tabs, ',', '\t');
+    EXPECT_EQ(read(kLabelled, "a.tsv", tabs), kGoodBadByName) << table;
+  }
+  // No number tells, but all other labels come again.
+  const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows), '\n'), 4);
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", rows), '\n'), 4);
+  // In TSV a rare label is no header beside another rare one; in CSV a header is usual.
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows + "oh\trare\n"), '\n'), 6);
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "line,mood\noh,rare\nwell,rarer\n"), '\n'), 2);
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "hi there.,mood\noh,rare\nwell,rarer\n"), '\n'), 3);
+  EXPECT_EQ(std::ranges::count(read(kPairs, "a.csv", "en,de\nA dog.,Ein Hund.\nA cat.,Eine Katze.\n"), '\n'),
+            2);
+  EXPECT_EQ(std::ranges::count(read(kPairs, "a.csv", "dog,Hund\ncat,Katze\n"), '\n'), 2);
+  // Three columns of names that say nothing are not taken for text, pair, label.
+  EXPECT_TRUE(contains(error(kLabelled, "a.csv", "headline,body,class\nfew words,many words,x\nyes.,no.,y\n"),
+                       "a.csv, line 1: expected a text and its label, found no text among the columns "
+                       "headline, body, class; say which is which: --column text=COLUMN"));
+  EXPECT_TRUE(contains(error(kLabelled, "a.csv", "one,two,tree\nA b.,C d.,1\nE f.,G h.,2\n"),
+                       "(if this line is a row and no header: --no-header)"));
+}
+
+TEST(Table, IsToldWhetherThereIsAHeader) {
+  EXPECT_EQ(read(kLabelled, "a.csv", "tweet,hate\ngood,0\nbad,1\n", {.header = false}),
+            R"({"text":"tweet","label":"hate"})"
+            "\n" +
+                kGoodBad);
+  EXPECT_EQ(read(kLabelled, "a.tsv", "The tweet!\tThe hate!\ngood\t0\nbad\t1\n", {.header = true}),
+            kGoodBadByName);
+  EXPECT_TRUE(contains(error(kLabelled, "a.csv", "tweet,hate\ngood,0\n",
+                             {.columns = parse_columns("label=hate"), .header = false}),
+                       "--no-header: expected the numbers of columns, found label=hate"));
+}
+
+TEST(Table, SaysWhatWasFound) {
+  EXPECT_TRUE(
+      contains(said(kLabelled, "a.csv", "tweet,hate\ngood,0\nbad,1\n"),
+               "a.csv: columns tweet (text), hate (label); labels 0, 1; 2 rows; header: yes, by the look"));
+  EXPECT_TRUE(contains(said(kLabelled, "a.csv", "text;label\ngood;0\n"),
+                       "a.csv: columns text, label; labels 0; 1 row; header: yes; separated by semicolons"));
+  EXPECT_TRUE(contains(said(kLabelled, "a.tsv", "good\t10\nbad\t9\n"),
+                       "a.tsv: columns 1 (text), 2 (label); labels 9, 10; 2 rows; header: no"));
+  EXPECT_TRUE(contains(said(kLabelled, "a.jsonl", R"({"sentence": "x", "label": true})"),
+                       "a.jsonl: fields sentence (text), label; labels true; 1 row\n"));
+  const TableLayout scored = {"a score and two texts", {{"score", "text", "pair"}}};
+  EXPECT_TRUE(contains(said(scored, "a.tsv", "2.5\ta\tb\n-1\tc\td\n"), "; scores from -1 to 2.5; 2 rows"));
+  std::string many;
+  for (int i = 0; i < 12; ++i) many += "a\t" + std::to_string(i) + "\n";
+  EXPECT_TRUE(contains(said(kLabelled, "a.tsv", many), "; 12 labels 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...; "));
+}
+
+TEST(Table, WarnsOfALabelThatStandsInLine1Alone) {
+  const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
+  EXPECT_TRUE(
+      contains(said(kLabelled, "a.tsv", "What is it?\tmood?\n" + rows),
+               "the label \"mood?\" stands in line 1 alone; if that line names the columns, say --header"));
+  EXPECT_FALSE(contains(said(kLabelled, "a.tsv", rows), "alone"));
+}
+
+TEST(Table, HasAColumnForEachLabel) {
+  const TableLayout several = {"a text and labels", {{"text", "labels"}, {"text", "pair", "labels"}}, true};
+  const std::string expected = R"({"text":"a","labels":{"x":0,"y":1}})"
+                               "\n"
+                               R"({"text":"b","labels":{"x":1,"y":1}})"
+                               "\n";
+  EXPECT_EQ(read(several, "a.tsv", "text\tx\ty\na\t0\t1\nb\t1\t1\n"), expected);
+  EXPECT_EQ(read(several, "a.csv", "id,comment_text,x,y\n7,a,0,1\n8,b,1,1.0\n"), expected);
+  EXPECT_EQ(
+      read(several, "a.jsonl", "{\"x\":0,\"text\":\"a\",\"y\":true}\n{\"x\":1,\"text\":\"b\",\"y\":1}\n"),
+      expected);
+  EXPECT_TRUE(contains(said(several, "a.tsv", "text\tx\ty\na\t0\t1\nb\t1\t1\n"),
+                       "columns text, x, y (labels); 2 rows; header: yes"));
+  // A column of labels goes before columns of 0 and 1.
+  EXPECT_TRUE(contains(read(several, "a.tsv", "text\tlabels\tdone\na\tx\t1\nb\ty\t0\n"), R"("labels":"x")"));
+}
+
+TEST(Table, ReadsOnAfterABrokenQuote) {
+  const std::string rows = "a,0\nb,1\n\"c\"d,0\ne,1\n";
+  EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", rows), '\n'), 3);
+  EXPECT_TRUE(contains(said(kLabelled, "a.csv", rows), "left out 1 of 4 rows that cannot be read: "));
+}
+
 TEST(Table, RefusesWhatIsMostlyBad) {
   EXPECT_TRUE(contains(error(kLabelled, "a.jsonl", "a\nb\n{\"text\": \"c\", \"label\": 1}"),
                        "expected a text and its label, but 2 of 3 rows cannot be read"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", ""), "expected a text and its label, found no rows"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "text\tlabel\n"), "found no rows"));
-  EXPECT_TRUE(contains(
-      error(kLabelled, "a.tsv", "a\t1\n\xFF\t1\n\xFF\t1"),
-      "the columns were taken as text=1,label=2; if they are others, say which is which (--columns)"));
+  EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "a\t1\n\xFF\t1\n\xFF\t1"),
+                       "the columns were taken as --column text=1 --column label=2; if they are others"));
   EXPECT_TRUE(contains(error_of([] { read_table({"/no/such.tsv"}, {}, kLabelled, [](const Fields&) {}); }),
                        "/no/such.tsv: cannot open"));
   EXPECT_TRUE(

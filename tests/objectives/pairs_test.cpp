@@ -124,22 +124,69 @@ TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   EXPECT_EQ(read_file(output / "modules.json"), own);
 }
 
-TEST(ScoredPairs, TheScoreIsOverItsRange) {
+// The cosines that the scores of pairs stand for.
+std::vector<float> cosines_of(const std::string& scores, const Recipe& recipe = {},
+                              std::optional<std::pair<double, double>> of_training = {}) {
+  WordSetting words("bert", Head::body);
+  std::string table;
+  for (const char score : scores)
+    if (score == ' ')
+      table += "\ta\tb\n";
+    else
+      table += score;
+  words.add_file("pairs.tsv", table + "\ta\tb\n");
+  words.recipe = recipe;
+  Setting setting = words.setting();
+  setting.score_range = of_training;
+  const ScoredPairs pairs(setting);
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < pairs.examples(); ++i) all.push_back(i);
+  const Tensor labels = pairs.collate(all, {}).labels;
+  return {labels.const_data_ptr<float>(), labels.const_data_ptr<float>() + labels.numel()};
+}
+
+using Floats = std::vector<float>;
+
+TEST(ScoredPairs, CosinesAreTakenAsTheyAre) {
+  EXPECT_EQ(cosines_of("0.5 1"), (Floats{0.5f, 1}));
+  EXPECT_EQ(cosines_of("-1 0 0.5"), (Floats{-1, 0, 0.5f}));
+  EXPECT_EQ(cosines_of("1 1"), (Floats{1, 1}));
+}
+
+TEST(ScoredPairs, OtherScoresAreDividedByTheEndOfTheirScale) {
+  EXPECT_EQ(cosines_of("0 2.5 4"), (Floats{0, 0.5f, 0.8f}));
+  EXPECT_EQ(cosines_of("3 3"), (Floats{0.6f, 0.6f}));
+  EXPECT_EQ(cosines_of("1 7"), (Floats{0.1f, 0.7f}));
+  EXPECT_EQ(cosines_of("1 70"), (Floats{0.01f, 0.7f}));
+  Recipe recipe;
+  recipe.score_range = {-1, 3};
+  EXPECT_EQ(cosines_of("3 -1 0", recipe), (Floats{1, 0, 0.25f}));
+  // Validation is as training.
+  EXPECT_EQ(cosines_of("0.5 1", {}, std::pair(0.0, 5.0)), (Floats{0.1f, 0.2f}));
+}
+
+TEST(ScoredPairs, ScoresOfAnotherRangeAreRefused) {
+  EXPECT_TRUE(contains(error_of([] { cosines_of("5 -1"); }), "found -1 to 5; say which of them stand for"));
+  EXPECT_TRUE(contains(error_of([] { cosines_of("1 101"); }), "--score-range MIN,MAX"));
+  EXPECT_TRUE(contains(error_of([] { cosines_of("1 7", {}, std::pair(0.0, 5.0)); }),
+                       "expected scores from 0 to 5, as in training; --score-range says others, found 7"));
+  Recipe recipe;
+  recipe.score_range = {0, 4};
+  EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }),
+                       "expected scores from 0 to 4 (--score-range), found 5"));
+  recipe.score_range = {4, 4};
+  EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }), "expected a number and a larger one"));
+}
+
+TEST(ScoredPairs, AreMeasuredByTheirOrder) {
   WordSetting setting("bert", Head::body);
-  setting.add_file("pairs.tsv", "5\ta\tb\n-1\tc\td\n0.5\te\tf\n");
+  setting.add_file("pairs.tsv", "1\ta\tb\n0\tc\td\n0.25\te\tf\n");
   const ScoredPairs pairs(setting.setting());
   const Batch batch = pairs.collate(std::vector<std::int64_t>{0, 1, 2}, {});
-  EXPECT_TRUE(batch.labels.equal(torch::tensor({1.0f, 0.0f, 0.25f}))) << batch.labels;
   const std::unique_ptr<Meter> meter = pairs.meter();
   meter->add(batch, torch::tensor({0.9f, -0.9f, 0.8f}).view({3, 1}));
   EXPECT_EQ(meter->scores().front().name, "spearman");
   EXPECT_DOUBLE_EQ(meter->scores().front().value, 1);
-}
-
-TEST(ScoredPairs, ScoresThatAreAllTheSameSayNothing) {
-  WordSetting setting("bert", Head::body);
-  setting.add_file("pairs.tsv", "3\ta\tb\n3\tc\td\n");
-  EXPECT_TRUE(contains(error_of([&] { ScoredPairs(setting.setting()); }), "expected scores that differ"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "objectives/image_classification.h"
 #include "objectives/masked_images.h"
 #include "objectives/word_setting.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -141,6 +142,28 @@ TEST(ImageClassification, PicturesThatTheModelCannotReadAreRefused) {
   std::filesystem::remove(setting.directory.path() / "train-labels-idx1-ubyte");
   EXPECT_TRUE(
       contains(error_of([&] { ImageClassification(setting.setting()); }), "expected pictures with labels"));
+}
+
+TEST(ImageClassification, BrokenPicturesAreLeftOutAndNamed) {
+  PictureSetting setting(kClassifier);
+  const std::filesystem::path images = test_data() / "images";
+  for (const char* label : {"cat", "dog"})
+    for (const char* name : {"colours.png", "colours.webp", "palette.gif"})
+      setting.directory.file(std::string("pictures/") + label + "/" + name, read_file(images / name));
+  setting.directory.file("pictures/cat/a.jpg", read_file(images / "colours.jpg").substr(0, 300));
+  setting.directory.file("pictures/dog/b.bmp", "");
+  setting.files = {(setting.directory.path() / "pictures").string()};
+  testing::internal::CaptureStderr();
+  const ImageClassification objective(setting.setting());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(said, "left out 2 of 8 pictures that cannot be read: "));
+  EXPECT_TRUE(contains(said, "cat/a.jpg: cannot read this picture"));
+  EXPECT_TRUE(contains(said, "dog/b.bmp: expected a picture"));
+  ASSERT_EQ(objective.examples(), 6);
+  const Batch batch = objective.collate(examples_of(objective), {});
+  EXPECT_TRUE(batch.labels.equal(torch::tensor({0, 0, 0, 1, 1, 1}, at::kLong)));
+  EXPECT_TRUE(batch.images.pixels[0].equal(batch.images.pixels[3]));
+  EXPECT_FALSE(batch.images.pixels[0].equal(batch.images.pixels[2]));
 }
 
 TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {

@@ -12,6 +12,7 @@ from PIL import Image, ImageOps
 
 FOLDER = Path(__file__).parents[1] / "data/images"
 SIZES = [(5, 3), (11, 8)]
+XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><tiff:Orientation>3</tiff:Orientation></x:xmpmeta>'
 FORMS = [  # mode, name, how it is saved
     ("RGB", "colours.jpg", {"quality": 90}),
     ("RGB", "progressive.jpg", {"progressive": True}),
@@ -22,6 +23,20 @@ FORMS = [  # mode, name, how it is saved
     ("RGBA", "clear.png", {}),
     ("P", "palette.png", {}),
     ("1", "bits.png", {}),
+    ("CMYK", "cmyk.jpg", {}),
+    ("RGB", "noted.jpg", {"xmp": XMP}),
+    ("RGB", "turned.png", {"orientation": 5}),
+    ("P", "palette.gif", {"transparency": 3}),
+    ("P", "rows.gif", {"interlace": 1}),
+    ("RGB", "colours.webp", {"quality": 60}),
+    ("RGBA", "clear.webp", {"lossless": True, "exact": True}),
+    ("RGB", "turned.webp", {"lossless": True, "orientation": 8}),
+    ("RGB", "colours.bmp", {}),
+    ("P", "palette.bmp", {}),
+    ("RGBA", "clear.tif", {"compression": "tiff_lzw"}),
+    ("RGB", "turned.tif", {"orientation": 7}),
+    ("1", "bits.tif", {"compression": "group4"}),
+    ("CMYK", "cmyk.tif", {}),
 ]
 
 
@@ -38,7 +53,10 @@ def main():
         if orientation := options.pop("orientation", None):
             options["exif"] = Image.Exif()
             options["exif"][0x0112] = orientation
-        picture.convert(mode).save(FOLDER / name, **options)
+        picture = picture.convert(mode)
+        if mode == "RGBA":  # some of it is clear
+            picture.putalpha(picture.getchannel("G"))
+        picture.save(FOLDER / name, **options)
         read = ImageOps.exif_transpose(Image.open(FOLDER / name)).convert("RGB")
         goldens[name] = {
             "width": read.width,

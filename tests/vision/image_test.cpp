@@ -38,11 +38,13 @@ TEST(Image, IsReadAndResizedAsPillowDoes) {
 TEST(Image, DamagedFilesAreRefusedByName) {
   const TemporaryDirectory directory;
   std::mt19937 random(7);
-  for (const char* name : {"colours.jpg", "progressive.jpg", "turned.jpg", "colours.png", "palette.png"}) {
+  for (const char* name : {"colours.jpg", "progressive.jpg", "turned.jpg", "cmyk.jpg", "colours.png",
+                           "palette.png", "turned.png", "rows.gif", "colours.webp", "turned.webp",
+                           "colours.bmp", "clear.tif", "turned.tif", "bits.tif"}) {
     const std::string bytes = read_file(kImages / name);
     // Half of a file is never a picture.
     EXPECT_THROW(read_image(directory.file("half", bytes.substr(0, bytes.size() / 2))), Error) << name;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 100; ++i) {
       std::string damaged = bytes.substr(0, 1 + random() % bytes.size());
       for (int flips = static_cast<int>(random() % 4); flips > 0; --flips)
         damaged[random() % damaged.size()] = static_cast<char>(random());
@@ -57,10 +59,27 @@ TEST(Image, DamagedFilesAreRefusedByName) {
   }
 }
 
+TEST(Image, IsDecodedFromBytesToo) {
+  const Image image = read_image(kImages / "turned.png");
+  EXPECT_EQ(decode_image(read_file(kImages / "turned.png"), "it").pixels, image.pixels);
+  EXPECT_EQ(error_of([] { decode_image("", "it"); }),
+            "it: expected a picture (JPEG, PNG, GIF, WebP, BMP or TIFF), found nothing");
+  EXPECT_TRUE(contains(error_of([] { decode_image("a text", "it"); }), "found something else"));
+  EXPECT_TRUE(error_of([] { decode_image("GIF89a", "it"); }).starts_with("it: cannot read this picture: "));
+}
+
 TEST(Image, OtherFilesAreNoPictures) {
   const TemporaryDirectory directory;
-  EXPECT_THROW(read_image(directory.file("text.png", "a text")), Error);
-  EXPECT_THROW(read_image(directory.path() / "missing.png"), Error);
+  const auto text = directory.file("text.png", "a text");
+  EXPECT_EQ(error_of([&] { read_image(text); }),
+            text.string() + ": expected a picture (JPEG, PNG, GIF, WebP, BMP or TIFF), found something else");
+  EXPECT_TRUE(contains(error_of([&] { read_image(directory.path() / "missing.png"); }), "missing.png"));
+}
+
+TEST(Image, FilesAreKnownByTheirEndings) {
+  for (const char* name : {"a.jpg", "a.JPEG", "b/a.PNG", "a.gif", "a.webp", "a.bmp", "a.tif", "a.Tiff"})
+    EXPECT_TRUE(has_image_ending(name)) << name;
+  for (const char* name : {"a.txt", "jpg", "a.png.gz", "a.svg"}) EXPECT_FALSE(has_image_ending(name)) << name;
 }
 
 }  // namespace

@@ -55,7 +55,15 @@ TEST(Orientation, IsReadInBothByteOrders) {
   EXPECT_EQ(exif_orientation(little), 6);
   EXPECT_EQ(exif_orientation(big), 6);
   EXPECT_EQ(exif_orientation(big.substr(0, 20)), 0);
+  EXPECT_EQ(exif_orientation(little.substr(6)), 6);  // as PNG and WebP have it, without a head
   EXPECT_EQ(exif_orientation("JFIF"), 0);
+}
+
+TEST(Orientation, IsReadFromXmp) {
+  EXPECT_EQ(xmp_orientation(R"(<rdf:Description tiff:Orientation="6"/>)"), 6);
+  EXPECT_EQ(xmp_orientation("<tiff:Orientation>3</tiff:Orientation>"), 3);
+  EXPECT_EQ(xmp_orientation("<tiff:Orientation>9</tiff:Orientation>"), 0);
+  EXPECT_EQ(xmp_orientation("tiff:Orientation"), 0);
 }
 
 }  // namespace

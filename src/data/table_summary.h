@@ -1,0 +1,44 @@
+// What was found in a table, for a remark that shows at a glance whether it was read as it was meant:
+//
+//   train.tsv: columns tweet (text), hate (label); labels 0, 1; 2000 rows; header: yes
+#pragma once
+
+#include "data/table_columns.h"
+#include "data/table_header.h"
+
+#include <map>
+#include <string>
+
+namespace attend {
+
+class TableSummary {
+ public:
+  explicit TableSummary(std::string file) : file_(std::move(file)) {}
+
+  // Of TSV and CSV: `names` is the header, or empty.
+  void describe(const ColumnPlaces& places, const std::vector<std::string>& names, Header header,
+                char separator);
+  // Of JSON: objects may differ; the first says what is in the file.
+  void describe_fields(const ColumnPlaces& places, const std::vector<std::string>& names);
+  // A good row.
+  void add(const Fields& row);
+  // The remark; and a warning where the label of the first row stands nowhere else and no label beside it
+  // does, for then it may be a header's.
+  void report() const;
+
+ private:
+  void add_label(const Json& value);
+  void add_score(const Json& value);
+  bool first_stands_out() const;
+  std::string labels() const;
+
+  std::string file_, columns_, ends_;  // what comes before labels and rows, and after them
+  bool has_header_ = true;             // or fields with names
+  std::size_t rows_ = 0;
+  std::map<std::string, std::size_t> labels_;  // how often each occurs
+  std::string first_label_;
+  double lowest_ = 0, highest_ = 0;  // of scores
+  bool has_scores_ = false;
+};
+
+}  // namespace attend
