@@ -1,8 +1,10 @@
 // attend forward MODEL --inputs F --outputs F: tensors in, tensors out.
 #include "models/forward.h"
 
+#include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
+#include "models/head.h"
 #include "models/tensors.h"
 
 namespace attend::cli {
@@ -27,6 +29,8 @@ int forward(int argc, char** argv) {
   const ModelDirectory directory(model);
   const PretrainedModel loaded =
       PretrainedModel::load(directory, options.gradients ? Purpose::training : Purpose::inference);
+  if (has_head(loaded.architecture(), Head::body) && !loaded.config().flag({"add_pooling_layer"}, true))
+    inform("{}: it has no pooler, so there is no pooler_output", loaded.source());
   const auto modules = read_sentence_directory(directory.path());
   std::optional<SentenceModules> sentence;
   const Transformer network = loaded.network();

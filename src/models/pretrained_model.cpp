@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "models/adapter.h"
+#include "models/found_architecture.h"
 #include "models/head.h"
 #include "models/quantized.h"
 #include "models/tensors.h"
@@ -54,7 +55,6 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
   }
-  inform("{}: it holds no pooler, so there is no pooler_output", checkpoint.files().front().path().string());
   Json changed = config.json();
   changed["add_pooling_layer"] = false;
   return Fields(changed, config.source());
@@ -122,8 +122,13 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
   const Family& family = find_family(directory.config());
   const std::vector<std::string> named = directory.architectures();
   std::string chosen = options.architecture;
-  if (chosen.empty()) chosen = named.empty() ? std::string(family.architectures.front()) : named.front();
   const WeightFiles checkpoint = directory.weight_files();
+  std::vector<std::shared_ptr<Adapter>> adapters;
+  for (const AdapterPath& path : directory.adapters())
+    adapters.push_back(std::make_shared<Adapter>(path.directory));
+  if (chosen.empty())
+    chosen =
+        named.empty() ? found_architecture(family, directory.config(), checkpoint, adapters) : named.front();
   const Fields config = with_labels(directory.config(), options.fresh);
   PretrainedModel model(family,
                         options.fresh ? config : without_missing_pooler(family, config, chosen, checkpoint),
@@ -136,8 +141,7 @@ PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const Loa
       (!model.network_->decoder || !model.network_->language_model_head))
     fail("{}: {} keeps no keys and values of what it has read: there is no cache to be {}", model.source_,
          chosen, name(options.cache));
-  for (const AdapterPath& path : directory.adapters())
-    model.adapters_.push_back(std::make_shared<Adapter>(path.directory));
+  model.adapters_ = std::move(adapters);
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options.fresh && options.fresh->labels &&
                             (other_head || differ(directory.config(), options.fresh->labels->names));
