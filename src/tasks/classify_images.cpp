@@ -29,6 +29,16 @@ struct ImageClassifier::State {
           directory.path().string(), processor.channels(), channels);
   }
 
+  // A file that cannot be read is a bad input like one that holds no picture.
+  Tensor read(const std::filesystem::path& image) const {
+    const ErrorScope scope(ErrorKind::input);
+    try {
+      return processor(read_image(image));
+    } catch (const Error& error) {
+      throw Error(error.what(), ErrorKind::input);
+    }
+  }
+
   // Unlike for texts, a regression gets a function as well.
   ScoreFunction function() const {
     const ScoreHeadSpec& head = model.network()->score_head->spec();
@@ -50,7 +60,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
     std::vector<Tensor> batch;
     std::int64_t tokens = 0;
     for (std::size_t i = results.size(); i < images.size(); ++i) {
-      const Tensor pixels = state_->processor(read_image(images[i]));
+      const Tensor pixels = state_->read(images[i]);
       // Without a common size, pictures of another one wait for the next batch.
       if (!batch.empty() && batch.front().sizes() != pixels.sizes()) break;
       batch.push_back(pixels);

@@ -1,6 +1,7 @@
 #include "tasks/text_model.h"
 
 #include "models/forward.h"
+#include "models/found_architecture.h"
 #include "models/padded.h"
 #include "tasks/label_scores.h"
 #include "tasks/text_batches.h"
@@ -26,6 +27,17 @@ const char* describe(ScoreKind kind) {
   }
 }
 
+Head head_for(ScoreKind kind) {
+  switch (kind) {
+    case ScoreKind::token_classification:
+      return Head::token_classification;
+    case ScoreKind::question_answering:
+      return Head::question_answering;
+    default:
+      return Head::sequence_classification;
+  }
+}
+
 // Each sequence's numbers in its row, zeros behind them: [B, L].
 Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
   Tensor filled = at::zeros({static_cast<std::int64_t>(rows.size()), length}, at::kLong);
@@ -48,46 +60,57 @@ Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, 
 
 }  // namespace
 
-TextModel::TextModel(const ModelDirectory& directory)
-    : model_(PretrainedModel::load(directory, Purpose::inference)),
+TextModel::TextModel(const ModelDirectory& directory, const std::string& architecture)
+    : model_(PretrainedModel::load(directory, {.architecture = architecture})),
       tokenizer_(Tokenizer::from_file(directory.path())),
       source_(directory.path().string()),
+      longest_(directory.path(), model_),
       labels_(read_labels(directory.config())) {
   if (model_.network()->reads_images())
     fail("{}: expected a model of text, found {}, which reads images", source_, model_.architecture());
   // Pipelines overrule what tokenizer.json says of both.
   tokenizer_.truncation().reset();
   tokenizer_.padding().reset();
+  for (const char* role : {"mask_token", "pad_token", "unk_token", "cls_token"})
+    if (const auto token = tokenizers::special_token(tokenizer_, source_, role))
+      special_tokens_.emplace(role, *token);
   const tokenizers::TokenizerConfig config(directory.path());
   cleans_up_ = config.fields().flag({"clean_up_tokenization_spaces"}, false);
-  // Where the class sets no limit, the file holds a number like 1e30.
-  if (const auto most = config.fields().maybe_number({"model_max_length"}); most && *most > 0 && *most < 1e9)
-    model_max_length_ = static_cast<std::size_t>(*most);
   gives_types_ = takes_types(model_) && tokenizers::gives_token_types(directory.path());
 }
 
 std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, ScoreKind kind) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
+  const std::shared_ptr<TextModel> text = with_head(ModelDirectory(directory), head_for(kind));
   Transformer network = text->model().network();
   if (!network->score_head || network->score_head->spec().kind != kind || network->language_model_head)
-    fail("{}: expected {}, found {}", text->source_, describe(kind), text->model().architecture());
+    text->fail_for(describe(kind));
   return text;
 }
 
 std::shared_ptr<TextModel> TextModel::with_token_scores(const ModelPath& directory) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory)));
+  const std::shared_ptr<TextModel> text = with_head(ModelDirectory(directory), Head::masked_language_model);
   if (!text->model().network()->language_model_head)
-    fail("{}: expected a model that predicts tokens (...LMHeadModel, ...ForMaskedLM), found {}",
-         text->source_, text->model().architecture());
+    text->fail_for("a model that predicts tokens (...LMHeadModel, ...ForMaskedLM)");
   return text;
 }
 
 std::shared_ptr<TextModel> TextModel::with_any_head(const ModelPath& directory) {
-  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory)));
+  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory), {}));
+}
+
+std::shared_ptr<TextModel> TextModel::with_head(const ModelDirectory& directory, Head head) {
+  return std::shared_ptr<TextModel>(new TextModel(directory, architecture_with(directory, head)));
+}
+
+void TextModel::fail_for(const char* expected) const {
+  const bool guessed = model_.config().texts({"architectures"}).empty();
+  fail("{}: expected {}, found {}{}", source_, expected, model_.architecture(),
+       guessed ? " (config.json names no architecture, so its tensors decide)" : "");
 }
 
 std::optional<TokenId> TextModel::special_token(std::string_view role) const {
-  return tokenizers::special_token(tokenizer_, source_, role);
+  const auto found = special_tokens_.find(role);
+  return found == special_tokens_.end() ? std::nullopt : std::optional(found->second);
 }
 
 TokenId TextModel::mask_token() const {
@@ -98,18 +121,24 @@ TokenId TextModel::mask_token() const {
   return *token;
 }
 
-std::optional<Truncation> TextModel::truncation(bool wanted) const {
-  if (!wanted || !model_max_length_) return {};
-  return Truncation{.max_length = *model_max_length_};
+std::vector<Encoding> TextModel::encode(const std::vector<std::string>& texts,
+                                        const RunOptions& options) const {
+  std::vector<Encoding> encodings =
+      tokenizer_.encode_batch(texts, {.truncation = longest_.truncation(options.truncate)});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check(encodings[i], name_of_text(i, texts.size()));
+    if (!encodings[i].overflowing.empty()) longest_.say_cut(/*asked=*/true, "");
+  }
+  return encodings;
 }
 
 void TextModel::check(const Encoding& encoding, const std::string& what) const {
   const ErrorScope scope(ErrorKind::input);
-  if (encoding.ids.empty()) fail("{} is empty: expected at least one token", what);
-  const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
-  const std::int64_t most = stack->max_positions();
+  if (encoding.ids.empty()) fail("{} has no tokens: expected at least one", what);
+  const std::int64_t most = positions_of(model_);
   if (static_cast<std::int64_t>(encoding.ids.size()) > most)
-    fail("{} has {} tokens, but the model reads {}: shorten it", what, encoding.ids.size(), most);
+    fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with --truncate (truncate)",
+         what, encoding.ids.size(), most);
 }
 
 void TextModel::for_each_batch(

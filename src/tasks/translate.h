@@ -4,19 +4,24 @@
 #include <attend/attend.h>
 
 #include "models/pretrained_model.h"
+#include "tasks/longest_text.h"
 
 namespace attend {
 
-// The ids of each text. Error for one with more tokens than the model's encoder reads; it names the text.
+// The ids of each text, cut off where `longest` is given and `truncate` says so. Error for one with more
+// tokens than the model's encoder reads; it names the text.
 std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
                                                       const Tokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts);
+                                                      const std::vector<std::string>& texts,
+                                                      const LongestText* longest = nullptr,
+                                                      bool truncate = false);
 
-// As Translator's functions.
+// As Translator's functions; `longest` is what TranslateOptions::truncate needs.
 std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
                                                         const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
-                                                        const TranslateOptions& options);
+                                                        const TranslateOptions& options,
+                                                        const LongestText* longest = nullptr);
 std::vector<std::string> translate(const PretrainedModel& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 
