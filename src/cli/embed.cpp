@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/bad_inputs.h"
+#include "cli/given_texts.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -15,44 +17,70 @@
 namespace attend::cli {
 namespace {
 
-// The vectors of texts, those of one adapter together.
-std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
+// The vectors of texts, those of one adapter together; bad ones have none.
+std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTexts& texts,
                                                     std::int64_t batch_tokens, const AdapterOf& adapters) {
   adapters.check(texts.size());
-  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < texts.size(); ++i) groups[adapters[i]].push_back(i);
   Progress progress("embedding", texts.size(), "sentences");
   std::vector<std::vector<float>> vectors(texts.size());
   std::size_t before = 0;
-  for (const auto& [adapter, numbers] : groups) {
-    std::vector<std::string> theirs;
-    for (const std::size_t i : numbers) theirs.push_back(texts[i]);
-    auto some = embedder.embed(
-        theirs, {.batch_tokens = batch_tokens,
-                 .on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); },
-                 .adapter = adapter});
-    for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(some[i]);
-    before += numbers.size();
-  }
+  texts.answer([&](GivenTexts::Numbers numbers) {
+    std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
+    for (const std::size_t i : numbers) groups[adapters[i]].push_back(i);
+    for (const auto& [adapter, theirs] : groups) {
+      auto some = embedder.embed(
+          texts.some(theirs),
+          {.batch_tokens = batch_tokens,
+           .on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); },
+           .adapter = adapter});
+      for (std::size_t i = 0; i < theirs.size(); ++i) vectors[theirs[i]] = std::move(some[i]);
+      before += theirs.size();
+    }
+  });
   return vectors;
 }
 
-// For each query the `top` nearest of `candidates`.
-void print_nearest(const std::vector<std::string>& queries,
-                   const std::vector<std::vector<float>>& query_vectors,
-                   const std::vector<std::string>& candidates, const std::vector<std::vector<float>>& vectors,
-                   std::size_t top, bool json) {
+// The lines of a file with their vectors, but for the bad ones.
+struct Candidates {
+  std::vector<std::size_t> lines;
+  std::vector<std::string> texts;
+  std::vector<std::vector<float>> vectors;
+};
+
+Candidates good_lines(const GivenTexts& texts, std::vector<std::vector<float>> vectors, BadInputs& bad) {
+  Candidates good;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!texts.error(i).empty()) {
+      bad.report(texts.error(i));
+      continue;
+    }
+    good.lines.push_back(i + 1);
+    good.texts.push_back(texts[i]);
+    good.vectors.push_back(std::move(vectors[i]));
+  }
+  return good;
+}
+
+// For each query the `top` nearest of `candidates`. A query that is bad has none.
+void print_nearest(const GivenTexts& queries, const std::vector<std::vector<float>>& query_vectors,
+                   const Candidates& candidates, std::size_t top, bool json, BadInputs& bad) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::vector<Neighbour> found = nearest(query_vectors[q], vectors, top);
+    if (const std::string& error = queries.error(q); !error.empty()) {
+      std::cout.flush();
+      bad.report(error);
+      if (json) std::cout << Json{{"query", queries[q]}, {"error", error}}.dump() << "\n";
+      continue;
+    }
+    const std::vector<Neighbour> found = nearest(query_vectors[q], candidates.vectors, top);
     if (json) {
       Json results = Json::array();
       for (const auto& [i, score] : found)
-        results.push_back({{"line", i + 1}, {"score", score}, {"text", candidates[i]}});
+        results.push_back({{"line", candidates.lines[i]}, {"score", score}, {"text", candidates.texts[i]}});
       std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
       continue;
     }
     if (queries.size() > 1) std::cout << queries[q] << "\n";
-    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates[i]);
+    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates.texts[i]);
   }
 }
 
@@ -65,6 +93,7 @@ int embed(int argc, char** argv) {
   std::size_t top = 5;
   std::int64_t batch_tokens = 4096;
   bool json = false;
+  BadInputs bad;
   Parser parser(
       "embed",
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
@@ -75,26 +104,33 @@ int embed(int argc, char** argv) {
   adapters.add(parser.app());
   parser.app().add_option("text", arguments, "The sentences");
   parser.app().add_option("--search,--similar-to", search, "A file with one sentence a line to search in");
-  parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
-  parser.app().add_option("--batch-tokens", batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  parser.app().add_option("--top", top, "How many lines --search prints")->check(positive());
+  parser.app().add_option("--batch-tokens", batch_tokens, "Tokens to a batch")->check(positive());
+  bad.add_option(parser.app());
   parser.app().add_flag("--json", json, "One JSON object per sentence");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Embedder embedder(model);
-  const std::vector<std::string> texts = texts_or_stdin(arguments);
+  GivenTexts texts(arguments);
   const auto vectors = embed_with_progress(embedder, texts, batch_tokens, adapters);
   if (!search.empty()) {
-    const std::vector<std::string> candidates = read_lines(search);
-    print_nearest(texts, vectors, candidates,
-                  embed_with_progress(embedder, candidates, batch_tokens, adapters), top, json);
-    return 0;
+    GivenTexts lines = GivenTexts::of_file(search);
+    const Candidates candidates =
+        good_lines(lines, embed_with_progress(embedder, lines, batch_tokens, adapters), bad);
+    print_nearest(texts, vectors, candidates, top, json, bad);
+    return bad.status();
   }
   for (std::size_t i = 0; i < texts.size(); ++i)
-    if (json)
+    if (const std::string& error = texts.error(i); !error.empty()) {
+      std::cout.flush();
+      bad.report(error);
+      std::cout << (json ? Json{{"text", texts[i]}, {"error", error}}.dump() : "") << "\n";
+    } else if (json) {
       std::cout << Json{{"text", texts[i]}, {"embedding", vectors[i]}}.dump() << "\n";
-    else
+    } else {
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
-  return 0;
+    }
+  return bad.status();
 }
 
 }  // namespace attend::cli

@@ -1,7 +1,6 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "base/utf8.h"
 #include "cli/verb.h"
 
 #include <iostream>
@@ -12,7 +11,7 @@ Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
   app_.footer("Example:\n  " + example);
   app_.option_defaults()->always_capture_default();
-  app_.add_option("--threads", common_.threads, "Threads to use; 0: one per core");
+  app_.add_option("--threads", common_.threads, "Threads to use; 0: one per core")->check(not_negative());
   app_.add_flag("--quiet", common_.quiet, "No progress and no remarks");
   app_.set_config("--config", "", "A TOML file with any of these options: a recipe");
 }
@@ -26,22 +25,6 @@ std::optional<int> Parser::parse(int argc, char** argv) {
   set_thread_count(common_.threads);
   set_quiet(common_.quiet);
   return {};
-}
-
-std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) {
-    for (const std::string& text : arguments)
-      if (auto at = find_invalid_utf8(text)) fail("argument '{}': invalid UTF-8 at byte {}", text, *at);
-    return arguments;
-  }
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(std::cin, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (auto at = find_invalid_utf8(line))
-      fail("standard input, line {}: invalid UTF-8 at byte {}", lines.size() + 1, *at);
-    lines.push_back(line);
-  }
-  return lines;
 }
 
 }  // namespace attend::cli
