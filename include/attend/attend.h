@@ -32,6 +32,9 @@ struct RunOptions {
   OnProgress on_progress;
   // The one of the model's adapters that the texts are read with, counted from 0 (-1: none); absent: all.
   std::optional<std::int64_t> adapter = {};
+  // Texts longer than the model and its tokenizer (model_max_length) allow are cut off there, and the first
+  // of them is a remark. Otherwise they are an Error, unless a task says that it always cuts.
+  bool truncate = false;
 };
 
 // How near two vectors are, as sentence-transformers has it: for the last two minus the distance.
@@ -113,7 +116,7 @@ class Translator {
  public:
   explicit Translator(const ModelPath& model);
 
-  // One translation per text, in order. Error for a text longer than the model reads.
+  // One translation per text, in order. Error for a text longer than the model reads, unless `truncate`.
   std::vector<std::string> translate(const std::vector<std::string>& texts,
                                      const TranslateOptions& options = {});
   // num_return_sequences (of the settings) translations per text, the best first. With return_alternatives

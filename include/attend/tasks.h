@@ -30,7 +30,6 @@ enum class ScoreFunction { by_model, softmax, sigmoid, none };
 struct ClassifyOptions : RunOptions {
   std::size_t top_k = 1;  // labels per text, the best first; 0: all
   ScoreFunction function = ScoreFunction::by_model;
-  bool truncate = false;  // texts longer than the tokenizer's model_max_length; else they are an Error
 };
 
 // A text, or a pair that is judged together.
@@ -56,8 +55,8 @@ enum class Aggregation { none, simple, first, average, max };
 struct TokenOptions : RunOptions {
   Aggregation aggregation = Aggregation::none;
   std::vector<std::string> ignored_labels = {"O"};
-  // Texts longer than model_max_length are read in pieces that share so many tokens; without it they are cut
-  // off. Needs an aggregation.
+  // Texts longer than the model reads are read in pieces that share this many tokens. Without it they are cut
+  // off, as the pipeline does, with a warning for the first. Needs an aggregation.
   std::optional<std::size_t> stride;
 };
 
@@ -80,7 +79,7 @@ class TokenClassifier {
 };
 
 struct FillOptions : RunOptions {
-  std::size_t top_k = 5;
+  std::size_t top_k = 5;             // at most the vocabulary, or the targets
   std::vector<std::string> targets;  // only these may be filled in; of one that is no token, its first token
 };
 
@@ -107,6 +106,7 @@ struct Question {
   std::string question, context;
 };
 
+// Long contexts are read in pieces; `truncate` cuts a question that leaves no room for its context.
 struct AnswerOptions : RunOptions {
   std::size_t top_k = 1;
   std::size_t max_answer_length = 15;     // tokens
@@ -133,6 +133,7 @@ class QuestionAnswerer {
   std::shared_ptr<TextModel> model_;
 };
 
+// Long texts are always cut off, so that the label's sentence stays whole.
 struct ZeroShotOptions : RunOptions {
   std::string hypothesis = "This example is {}.";  // {} is the label
   bool several = false;                            // any number of labels may hold: each is judged alone
@@ -186,9 +187,7 @@ struct Features {
 class FeatureExtractor {
  public:
   explicit FeatureExtractor(const ModelPath& model);
-  // `truncate`: as in ClassifyOptions.
-  std::vector<Features> extract(const std::vector<std::string>& texts, const RunOptions& options = {},
-                                bool truncate = false);
+  std::vector<Features> extract(const std::vector<std::string>& texts, const RunOptions& options = {});
 
  private:
   std::shared_ptr<TextModel> model_;
@@ -208,6 +207,8 @@ struct GeneratedText {
   bool cut_off = false;  // it might not become longer: neither an end token nor a stop string ended it
 };
 
+// `truncate`: an encoder-decoder reads the beginning of a text that is too long; a decoder the end of its
+// prompt, so that max_new_tokens have room.
 struct GenerateTextOptions : RunOptions {
   // A JSON object with fields as in generation_config.json, which win over everything else. Where they and
   // the model say nothing: 256 new tokens; four beams for an encoder-decoder; for a decoder sampling at a

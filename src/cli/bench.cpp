@@ -22,17 +22,15 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
           "--work", options.work,
           "encode (one pass of all stacks), image (the same for pictures), generate, translate or train")
       ->check(CLI::IsMember({"encode", "image", "generate", "translate", "train"}));
-  parser.app().add_option("--batch", options.batch, "Sequences, or images")->check(CLI::PositiveNumber);
-  parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch", options.batch, "Sequences, or images")->check(positive());
+  parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(positive());
   parser.app()
       .add_option("--lengths", options.lengths, "Instead: the length of each sequence, a,b,c")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  parser.app()
-      .add_option("--new-tokens", options.new_tokens, "Tokens to generate")
-      ->check(CLI::PositiveNumber);
-  parser.app().add_option("--beams", options.beams, "Beams of the search")->check(CLI::PositiveNumber);
-  parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(CLI::PositiveNumber);
+      ->check(positive());
+  parser.app().add_option("--new-tokens", options.new_tokens, "Tokens to generate")->check(positive());
+  parser.app().add_option("--beams", options.beams, "Beams of the search")->check(positive());
+  parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(positive());
   parser.app()
       .add_option("--pause", options.pause,
                   "Milliseconds between rounds, in which threads fall asleep, as between a server's requests")

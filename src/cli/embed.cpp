@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/python_text.h"
+#include "cli/bad_inputs.h"
+#include "cli/given_texts.h"
 #include "cli/model_option.h"
 #include "cli/vector_options.h"
 #include "cli/verb.h"
@@ -17,60 +19,72 @@
 namespace attend::cli {
 namespace {
 
-// The vectors of texts, those of one adapter together.
-std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, const std::vector<std::string>& texts,
+// The vectors of texts, those of one adapter together; bad ones have none.
+std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTexts& texts,
                                                     EmbedOptions options, const AdapterOf& adapters) {
   adapters.check(texts.size());
-  std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < texts.size(); ++i) groups[adapters[i]].push_back(i);
   Progress progress("embedding", texts.size(), "sentences");
   std::vector<std::vector<float>> vectors(texts.size());
   std::size_t before = 0;
-  for (const auto& [adapter, numbers] : groups) {
-    std::vector<std::string> theirs;
-    for (const std::size_t i : numbers) theirs.push_back(texts[i]);
-    options.on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); };
-    options.adapter = adapter;
-    auto some = embedder.embed(theirs, options);
-    for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(some[i]);
-    before += numbers.size();
-  }
+  options.on_progress = [&](std::size_t done, std::size_t) { progress.update(before + done); };
+  texts.answer([&](GivenTexts::Numbers numbers) {
+    std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
+    for (const std::size_t i : numbers) groups[adapters[i]].push_back(i);
+    for (const auto& [adapter, theirs] : groups) {
+      options.adapter = adapter;
+      auto some = embedder.embed(texts.some(theirs), options);
+      for (std::size_t i = 0; i < theirs.size(); ++i) vectors[theirs[i]] = std::move(some[i]);
+      before += theirs.size();
+    }
+  });
   return vectors;
 }
 
-// A file that is searched: its lines that hold a text, and their vectors.
-struct SearchedFile {
-  std::vector<std::string> lines;
-  std::vector<std::size_t> numbers;  // of each line, from 1
+// The lines of a file that hold a text, with their vectors, but for the bad ones.
+struct Candidates {
+  std::vector<std::size_t> lines;
+  std::vector<std::string> texts;
   std::vector<std::vector<float>> vectors;
-
-  explicit SearchedFile(const std::string& path) {
-    std::size_t number = 0;
-    for (std::string& line : read_lines(path)) {
-      ++number;
-      if (strip(line).empty()) continue;
-      lines.push_back(std::move(line));
-      numbers.push_back(number);
-    }
-  }
 };
 
-// For each query the `top` nearest lines.
-void print_nearest(const std::vector<std::string>& queries,
-                   const std::vector<std::vector<float>>& query_vectors, const SearchedFile& file,
-                   Similarity similarity, std::size_t top, bool json) {
+Candidates good_lines(const GivenTexts& texts, std::vector<std::vector<float>> vectors, BadInputs& bad) {
+  Candidates good;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!texts.error(i).empty()) {
+      bad.report(texts.error(i));
+      continue;
+    }
+    if (strip(texts[i]).empty()) continue;
+    good.lines.push_back(i + 1);
+    good.texts.push_back(texts[i]);
+    good.vectors.push_back(std::move(vectors[i]));
+  }
+  return good;
+}
+
+// For each query the `top` nearest of `candidates`. A query that is bad has none.
+void print_nearest(const GivenTexts& queries, const std::vector<std::vector<float>>& query_vectors,
+                   const Candidates& candidates, Similarity similarity, std::size_t top, bool json,
+                   BadInputs& bad) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    const std::vector<Neighbour> found = nearest(query_vectors[q], file.vectors, top, similarity);
+    if (const std::string& error = queries.error(q); !error.empty()) {
+      std::cout.flush();
+      bad.report(error);
+      if (json) std::cout << Json{{"query", queries[q]}, {"error", error}}.dump() << "\n";
+      continue;
+    }
+    const std::vector<Neighbour> found = nearest(query_vectors[q], candidates.vectors, top, similarity);
     if (json) {
       Json results = Json::array();
       for (const auto& [i, score] : found)
-        results.push_back(
-            {{"line", file.numbers[i]}, {"score", shortest_double(score)}, {"text", file.lines[i]}});
+        results.push_back({{"line", candidates.lines[i]},
+                           {"score", shortest_double(score)},
+                           {"text", candidates.texts[i]}});
       std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
       continue;
     }
     if (queries.size() > 1) std::cout << queries[q] << "\n";
-    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, file.lines[i]);
+    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates.texts[i]);
   }
 }
 
@@ -85,6 +99,7 @@ int embed(int argc, char** argv) {
   std::size_t top = 5;
   RunOptions run;
   bool json = false;
+  BadInputs bad;
   Parser parser(
       "embed",
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
@@ -98,21 +113,20 @@ int embed(int argc, char** argv) {
   add_texts(parser.app(), "text", arguments, "The sentences");
   CLI::Option* const searches = parser.app().add_option("--search,--similar-to", search,
                                                         "A file with one sentence a line to search in");
-  parser.app().add_option("--top", top, "How many lines --search prints")->check(CLI::PositiveNumber);
+  parser.app().add_option("--top", top, "How many lines --search prints")->check(positive());
   add_similarity(parser.app(), similarity)->needs(searches);
   flags.add(parser.app());
   parser.app()
       .add_option("--document-prompt", document_prompt,
                   "Put this text before every line of the searched file")
       ->needs(searches);
-  parser.app()
-      .add_option("--batch-tokens", run.batch_tokens, "Tokens to a batch")
-      ->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens to a batch")->check(positive());
+  bad.add_option(parser.app());
   parser.app().add_flag("--json", json, "One JSON object per sentence");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Embedder embedder(model, flags.embedder());
-  const std::vector<std::string> texts = texts_or_stdin(arguments);
+  GivenTexts texts(arguments);
   EmbedOptions options = flags.embed(run);
   if (!search.empty()) {
     options.role = TextRole::query;
@@ -120,18 +134,24 @@ int embed(int argc, char** argv) {
     options.role = TextRole::document;
     options.prompt_name.reset();
     options.prompt = document_prompt;
-    SearchedFile file(search);
-    file.vectors = embed_with_progress(embedder, file.lines, options, adapters);
-    print_nearest(texts, queries, file, similarity.value_or(embedder.similarity()), top, json);
-    return 0;
+    GivenTexts lines = GivenTexts::of_file(search);
+    const Candidates candidates =
+        good_lines(lines, embed_with_progress(embedder, lines, options, adapters), bad);
+    print_nearest(texts, queries, candidates, similarity.value_or(embedder.similarity()), top, json, bad);
+    return bad.status();
   }
   const auto vectors = embed_with_progress(embedder, texts, options, adapters);
   for (std::size_t i = 0; i < texts.size(); ++i)
-    if (json)
+    if (const std::string& error = texts.error(i); !error.empty()) {
+      std::cout.flush();
+      bad.report(error);
+      std::cout << (json ? Json{{"text", texts[i]}, {"error", error}}.dump() : "") << "\n";
+    } else if (json) {
       std::cout << Json{{"text", texts[i]}, {"embedding", float_list(vectors[i])}}.dump() << "\n";
-    else
+    } else {
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
-  return 0;
+    }
+  return bad.status();
 }
 
 }  // namespace attend::cli

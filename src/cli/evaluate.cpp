@@ -236,12 +236,10 @@ int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
   parser.app()
       .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
       ->required();
-  parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(CLI::PositiveNumber);
+  parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(positive());
   add_languages(parser.app(), a.options.source_language, a.options.target_language);
   parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
-  parser.app()
-      .add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")
-      ->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")->check(positive());
   parser.app()
       .add_option("--batch-size", a.batch_size,
                   "Examples to a batch at most; 0: as many as --batch-tokens allows")

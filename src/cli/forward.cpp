@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
+#include "models/head.h"
 #include "models/tensors.h"
 
 namespace attend::cli {

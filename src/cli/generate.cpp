@@ -3,7 +3,9 @@
 
 #include <attend/tokenizer.h>
 
+#include "cli/bad_inputs.h"
 #include "cli/generation_options.h"
+#include "cli/given_texts.h"
 #include "cli/model_option.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
@@ -27,8 +29,9 @@ struct GenerateArguments {
   std::vector<std::string> prompts, forced_words;
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
-  bool json = false;
+  bool json = false, truncate = false;
   AdapterOf adapters;  // of each prompt
+  BadInputs bad;
   GenerateOptions generation;
 };
 
@@ -68,7 +71,12 @@ void add_options(CLI::App& app, GenerateArguments& options) {
          "For keys and values at most so much memory, such as 500MB: prompts wait until there is room. "
          "Else half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
+  app.add_flag(
+      "--truncate", options.truncate,
+      "Read the end of prompts, and the beginning of an encoder-decoder's texts, that are longer than "
+      "the model reads; otherwise they are errors");
+  options.bad.add_option(app);
   app.add_flag("--json", options.json,
                "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
   app.add_flag_function(
@@ -101,17 +109,24 @@ GenerationConfig make_config(const PretrainedModel& model, const GenerateArgumen
 // The prompts of a call.
 struct Texts {
   PromptTexts reading;
-  std::vector<std::string> given;
-  std::vector<Prompt> prompts;
+  GivenTexts given;
+  std::vector<Prompt> prompts;  // of bad texts empty ones
 
   Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const PretrainedModel& model,
         const GenerationConfig& config)
-      : reading(model, tokenizers, config), given(texts_or_stdin(options.prompts)) {
+      : reading(model, tokenizers, config), given(options.prompts), prompts(given.size()) {
     reading.begin_with(options.prefix);
     reading.lead_away_from(options.negative);
     options.adapters.check(given.size());
-    prompts = reading.read(given);
-    for (std::size_t i = 0; i < prompts.size(); ++i) prompts[i].adapter = options.adapters[i];
+    const std::optional<LongestText> longest =
+        options.truncate ? std::make_optional<LongestText>(model.source(), model) : std::nullopt;
+    given.answer([&](GivenTexts::Numbers numbers) {
+      std::vector<Prompt> some = reading.read(given.some(numbers), true, longest ? &*longest : nullptr);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        some[i].adapter = options.adapters[numbers[i]];
+        prompts[numbers[i]] = std::move(some[i]);
+      }
+    });
   }
 };
 
@@ -141,19 +156,41 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
   if (json) print_line(Json{{"prompt", texts.given[i]}, {"texts", results}}.dump());
 }
 
-// In the order of the prompts, each as soon as all before it are there.
-void print_texts(const PretrainedModel& model, const Texts& texts, const GenerationConfig& config,
-                 const GenerateArguments& options) {
+// In the order of the prompts, each as soon as all before it are there. In the place of a bad one stands an
+// empty line, or an object that says so.
+void print_texts(const PretrainedModel& model, Texts& texts, const GenerationConfig& config,
+                 GenerateArguments& options) {
   std::map<std::size_t, std::vector<GeneratedSequence>> early;
   std::size_t next = 0;
-  GenerateOptions generation = options.generation;
-  generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
-    early[i].assign(results.begin(), results.end());
-    for (; early.contains(next); ++next)
-      print_texts_of(next, texts, early.extract(next).mapped(), config, options.json);
+  const auto print = [&] {
+    for (; next < texts.given.size(); ++next) {
+      if (const std::string& error = texts.given.error(next); !error.empty()) {
+        options.bad.report(error);
+        print_line(options.json ? Json{{"prompt", texts.given[next]}, {"error", error}}.dump() : "");
+      } else if (early.contains(next)) {
+        print_texts_of(next, texts, early.extract(next).mapped(), config, options.json);
+      } else {
+        break;
+      }
+    }
     std::fflush(stdout);
   };
-  generate(model, texts.prompts, config, generation);
+  texts.given.answer([&](GivenTexts::Numbers numbers) {
+    std::vector<std::size_t> left;  // of a call that failed some may have been printed
+    std::vector<Prompt> prompts;
+    for (const std::size_t i : numbers)
+      if (i >= next) {
+        left.push_back(i);
+        prompts.push_back(texts.prompts[i]);
+      }
+    GenerateOptions generation = options.generation;
+    generation.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
+      early[left[i]].assign(results.begin(), results.end());
+      print();
+    };
+    generate(model, prompts, config, generation);
+  });
+  print();
 }
 
 }  // namespace
@@ -201,12 +238,14 @@ int generate(int argc, char** argv) {
                   }));
     return 0;
   }
-  const Texts texts(options, *tokenizers, model, config);
-  if (texts.prompts.size() == 1 && !options.json && config.num_beams == 1 && config.num_return_sequences == 1)
+  Texts texts(options, *tokenizers, model, config);
+  const bool streams = texts.prompts.size() == 1 && texts.given.error(0).empty() && !options.json &&
+                       config.num_beams == 1 && config.num_return_sequences == 1;
+  if (streams)
     stream_text(model, texts, config, options.generation);
   else
     print_texts(model, texts, config, options);
-  return 0;
+  return options.bad.status();
 }
 
 }  // namespace attend::cli

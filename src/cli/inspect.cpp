@@ -1,7 +1,9 @@
 // attend inspect MODEL: what a model directory holds, without loading it.
 #include "cli/verb.h"
 #include "formats/inspection.h"
+#include "models/found_architecture.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -126,6 +128,18 @@ void print_text(const Inspection& inspection) {
   for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
 }
 
+// What the model is loaded as where config.json does not say it.
+void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
+                       Inspection& inspection) {
+  const auto known = std::ranges::find_if(
+      families(), [&](const Family* family) { return family->model_type == inspection.model_type; });
+  if (known == families().end()) return;
+  inspection.architectures = {found_architecture(**known, directory.config(), checkpoint)};
+  inspection.unusual.push_back(
+      fmt::format("config.json names no architecture: by its tensors the model is taken for {}",
+                  inspection.architectures.front()));
+}
+
 }  // namespace
 
 int inspect(int argc, char** argv) {
@@ -144,7 +158,8 @@ int inspect(int argc, char** argv) {
 
   const ModelDirectory directory(model);
   const WeightFiles checkpoint = directory.weight_files();
-  const Inspection inspection = inspect_model(directory, checkpoint, check_values);
+  Inspection inspection = inspect_model(directory, checkpoint, check_values);
+  if (inspection.architectures.empty()) find_architecture(directory, checkpoint, inspection);
   const Json list = tensors ? tensor_list(checkpoint) : Json::array();
   if (json) {
     Json result = as_json(inspection);

@@ -13,7 +13,7 @@ Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
   app_.footer("Example:\n  " + example);
   app_.option_defaults()->always_capture_default();
-  app_.add_option("--threads", common_.threads, "Threads to use; 0: one per core");
+  app_.add_option("--threads", common_.threads, "Threads to use; 0: one per core")->check(not_negative());
   app_.add_flag("--quiet", common_.quiet, "No progress and no remarks");
   app_.set_config("--config", "", "A TOML file with any of these options: a recipe");
 }
@@ -37,21 +37,6 @@ CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::
       ->expected(any, any)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-}
-
-std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) {
-    for (const std::string& text : arguments)
-      if (auto at = find_invalid_utf8(text)) fail("argument '{}': invalid UTF-8 at byte {}", text, *at);
-    return arguments;
-  }
-  StreamLines reader(std::cin, "standard input");
-  std::vector<std::string> lines;
-  while (std::optional<std::string> line = reader.next()) {
-    if (auto at = find_invalid_utf8(*line)) fail("{}: invalid UTF-8 at byte {}", reader.place(), *at);
-    lines.push_back(std::move(*line));
-  }
-  return lines;
 }
 
 }  // namespace attend::cli

@@ -1,6 +1,7 @@
 // attend run TASK MODEL [TEXT...]: what Hugging Face's pipelines do, as a command.
-#include "base/error.h"
+#include "base/bad_inputs.h"
 #include "base/progress.h"
+#include "cli/bad_inputs.h"
 #include "cli/model_option.h"
 #include "cli/run_inputs.h"
 #include "cli/text_lines.h"
@@ -56,7 +57,7 @@ std::map<std::string, std::string> read_columns(const std::vector<std::string>& 
 }
 
 void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf& adapters,
-                 RunOptions& options) {
+                 RunOptions& options, BadInputs& bad) {
   add_model(app, model);
   add_cache(app, model);
   adapters.add(app);
@@ -75,43 +76,75 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
          "--column", [&input](const std::vector<std::string>& all) { input.columns = read_columns(all); },
          "FIELD=COLUMN: of a table, the column that holds a field; may be given several times")
       ->allow_extra_args(false);
-  app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(CLI::PositiveNumber);
+  app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(positive());
+  add_truncate(app, options);
+  bad.add_option(app);
 }
 
-// The answers of inputs, those of one adapter together. An input's own field "adapter" overrules the option.
-std::vector<Json> run_by_adapter(Task& task, const std::vector<Fields>& inputs, std::size_t first,
-                                 const AdapterOf& adapters, const RunOptions& options) {
+// Some inputs, and with which adapters: those that --adapter-of says, unless an input has a field "adapter".
+struct AdaptedInputs {
+  std::vector<Fields> inputs;
+  std::vector<std::optional<std::int64_t>> adapters;
+  bool own = false;  // Some say theirs themselves: then a wrong one is an error of the input.
+};
+
+// The answers of inputs [begin, end), those of one adapter together.
+std::vector<Json> run_by_adapter(Task& task, const AdaptedInputs& all, std::size_t begin, std::size_t end,
+                                 const RunOptions& options) {
+  const ErrorScope scope(all.own ? ErrorKind::input : ErrorKind::call);
   std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto own = inputs[i].maybe_integer({"adapter"}, -1);
-    groups[own ? own : adapters[first + i]].push_back(i);
-  }
-  std::vector<Json> answers(inputs.size());
+  for (std::size_t i = begin; i < end; ++i) groups[all.adapters[i]].push_back(i);
+  std::vector<Json> answers(end - begin);
   for (const auto& [adapter, numbers] : groups) {
     std::vector<Fields> theirs;
-    for (const std::size_t i : numbers) theirs.push_back(inputs[i]);
+    for (const std::size_t i : numbers) theirs.push_back(all.inputs[i]);
     RunOptions with_it = options;
     with_it.adapter = adapter;
     std::vector<Json> some = task.run(theirs, with_it);
-    for (std::size_t i = 0; i < numbers.size(); ++i) answers[numbers[i]] = std::move(some[i]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) answers[numbers[i] - begin] = std::move(some[i]);
   }
   return answers;
 }
 
-// Answers in the order of the inputs, as soon as there are some.
-void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options) {
+// An answer for each input, and the error of those that have none.
+std::vector<Json> answer(Task& task, std::vector<RunInput>& inputs, std::size_t first,
+                         const AdapterOf& adapters, const RunOptions& options) {
+  AdaptedInputs good;
+  std::vector<std::size_t> numbers;  // of the good ones
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].fields) continue;
+    good.inputs.push_back(*inputs[i].fields);
+    good.adapters.push_back(inputs[i].adapter ? inputs[i].adapter : adapters[first + i]);
+    good.own = good.own || inputs[i].adapter;
+    numbers.push_back(i);
+  }
+  std::vector<Json> answers(inputs.size());
+  work_around_bad(
+      0, numbers.size(),
+      [&](std::size_t begin, std::size_t end) {
+        std::vector<Json> some = run_by_adapter(task, good, begin, end, options);
+        for (std::size_t i = begin; i < end; ++i) answers[numbers[i]] = std::move(some[i - begin]);
+      },
+      [&](std::size_t i, const Error& error) {
+        RunInput& input = inputs[numbers[i]];
+        input.error = name_input(input.place, error.what());
+      });
+  return answers;
+}
+
+// Answers in the order of the inputs, as soon as there are some. In the place of one that is bad stands an
+// object that says so.
+void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options, BadInputs& bad) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;
-  for (std::vector<Fields> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
+  for (std::vector<RunInput> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
     options.on_progress = [&](std::size_t part, std::size_t whole) {
       progress.update(done + inputs.size() * part / whole);  // a long text is several parts
     };
-    try {
-      for (const Json& answer : run_by_adapter(task, inputs, done, adapters, options))
-        print_line(answer.dump());
-    } catch (const Error& error) {
-      if (done == 0) throw;
-      fail("among the inputs from number {} on: {}", done + 1, error.what());
+    const std::vector<Json> answers = answer(task, inputs, done, adapters, options);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].error.empty()) bad.report(inputs[i].error);
+      print_line(inputs[i].error.empty() ? answers[i].dump() : error_json(inputs[i].error).dump());
     }
     std::fflush(stdout);
     done += inputs.size();
@@ -135,8 +168,9 @@ int run(int argc, char** argv) {
   InputOptions input;
   AdapterOf adapters;
   RunOptions options;
+  BadInputs bad;
   Parser parser("run " + name, verb->description, verb->example);
-  add_options(parser.app(), model, input, adapters, options);
+  add_options(parser.app(), model, input, adapters, options, bad);
   const std::unique_ptr<Task> task = verb->make(name);
   task->add_options(parser.app());
   if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
@@ -144,8 +178,8 @@ int run(int argc, char** argv) {
   task->load(model);
   InputReader reader(input, *task);
   if (reader.total() > 0) adapters.check(reader.total());
-  run_all(*task, reader, adapters, options);
-  return 0;
+  run_all(*task, reader, adapters, options, bad);
+  return bad.status();
 }
 
 }  // namespace attend::cli

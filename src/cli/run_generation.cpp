@@ -66,13 +66,9 @@ class Generation : public Task {
   }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
-    std::vector<std::string> texts;  // an empty one is a beginning, too
-    for (const Fields& input : inputs)
-      texts.push_back(task_ == GenerationTask::text_generation ? input.text({"text", "inputs"})
-                                                               : text_of(input));
     static_cast<RunOptions&>(options_) = run;
     std::vector<Json> answers;
-    for (const std::vector<std::string>& made : generator_->generate(texts, options_)) {
+    for (const std::vector<std::string>& made : generator_->generate(texts_of(inputs), options_)) {
       Json list = Json::array();
       for (const std::string& text : made) list.push_back(Json{{result_name(task_), text}});
       answers.push_back(std::move(list));

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "cli/bad_inputs.h"
 
 #include <algorithm>
 #include <iostream>
@@ -16,16 +17,16 @@ namespace {
 constexpr std::size_t kAtATime = 256;
 constexpr const char* kStandardInput = "standard input";
 
-void check_utf8(const std::string& text, const std::string& place) {
-  if (const auto at = find_invalid_utf8(text)) fail("{}: invalid UTF-8 at byte {}", place, *at);
+std::vector<std::string_view> names_of(const Task& task) {
+  std::vector<std::string_view> names;
+  for (const InputField& field : task.fields())
+    names.insert(names.end(), field.names.begin(), field.names.end());
+  names.push_back("adapter");
+  return names;
 }
 
-std::vector<Fields> from_arguments(const std::vector<std::string>& texts, const Task& task) {
-  for (const std::string& text : texts) check_utf8(text, "argument '" + text + "'");
-  std::vector<Fields> inputs;
-  for (Json& input : task.from_texts(texts))
-    inputs.emplace_back(std::move(input), "text " + std::to_string(inputs.size() + 1));
-  return inputs;
+void check_utf8(const std::string& text) {
+  if (const auto at = find_invalid_utf8(text)) fail("invalid UTF-8 at byte {}", *at);
 }
 
 }  // namespace
@@ -43,21 +44,33 @@ InputReader::InputReader(const InputOptions& options, const Task& task)
   const bool table = format_ == InputFormat::csv || format_ == InputFormat::tsv;
   if (!columns_.empty() && !table)
     fail("--column names the columns of a table: expected --input-format csv or tsv");
-  if (!standard_input_)
-    given_ = from_arguments(options.texts, task);
-  else if (table)
+  if (table)
     table_.emplace(std::cin, format_ == InputFormat::tsv ? RecordReader::Form::tsv : RecordReader::Form::csv,
                    kStandardInput);
+  if (standard_input_) return;
+  const std::vector<Json> inputs = task.from_texts(options.texts);
+  for (const Json& input : inputs)
+    given_.push_back(read(inputs.size() == 1 ? "the text" : fmt::format("text {}", given_.size() + 1), [&] {
+      for (const Json& value : input)
+        if (value.is_string()) check_utf8(value.get<std::string>());
+      return input;
+    }));
 }
 
-std::vector<Fields> InputReader::next() {
+std::vector<RunInput> InputReader::next() {
+  if (failed_) std::rethrow_exception(failed_);
   if (standard_input_) {
     const std::size_t most = isatty(STDIN_FILENO) != 0 ? 1 : kAtATime;
-    std::vector<Fields> inputs;
-    while (inputs.size() < most) {
-      std::optional<Fields> input = table_ ? read_record() : read_line();
-      if (!input) break;
-      inputs.push_back(std::move(*input));
+    std::vector<RunInput> inputs;
+    try {
+      while (inputs.size() < most) {
+        std::optional<RunInput> input = table_ ? read_record() : read_line();
+        if (!input) break;
+        inputs.push_back(std::move(*input));
+      }
+    } catch (const Error&) {
+      if (inputs.empty()) throw;
+      failed_ = std::current_exception();
     }
     return inputs;
   }
@@ -67,15 +80,30 @@ std::vector<Fields> InputReader::next() {
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
-std::optional<Fields> InputReader::read_line() {
-  const std::optional<std::string> found = lines_.next();
-  if (!found) return {};
-  const std::string& line = *found;
-  std::string place = lines_.place();
-  check_utf8(line, place);
-  Json input = format_ == InputFormat::json ? parse_json(line, place) : Json(line);
-  if (input.is_string()) input = task_.from_texts({input.get<std::string>()}).front();
-  return Fields(std::move(input), std::move(place));
+RunInput InputReader::read(std::string place, const std::function<Json()>& parse) const {
+  constexpr std::string_view kOthers[] = {"adapter"};
+  const ErrorScope scope(ErrorKind::input);
+  RunInput input{std::move(place), {}};
+  try {
+    Fields fields(parse(), input.place);
+    check_fields(fields, task_, kOthers);
+    input.adapter = fields.maybe_integer({"adapter"}, -1);
+    input.fields = std::move(fields);
+  } catch (const Error& error) {
+    input.error = name_input(input.place, error.what());
+  }
+  return input;
+}
+
+std::optional<RunInput> InputReader::read_line() {
+  const std::optional<std::string> line = lines_.next();
+  if (!line) return {};
+  const std::string place = lines_.place();
+  return read(place, [&] {
+    check_utf8(*line);
+    Json input = format_ == InputFormat::json ? parse_json(*line, place) : Json(*line);
+    return input.is_string() ? task_.from_texts({input.get<std::string>()}).front() : input;
+  });
 }
 
 // Columns take the names of the fields that are to be read from them.
@@ -84,7 +112,11 @@ void InputReader::read_header() {
   if (header_.empty())
     fail("{}: expected a table whose first line names its columns, found nothing", kStandardInput);
   const std::vector<std::string> names = header_;
+  const std::vector<std::string_view> fields = names_of(task_);
   for (const auto& [field, column] : columns_) {
+    if (std::ranges::find(fields, field) == fields.end())
+      fail("--column {}={}: there is no field {}: expected {}", field, column, field,
+           fmt::join(fields, ", "));
     const auto found = std::ranges::find(names, column);
     if (found == names.end())
       fail("{}: there is no column '{}'; these are: {}", table_->place(), column, fmt::join(names, ", "));
@@ -92,21 +124,30 @@ void InputReader::read_header() {
     std::ranges::replace(header_, field, std::string());
     header_[static_cast<std::size_t>(found - names.begin())] = field;
   }
+  for (std::string& name : header_)
+    if (std::ranges::find(fields, name) == fields.end()) name.clear();
+  for (const auto& [any, required] : task_.fields())
+    if (required && std::ranges::find_first_of(header_, any) == header_.end())
+      fail("{}: expected a column {}, found {}; name the column that has it with --column {}=COLUMN",
+           table_->place(), fmt::join(any, " or "), shown(Json(fmt::format("{}", fmt::join(names, ", ")))),
+           any.front());
 }
 
-std::optional<Fields> InputReader::read_record() {
+std::optional<RunInput> InputReader::read_record() {
   if (header_.empty()) read_header();
   const auto record = table_->next();
   if (!record) return {};
-  const std::string place = table_->place();
-  if (record->size() != header_.size())
-    fail("{}: expected {} columns, as the first line has, found {}", place, header_.size(), record->size());
-  Json input = Json::object();
-  for (std::size_t i = 0; i < header_.size(); ++i) {
-    check_utf8((*record)[i], place);
-    if (!header_[i].empty()) input[header_[i]] = (*record)[i];
-  }
-  return Fields(std::move(input), place);
+  return read(table_->place(), [&] {
+    if (record->size() != header_.size())
+      fail("expected {} columns, as the first line has, found {}", header_.size(), record->size());
+    Json input = Json::object();
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (header_[i].empty()) continue;
+      check_utf8((*record)[i]);
+      input[header_[i]] = (*record)[i];
+    }
+    return input;
+  });
 }
 
 }  // namespace attend::cli

@@ -5,6 +5,7 @@
 #include "cli/run_task.h"
 #include "formats/table_records.h"
 
+#include <exception>
 #include <map>
 #include <optional>
 
@@ -20,28 +21,40 @@ struct InputOptions {
   std::map<std::string, std::string> columns;  // of a table: where a field is not in the column of its name
 };
 
+// An input: its fields, or what is wrong with it. `place` names it: "standard input, line 3".
+struct RunInput {
+  std::string place;
+  std::optional<Fields> fields;
+  std::optional<std::int64_t> adapter = {};  // its own, if a field says so
+  std::string error = {};                    // names the place, too
+};
+
 class InputReader {
  public:
+  // `input` and `task` must outlive the reader. Error for options that do not go together.
   InputReader(const InputOptions& options, const Task& task);
   // The next inputs, some hundreds of them; one line at a time where a person types them. Empty: no more.
-  std::vector<Fields> next();
+  // Error where standard input cannot be read on, after the inputs before.
+  std::vector<RunInput> next();
   std::size_t total() const { return given_.size(); }  // 0: not known
 
  private:
   // Of standard input: one, or nothing at its end.
-  std::optional<Fields> read_line();
-  std::optional<Fields> read_record();
+  std::optional<RunInput> read_line();
+  std::optional<RunInput> read_record();
   void read_header();
+  RunInput read(std::string place, const std::function<Json()>& parse) const;
 
   const Task& task_;
   InputFormat format_;
   std::map<std::string, std::string> columns_;
   StreamLines lines_;
   std::optional<RecordReader> table_;
-  std::vector<std::string> header_;  // of the table; a column that is not asked for may have any name
+  std::vector<std::string> header_;  // of the table: fields; empty for a column that is not asked for
   bool standard_input_;
-  std::vector<Fields> given_;
-  std::size_t at_ = 0;  // of given_
+  std::vector<RunInput> given_;
+  std::size_t at_ = 0;         // of given_
+  std::exception_ptr failed_;  // to read on
 };
 
 }  // namespace attend::cli

@@ -1,7 +1,8 @@
 // attend run: tasks whose answer is labels with scores.
+#include "base/error.h"
 #include "cli/picture_input.h"
 #include "cli/run_task.h"
-#include "cli/verb.h"
+#include "cli/text_list.h"
 
 namespace attend::cli {
 namespace {
@@ -28,13 +29,16 @@ class TextClassification : public Task {
     app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all")
         ->check(not_negative());
     add_function(app, options_.function);
-    app.add_flag("--truncate", options_.truncate, "Cut off texts that are longer than the tokenizer's limit");
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
+  std::vector<InputField> fields() const override {
+    return {{{"text", "sequence", "inputs"}}, {{"text_pair"}, false}};
+  }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     std::vector<TextAndPair> texts;
     for (const Fields& input : inputs) {
+      const ErrorScope scope(ErrorKind::input);
       texts.push_back({text_of(input), {}});
       if (input.has({"text_pair"})) texts.back().pair = input.text({"text_pair"});
     }
@@ -52,38 +56,54 @@ class TextClassification : public Task {
 class ZeroShotClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--labels,--candidate-labels", labels_,
-                   "The labels to choose from, with commas between them")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->required();
+    labels_.add(app, "--labels,--candidate-labels",
+                "The labels to choose from, unless an input has a field candidate_labels");
     app.add_option("--hypothesis-template", options_.hypothesis, "The sentence a label is put into, at {}");
     app.add_flag("--multi-label", options_.several, "Any number of labels may hold: each is judged alone");
   }
-  void load(const ModelPath& model) override {
-    for (std::string& label : labels_) label = CLI::detail::trim(label);
-    std::erase(labels_, "");
-    classifier_.emplace(model);
+  void load(const ModelPath& model) override { classifier_.emplace(model); }
+  std::vector<InputField> fields() const override {
+    return {{{"text", "sequence", "inputs"}}, {{"candidate_labels", "labels"}, false}};
   }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
-    const std::vector<std::string> texts = texts_of(inputs);
     static_cast<RunOptions&>(options_) = run;
-    const auto results = classifier_->classify(texts, labels_, options_);
-    std::vector<Json> answers;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      Json labels = Json::array(), scores = Json::array();
-      for (const auto& [label, score] : results[i]) {
-        labels.push_back(label);
-        scores.push_back(score);
-      }
-      answers.push_back({{"sequence", texts[i]}, {"labels", labels}, {"scores", scores}});
+    std::map<std::vector<std::string>, std::vector<std::size_t>> by_labels;
+    for (std::size_t i = 0; i < inputs.size(); ++i) by_labels[labels_of(inputs[i])].push_back(i);
+    std::vector<Json> answers(inputs.size());
+    for (const auto& [labels, numbers] : by_labels) {
+      std::vector<std::string> texts;
+      for (const std::size_t i : numbers) texts.push_back(text_of(inputs[i]));
+      const auto results = classifier_->classify(texts, labels, options_);
+      for (std::size_t i = 0; i < numbers.size(); ++i) answers[numbers[i]] = to_json(texts[i], results[i]);
     }
     return answers;
   }
 
  private:
-  std::vector<std::string> labels_;
+  std::vector<std::string> labels_of(const Fields& input) const {
+    const ErrorScope scope(ErrorKind::input);
+    std::vector<std::string> labels = input.texts({"candidate_labels", "labels"});
+    const bool one_text = !input.has({"candidate_labels"}) ? input.json().value("labels", Json()).is_string()
+                                                           : input.json()["candidate_labels"].is_string();
+    if (one_text) return split_at_commas(labels.front());
+    if (labels.empty()) labels = labels_.texts();
+    if (labels.empty())
+      fail("{}: expected labels to choose from: --labels (labels), or a field candidate_labels",
+           input.source());
+    return labels;
+  }
+
+  static Json to_json(const std::string& text, const std::vector<LabelScore>& ranking) {
+    Json labels = Json::array(), scores = Json::array();
+    for (const auto& [label, score] : ranking) {
+      labels.push_back(label);
+      scores.push_back(score);
+    }
+    return {{"sequence", text}, {"labels", labels}, {"scores", scores}};
+  }
+
+  TextList labels_;
   ZeroShotOptions options_;
   std::optional<ZeroShotClassifier> classifier_;
 };
@@ -97,9 +117,14 @@ class ImageClassification : public Task {
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
 
+  std::vector<InputField> fields() const override { return {{{"image", "text", "inputs"}}}; }
+
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     std::vector<Picture> pictures;
-    for (const Fields& input : inputs) pictures.push_back(read_picture(input));
+    for (const Fields& input : inputs) {
+      const ErrorScope scope(ErrorKind::input);
+      pictures.push_back(read_picture(input));
+    }
     static_cast<RunOptions&>(options_) = run;
     std::vector<Json> answers;
     for (const auto& labels : classifier_->classify(pictures, options_)) answers.push_back(to_json(labels));

@@ -1,6 +1,7 @@
 // attend run: tasks whose answer is about parts of the text.
 #include "base/error.h"
 #include "cli/run_task.h"
+#include "cli/text_list.h"
 
 namespace attend::cli {
 namespace {
@@ -16,17 +17,17 @@ class TokenClassification : public Task {
                                                                        {"average", Aggregation::average},
                                                                        {"max", Aggregation::max}}))
         ->default_str("none");
-    app.add_option("--ignore-labels", options_.ignored_labels,
-                   "Labels to leave out, with commas between them")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    app.add_option("--stride", options_.stride,
-                   "Read long texts in pieces that share so many tokens; needs an aggregation");
+    ignored_labels_.add(app, "--ignore-labels", "Labels to leave out");
+    app.add_option(
+        "--stride", options_.stride,
+        "Read long texts in pieces that share this many tokens, where otherwise their beginning is "
+        "read; needs an aggregation");
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     static_cast<RunOptions&>(options_) = run;
+    options_.ignored_labels = ignored_labels_.texts();
     std::vector<Json> answers;
     for (const auto& entities : classifier_->classify(texts_of(inputs), options_)) {
       Json list = Json::array();
@@ -48,22 +49,21 @@ class TokenClassification : public Task {
   }
 
   TokenOptions options_;
+  TextList ignored_labels_{options_.ignored_labels};
   std::optional<TokenClassifier> classifier_;
 };
 
 class FillMask : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Tokens for each mask, the best first")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--targets", options_.targets, "Only these may be filled in, with commas between them")
-        ->delimiter(',')
-        ->allow_extra_args(false);
+    app.add_option("--top-k", options_.top_k, "Tokens for each mask, the best first")->check(positive());
+    targets_.add(app, "--targets", "Only these may be filled in");
   }
   void load(const ModelPath& model) override { filler_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     static_cast<RunOptions&>(options_) = run;
+    options_.targets = targets_.texts();
     std::vector<Json> answers;
     for (const auto& masks : filler_->fill(texts_of(inputs), options_)) {
       Json all = Json::array();
@@ -80,6 +80,7 @@ class FillMask : public Task {
 
  private:
   FillOptions options_;
+  TextList targets_;
   std::optional<MaskFiller> filler_;
 };
 
@@ -88,10 +89,8 @@ class QuestionAnswering : public Task {
   void add_options(CLI::App& app) override {
     CLI::Option* question = app.add_option("--question", question_, "Ask this of every text");
     app.add_option("--context", context_, "Look for the answer to every text in this")->excludes(question);
-    app.add_option("--top-k", options_.top_k, "Answers to a question, the best first")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--max-answer-len", options_.max_answer_length, "Tokens of an answer")
-        ->check(CLI::PositiveNumber);
+    app.add_option("--top-k", options_.top_k, "Answers to a question, the best first")->check(positive());
+    app.add_option("--max-answer-len", options_.max_answer_length, "Tokens of an answer")->check(positive());
     app.add_option("--max-seq-len", options_.max_length,
                    "Tokens of question and context together; longer contexts are read in pieces");
     app.add_option("--doc-stride", options_.stride, "Tokens that two pieces share");
@@ -100,6 +99,9 @@ class QuestionAnswering : public Task {
                  "Answers begin and end with whole words");
   }
   void load(const ModelPath& model) override { answerer_.emplace(model); }
+  std::vector<InputField> fields() const override {
+    return {{{"question"}, question_.empty()}, {{"context"}, context_.empty()}};
+  }
 
   // Without --question and --context, texts are in turn a question and its context.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
@@ -123,8 +125,10 @@ class QuestionAnswering : public Task {
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
     std::vector<Question> questions;
-    for (const Fields& input : inputs)
-      questions.push_back({input.text({"question"}), input.text({"context"})});
+    for (const Fields& input : inputs) {
+      const ErrorScope scope(ErrorKind::input);
+      questions.push_back({input.text({"question"}, question_), input.text({"context"}, context_)});
+    }
     static_cast<RunOptions&>(options_) = run;
     std::vector<Json> answers;
     for (const auto& found : answerer_->answer(questions, options_)) {

@@ -1,8 +1,17 @@
 #include "cli/run_task.h"
 
 #include "base/error.h"
+#include "formats/known_fields.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
 
 namespace attend::cli {
+
+std::vector<InputField> Task::fields() const {
+  return {{{"text", "sequence", "inputs"}}};
+}
 
 std::vector<Json> Task::from_texts(const std::vector<std::string>& texts) const {
   std::vector<Json> inputs;
@@ -10,10 +19,27 @@ std::vector<Json> Task::from_texts(const std::vector<std::string>& texts) const 
   return inputs;
 }
 
+void add_truncate(CLI::App& app, RunOptions& options) {
+  app.add_flag("--truncate", options.truncate,
+               "Cut off texts that are longer than the model reads; otherwise they are errors");
+}
+
+void check_fields(const Fields& input, const Task& task, std::span<const std::string_view> others) {
+  const ErrorScope scope(ErrorKind::input);
+  std::vector<std::string_view> known;
+  for (const InputField& field : task.fields())
+    known.insert(known.end(), field.names.begin(), field.names.end());
+  known.insert(known.end(), others.begin(), others.end());
+  expect_only(input, known);
+  for (const auto& [names, required] : task.fields())
+    if (required && std::ranges::none_of(names, [&](std::string_view name) { return input.has({name}); }))
+      fail("{}: expected a field {}, found {}", input.source(), fmt::join(names, " or "),
+           shown(input.json()));
+}
+
 std::string text_of(const Fields& input) {
-  std::string text = input.text({"text", "sequence", "inputs"});
-  if (text.empty()) fail("{}: the text is empty", input.source());
-  return text;
+  const ErrorScope scope(ErrorKind::input);
+  return input.text({"text", "sequence", "inputs"});
 }
 
 std::vector<std::string> texts_of(const std::vector<Fields>& inputs) {

@@ -9,14 +9,12 @@ namespace {
 
 class FeatureExtraction : public Task {
  public:
-  void add_options(CLI::App& app) override {
-    app.add_flag("--truncate", truncate_, "Cut off texts that are longer than the tokenizer's limit");
-  }
+  void add_options(CLI::App&) override {}
   void load(const ModelPath& model) override { extractor_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<Json> answers;
-    for (const Features& features : extractor_->extract(texts_of(inputs), options, truncate_)) {
+    for (const Features& features : extractor_->extract(texts_of(inputs), options)) {
       Json rows = Json::array();
       auto value = features.values.begin();
       for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
@@ -29,7 +27,6 @@ class FeatureExtraction : public Task {
   }
 
  private:
-  bool truncate_ = false;
   std::optional<FeatureExtractor> extractor_;
 };
 
@@ -49,11 +46,13 @@ class SentenceSimilarity : public Task {
     return std::vector<Json>{std::move(input)};
   }
   bool reads_lines() const override { return false; }
+  std::vector<InputField> fields() const override { return {{{"source_sentence"}}, {{"sentences"}}}; }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<std::string> all;  // each source, then its sentences
     std::vector<std::size_t> counts;
     for (const Fields& input : inputs) {
+      const ErrorScope scope(ErrorKind::input);
       const std::vector<std::string> sentences = input.texts({"sentences"});
       if (sentences.empty()) fail("{}: sentences: expected at least one", input.source());
       all.push_back(input.text({"source_sentence"}));

@@ -67,10 +67,10 @@ int serve(int argc, char** argv) {
                  "For keys and values of a model at most so much memory, such as 500MB; else half of the "
                  "machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--max-waiting", most_waiting,
                  "Requests for texts that may wait; more are told to come later")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--max-connections", server_options.connections, "Connections at a time; more have to wait")
       ->check(CLI::Range(1, 10000));
   if (const auto status = parser.parse(argc, argv)) return *status;
@@ -78,7 +78,8 @@ int serve(int argc, char** argv) {
   if (const char* key = std::getenv("ATTEND_KEY"); key != nullptr && server_options.key.empty())
     server_options.key = key;
   if (given.size() > 1 && !options.adapters.empty())
-    fail("--adapter: expected one model, for it is whose adapter it is, found {}", given.size());
+    fail("--adapter: expected one model, which the adapter was made for, found {}: serve it alone",
+         given.size());
 
   catch_interrupts();
   serve::Server server(server_options);  // first, for a port that is taken is found out at once

@@ -1,12 +1,16 @@
 #include "cli/serve_tasks.h"
 
+#include "base/bad_inputs.h"
 #include "base/error.h"
 #include "cli/picture_input.h"
 #include "cli/run_task.h"
+#include "formats/known_fields.h"
 
 #include <algorithm>
 #include <list>
 #include <mutex>
+
+#include <fmt/ranges.h>
 
 namespace attend::cli {
 namespace {
@@ -14,21 +18,21 @@ namespace {
 using serve::Asked;
 using serve::Gathered;
 
-// {"top_k": 3, "several": true} as options: --top-k=3 --several=true.
-std::vector<std::string> as_options(const Json& parameters) {
+// {"top_k": 3, "several": true} as options: --top-k=3 --several=true. Error, with the names of all, for one
+// that the task does not have.
+std::vector<std::string> as_options(const Json& parameters, const CLI::App& app) {
   std::vector<std::string> options;
   for (const auto& [name, value] : parameters.items()) {
     std::string option = "--" + name;
     std::ranges::replace(option, '_', '-');
-    if (value.is_null()) continue;
-    if (value.is_array()) {
-      std::string list;
-      for (const Json& each : value)
-        list += (list.empty() ? "" : ",") + (each.is_string() ? each.get<std::string>() : each.dump());
-      options.push_back(option + "=" + list);
-    } else {
-      options.push_back(option + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+    if (app.get_option_no_throw(option) == nullptr) {
+      std::vector<std::string> known;
+      for (const CLI::Option* each : app.get_options()) known.push_back(each->get_single_name());
+      for (std::string& each : known) std::ranges::replace(each, '-', '_');
+      fail("parameters: there is no {}: expected {}", shown(Json(name)), fmt::join(known, ", "));
     }
+    if (value.is_null()) continue;
+    options.push_back(option + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
   }
   std::ranges::reverse(options);  // as CLI11 takes them
   return options;
@@ -39,13 +43,14 @@ class LoadedTask {
  public:
   LoadedTask(const TaskVerb& verb, const Asked& asked, const Json& parameters)
       : task_(verb.make(verb.name)),
-        adapter_(asked.adapter),
         gathered_([this](const std::vector<Json>& inputs) { return run(inputs); }) {
     CLI::App app;
     app.set_help_flag();
     task_->add_options(app);
+    add_truncate(app, options_);
+    options_.adapter = asked.adapter;
     try {
-      app.parse(as_options(parameters));
+      app.parse(as_options(parameters, app));
     } catch (const CLI::Error& error) {
       fail("parameters: {}", error.what());
     }
@@ -63,13 +68,11 @@ class LoadedTask {
   std::vector<Json> run(const std::vector<Json>& inputs) {
     std::vector<Fields> fields;
     for (const Json& input : inputs) fields.emplace_back(input, "inputs");
-    RunOptions options;
-    options.adapter = adapter_;
-    return task_->run(fields, options);
+    return task_->run(fields, options_);
   }
 
   std::unique_ptr<Task> task_;
-  std::optional<std::int64_t> adapter_;
+  RunOptions options_;
   Gathered<Json, Json> gathered_;
 };
 
@@ -101,31 +104,57 @@ std::vector<Json> read_inputs(const Json& inputs, const Task& task) {
   std::vector<Json> all;
   const Json list = inputs.is_array() ? inputs : Json::array({inputs});
   for (const Json& input : list) {
-    if (input.is_string())
+    if (input.is_string()) {
+      if (!task.reads_lines())
+        fail("inputs: an input of this task is more than a text: expected an object, found {}", shown(input));
       all.push_back(task.from_texts({input.get<std::string>()}).front());
-    else if (input.is_object())
+    } else if (input.is_object()) {
       all.push_back(input);
-    else
+    } else {
       fail("inputs: expected a text, an object, or a list of these, found {}", shown(input));
+    }
   }
   if (all.empty()) fail("inputs: expected at least one, found none");
   return all;
 }
 
+// The answers to inputs [begin, end).
+std::vector<Json> answer(const TaskVerb& verb, LoadedTask& task, const std::vector<Json>& all,
+                         std::size_t begin, std::size_t end) {
+  std::vector<Json> inputs(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                           all.begin() + static_cast<std::ptrdiff_t>(end));
+  for (const Json& input : inputs) check_fields(Fields(input, "inputs"), task.task(), {});
+  if (std::string_view(verb.name) == "image-classification")
+    for (Json& input : inputs) input = received_picture(Fields(input, "inputs"));
+  return task.ask(std::move(inputs));
+}
+
+// In a list, an input that is bad has an error in the place of its answer, unless all are bad.
 serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, LoadedTasks& loaded,
                       const Fields& body) {
-  for (const auto& [name, value] : body.json().items())
-    if (name != "inputs" && name != "parameters" && name != "model")
-      fail("there is no field {}: expected inputs, parameters and model", name);
+  constexpr std::string_view kFields[] = {"inputs", "parameters", "model"};
+  expect_only(body, kFields);
   const Json parameters = body.json().value("parameters", Json::object()),
              inputs = body.json().value("inputs", Json());
   if (!parameters.is_object()) fail("parameters: expected an object, found {}", shown(parameters));
   const std::shared_ptr<LoadedTask> task = loaded.find(verb, models.find(body), parameters);
-  std::vector<Json> all = read_inputs(inputs, task->task());
-  if (std::string_view(verb.name) == "image-classification")
-    for (Json& input : all) input = received_picture(Fields(input, "inputs"));
-  std::vector<Json> answers = task->ask(std::move(all));
-  return serve::reply(inputs.is_array() ? Json(std::move(answers)) : std::move(answers.front()));
+  const std::vector<Json> all = read_inputs(inputs, task->task());
+  if (!inputs.is_array()) return serve::reply(answer(verb, *task, all, 0, 1).front());
+  Json answers = Json::array();
+  std::optional<Error> first;
+  std::size_t bad = 0;
+  work_around_bad(
+      0, all.size(),
+      [&](std::size_t begin, std::size_t end) {
+        for (Json& each : answer(verb, *task, all, begin, end)) answers.push_back(std::move(each));
+      },
+      [&](std::size_t i, const Error& error) {
+        if (!first) first.emplace(fmt::format("input {}: {}", i + 1, error.what()), error.kind());
+        answers.push_back({{"error", error.what()}});
+        ++bad;
+      });
+  if (bad == all.size()) throw *first;
+  return serve::reply(answers);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ int tokenizer(int argc, char** argv) {
                                                                         {"xlnet", Preset::xlnet}}))
       ->default_str("plain");
   app.add_option("--vocab-size", options.vocabulary_size, "Tokens, with the special ones; not for character")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--min-frequency", options.min_frequency,
                  "Pairs seen less often are not merged; not for unigram");
   app.add_option("--limit-alphabet", options.limit_alphabet, "At most that many characters; 0: all");

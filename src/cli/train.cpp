@@ -65,9 +65,8 @@ void add_corruption_options(CLI::App& app, Recipe& r) {
       ->check(share());
   app.add_flag("--whole-words", r.whole_words, "Hide all pieces of a word together");
   app.add_option("--ngram", r.ngram, "Hide up to so many words in a row; 3 for sentence-order, else 1")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--mean-span", r.mean_span, "Tokens of a hidden span, on average")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
+  app.add_option("--mean-span", r.mean_span, "Tokens of a hidden span, on average")->check(positive());
   app.add_option("--permute-sentences", r.permute_sentences,
                  "denoising: share of texts with sentences in disorder")
       ->check(CLI::Range(0.0, 1.0));
@@ -90,11 +89,10 @@ void add_loss_options(CLI::App& app, Recipe& r) {
       ->check(not_negative());
   app.add_option("--discriminator-weight", r.discriminator_weight,
                  "replaced-tokens: of the discriminator's loss");
-  app.add_option("--scale", r.scale, "pairs: of the cosines")->check(CLI::PositiveNumber);
+  app.add_option("--scale", r.scale, "pairs: of the cosines")->check(positive());
   app.add_option("--matryoshka", r.matryoshka,
                  "pairs, scored-pairs: widths at which the vectors must do alone too");
-  app.add_option("--temperature", r.temperature, "Of a teacher's and the model's scores")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--temperature", r.temperature, "Of a teacher's and the model's scores")->check(positive());
   app.add_option("--soft-weight", r.soft_weight, "Of the teacher's scores in the loss")
       ->check(not_negative());
   app.add_option("--hard-weight", r.hard_weight, "Of the labels in the loss with a teacher")
@@ -111,10 +109,10 @@ void add_adapter_options(CLI::App& app, Recipe& r) {
          "--lora", r.lora,
          "Train factors of this rank beside the model's matrices, which stay as they are (LoRA); the result "
          "is an adapter as peft stores it")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--lora-alpha", r.lora_alpha,
                  "What the factors add is times alpha / rank; by default 2 x rank")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--lora-dropout", r.lora_dropout, "Of what the factors read")->check(share());
   app.add_option(
          "--lora-kind", r.lora_kind,
@@ -151,11 +149,11 @@ void add_step_options(CLI::App& app, Recipe& r) {
   app.add_option(
          "--batch-tokens", r.batch_tokens,
          "Tokens to a batch at most, by the longer side of a pair; 4096, or any number with --batch-size")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--batch-size", r.batch_size,
                  "Examples to a batch; 0: as many as --batch-tokens allows. 32 for fine-tuning")
       ->check(not_negative());
-  app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(CLI::PositiveNumber);
+  app.add_option("--accumulate", r.accumulate, "Batches to a step")->check(positive());
   app.add_option("--clip", r.clip, "Largest gradient norm; 0: no clipping")->check(not_negative());
   app.add_option("--layer-decay", r.layer_decay, "A layer's rate in relation to that of the layer above it");
   app.add_option("--head-rate", r.head_rate, "Factor of the head's rate");
@@ -259,11 +257,10 @@ void add_validation_options(CLI::App& app, Recipe& r) {
   app.add_option("--patience", r.patience,
                  "Stop after this many validations in a row that are not better; 0: never")
       ->check(not_negative());
-  app.add_option("--keep", r.keep, "Newest checkpoints that stay, beside the best")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--keep", r.keep, "Newest checkpoints that stay, beside the best")->check(positive());
   app.add_option("--average", r.average,
                  "The result is the mean of so many last checkpoints; 1: the best one")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option(
       "--save-batches", r.save_batches,
       "A folder for what each step reads, as safetensors with the names of transformers' arguments");

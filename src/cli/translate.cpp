@@ -2,7 +2,9 @@
 #include <attend/attend.h>
 
 #include "base/progress.h"
+#include "cli/bad_inputs.h"
 #include "cli/generation_options.h"
+#include "cli/given_texts.h"
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -19,6 +21,25 @@ Json as_json(const std::string& text, const std::vector<std::string>& translatio
   return line;
 }
 
+// In order. In the place of a text that has no translation stand as many empty lines as one would have.
+void print(const GivenTexts& texts, const std::vector<std::vector<std::string>>& translations, bool json,
+           BadInputs& bad) {
+  std::size_t each = 1;
+  for (const auto& all : translations) each = std::max(each, all.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (const std::string& error = texts.error(i); !error.empty()) {
+      std::cout.flush();
+      bad.report(error);
+      std::cout << (json ? Json{{"text", texts[i]}, {"error", error}}.dump() + "\n"
+                         : std::string(each, '\n'));
+    } else if (json) {
+      std::cout << as_json(texts[i], translations[i]).dump() << "\n";
+    } else {
+      for (const std::string& translation : translations[i]) std::cout << translation << "\n";
+    }
+  }
+}
+
 }  // namespace
 
 int translate(int argc, char** argv) {
@@ -28,6 +49,7 @@ int translate(int argc, char** argv) {
   Json fields = Json::object();  // of the generation config
   std::optional<std::uint64_t> seed;
   bool json = false;
+  BadInputs bad;
   Parser parser("translate",
                 "Translates texts (arguments, or lines of standard input), one line each; several lines, the "
                 "best first, where several translations are asked for.",
@@ -39,9 +61,10 @@ int translate(int argc, char** argv) {
   add_languages(parser.app(), options.source_language, options.target_language);
   parser.app().add_option("--prefix", options.prefix, "What every translation begins with");
   parser.app().add_option("--seed", seed, "Of what is drawn: the same seed, the same text");
-  parser.app()
-      .add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")
-      ->check(CLI::PositiveNumber);
+  parser.app().add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(positive());
+  parser.app().add_flag("--truncate", options.truncate,
+                        "Cut off texts that are longer than the model reads; otherwise they are errors");
+  bad.add_option(parser.app());
   parser.app().add_flag("--json", json,
                         "One object per text: {\"text\", \"translation\"}, and where there are several "
                         "{\"translations\"}");
@@ -50,16 +73,16 @@ int translate(int argc, char** argv) {
   options.seed = seed ? *seed : std::random_device()();
 
   Translator translator(model);
-  const std::vector<std::string> texts = texts_or_stdin(arguments);
+  GivenTexts texts(arguments);
   Progress progress("translating", texts.size(), "texts");
-  options.on_progress = [&](std::size_t done, std::size_t) { progress.update(done); };
-  const std::vector<std::vector<std::string>> translations = translator.translate_several(texts, options);
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    if (json)
-      std::cout << as_json(texts[i], translations[i]).dump() << "\n";
-    else
-      for (const std::string& translation : translations[i]) std::cout << translation << "\n";
-  return 0;
+  std::vector<std::vector<std::string>> translations(texts.size());
+  texts.answer([&](GivenTexts::Numbers numbers) {
+    options.on_progress = [&](std::size_t done, std::size_t) { progress.update(numbers.front() + done); };
+    auto some = translator.translate_several(texts.some(numbers), options);
+    for (std::size_t i = 0; i < numbers.size(); ++i) translations[numbers[i]] = std::move(some[i]);
+  });
+  print(texts, translations, json, bad);
+  return bad.status();
 }
 
 }  // namespace attend::cli

@@ -60,12 +60,21 @@ class Parser {
   CommonOptions common_;
 };
 
-// A check of numbers. (The message of CLI::NonNegativeNumber writes out the largest double.)
+// Checks of numbers. (The messages of CLI11's own write out the largest double.)
 inline CLI::Validator not_negative() {
   return {[](const std::string& text) {
             return text.starts_with('-') ? "expected 0 or more, found " + text : std::string();
           },
           "NONNEGATIVE"};
+}
+inline CLI::Validator positive() {
+  return {[](const std::string& text) {
+            double number = 1;  // what is not a number is refused when it is read
+            return CLI::detail::lexical_cast(text, number) && number <= 0
+                       ? "expected more than 0, found " + text
+                       : std::string();
+          },
+          "POSITIVE"};
 }
 
 // work(), whose Errors are about what is in `file`.
@@ -83,8 +92,5 @@ auto naming_file(const std::string& file, const Work& work) {
 // permission.)
 CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
                        const std::string& help);
-
-// Texts given as arguments, or where there are none the lines of standard input.
-std::vector<std::string> texts_or_stdin(const std::vector<std::string>& arguments);
 
 }  // namespace attend::cli

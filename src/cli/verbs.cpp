@@ -21,7 +21,7 @@ std::span<const Verb> verbs() {
       {"convert", "write a model anew as transformers does", Home::inference},
       {"quantize", "store a model in 8 or 4 bits", Home::inference},
       {"evaluate", "measure a model on data", Home::inference},
-      {"inspect", "describe a model directory", Home::program},
+      {"inspect", "describe a model directory", Home::inference},
       {"bench", "time a model", Home::inference},
   };
   return all;

@@ -28,6 +28,7 @@ std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std:
     try {
       batch.submit(std::move(request));
     } catch (const Error& bad) {
+      if (prompts.size() == 1) throw;
       throw Error(fmt::format("prompt {}: {}", i + 1, bad.what()), bad.kind());
     }
   }

@@ -1,6 +1,7 @@
 // How a directory becomes a model: its config, the adapters' own, and a model for each choice of adapters.
 #include "base/log.h"
 #include "models/adapter.h"
+#include "models/found_architecture.h"
 #include "models/head.h"
 #include "models/network_filler.h"
 #include "models/quantized.h"
@@ -161,18 +162,19 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   for (const std::size_t i : numbers) present.push_back(adapters_[i]);
   const std::vector<std::string> named = given.texts({"architectures"});
   std::string chosen = options_.architecture;
-  if (chosen.empty()) chosen = named.empty() ? std::string(family_.architectures.front()) : named.front();
+  if (chosen.empty())
+    chosen = named.empty() ? found_architecture(family_, given, checkpoint_, present) : named.front();
   const Fields config = with_labels(given, options_.fresh);
   const OwnsModule owns = [&](const std::string& module) {
     return is_named_by(options_.modules_to_save, module) ||
            std::ranges::any_of(present, [&](const auto& each) { return each->config().is_saved(module); });
   };
-  PretrainedModel model(family_,
-                        options_.fresh ? config
-                                       : with_labels_of(present, family_,
-                                                        without_missing_pooler(family_, config, chosen, checkpoint_),
-                                                        chosen),
-                        chosen, options_.dropout, owns);
+  PretrainedModel model(
+      family_,
+      options_.fresh ? config
+                     : with_labels_of(present, family_,
+                                      without_missing_pooler(family_, config, chosen, checkpoint_), chosen),
+      chosen, options_.dropout, owns);
   model.generation_config_ = directory_.generation_config();
   model.source_ = directory_.path().string();
   model.weights_ = options_.weights;

@@ -186,7 +186,8 @@ void NetworkFiller::draw() {
 void NetworkFiller::warn_of_unknown() const {
   std::vector<std::string> unknown;
   for (const auto& [name, view] : checkpoint_.tensors())
-    if (!reader_.was_asked(name) && (!model_.knows(name) || reader_.is_of_further_layer(name))) unknown.push_back(name);
+    if (!reader_.was_asked(name) && (!model_.knows(name) || reader_.is_of_further_layer(name)))
+      unknown.push_back(name);
   if (!unknown.empty())
     warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
          model_.architecture(), unknown.front(), unknown.size() > 1 ? ", ..." : "");

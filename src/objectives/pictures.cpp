@@ -126,7 +126,7 @@ std::vector<std::string> Pictures::labels() const {
 }
 
 std::string Pictures::place(std::int64_t picture) const {
-  const auto& [file, number] = places_[static_cast<std::size_t>(picture)];
+  const auto& [file, number, _] = places_[static_cast<std::size_t>(picture)];
   return files_[file].place(number);
 }
 

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/error.h"
 #include "formats/json_floats.h"
+#include "formats/known_fields.h"
 
 #include <bit>
 
@@ -47,6 +48,10 @@ Json vector_json(const std::vector<float>& vector, bool packed) {
 }
 
 Reply embed(ServedModels& models, const Fields& body) {
+  constexpr std::string_view kFields[] = {"model",      "input",   "encoding_format", "user",
+                                          "dimensions", "prompt",  "prompt_name",     "input_type",
+                                          "normalize",  "truncate"};
+  expect_only(body, kFields);
   const Asked asked = models.find(body);
   const std::string format = body.text({"encoding_format"}, "float");
   if (format != "float" && format != "base64")
@@ -67,6 +72,8 @@ Reply embed(ServedModels& models, const Fields& body) {
 }
 
 Reply tokenize(const ServedModels& models, const Fields& body) {
+  constexpr std::string_view kFields[] = {"model", "text", "special_tokens"};
+  expect_only(body, kFields);
   const Tokenizer& tokenizer = *models.find(body).model.model().tokenizers().source;
   const Encoding encoding = tokenizer.encode(
       body.text({"text"}), {.special_tokens = body.flag({"special_tokens"}, true), .with_details = false});
@@ -76,6 +83,8 @@ Reply tokenize(const ServedModels& models, const Fields& body) {
 }
 
 Reply detokenize(const ServedModels& models, const Fields& body) {
+  constexpr std::string_view kFields[] = {"model", "ids", "skip_special_tokens"};
+  expect_only(body, kFields);
   const Tokenizer& tokenizer = *models.find(body).model.model().tokenizers().target;
   std::vector<TokenId> ids;
   for (const std::int64_t id : body.integers({"ids"})) {

@@ -7,30 +7,70 @@
 #include "tasks/text_model.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace attend {
 namespace {
 
 constexpr std::size_t kMaxLength = 384, kStride = 128;
 
-// A piece of a context, with its question in front.
-struct ReadPiece {
-  std::size_t question;  // its number
-  Encoding encoding;
+// Pieces of contexts, each with its question in front.
+struct ReadPieces {
+  std::vector<Encoding> encodings;
+  std::vector<std::size_t> question_of;  // each piece's
 };
 
-std::vector<ReadPiece> cut(const TextModel& model, const std::vector<Question>& questions,
-                           const Truncation& truncation) {
-  std::vector<ReadPiece> pieces;
+// How many tokens of a question are read where it would leave too few for its context, as the original's
+// max_question_len has it; fewer where a piece is short.
+constexpr std::size_t kQuestionLength = 64;
+
+// The beginning of a question, of so many tokens.
+std::string beginning(const Tokenizer& tokenizer, const std::string& question, std::size_t tokens) {
+  const Encoding encoding = tokenizer.encode(
+      question,
+      {.special_tokens = false, .truncation = Truncation{.max_length = std::max(tokens, std::size_t{1})}});
+  return Characters(question).slice(0, encoding.offsets.empty() ? 0 : encoding.offsets.back().end);
+}
+
+// Question and context, the latter in pieces. Where the question leaves it no room, `truncate` cuts that.
+Encoding encode(const TextModel& model, const Question& asked, const Truncation& truncation, bool truncate) {
+  const Tokenizer& tokenizer = model.tokenizer();
+  const EncodeOptions options{.truncation = truncation};
+  const auto tokens =
+      tokenizer.encode(asked.question, {.special_tokens = false, .with_details = false}).ids.size();
+  const std::size_t added = tokenizer.encode_pair("", "", {.with_details = false}).ids.size();
+  if (tokens + added + truncation.stride < truncation.max_length)
+    return tokenizer.encode_pair(asked.question, asked.context, options);
+  const std::size_t kept = std::min(kQuestionLength, truncation.max_length / 4);
+  if (truncate && kept + added + truncation.stride < truncation.max_length) {
+    model.longest().say_cut(/*asked=*/true, "");
+    return tokenizer.encode_pair(beginning(tokenizer, asked.question, kept), asked.context, options);
+  }
+  // A short context may fit all the same.
+  Encoding whole = tokenizer.encode_pair(asked.question, asked.context);
+  if (whole.ids.size() <= truncation.max_length) return whole;
+  fail(
+      "the question has {} tokens, which leaves none for its context: question and context may have {} "
+      "together, of which pieces share {}; shorten the question, raise --max-seq-len (max_seq_len), lower "
+      "--doc-stride (doc_stride), or cut the question off with --truncate (truncate)",
+      tokens, truncation.max_length, truncation.stride);
+}
+
+ReadPieces cut(const TextModel& model, const std::vector<Question>& questions, const Truncation& truncation,
+               bool truncate) {
+  const ErrorScope scope(ErrorKind::input);
+  ReadPieces pieces;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    const auto& [question, context] = questions[i];
-    if (question.empty()) fail("question {} is empty", i + 1);
-    if (context.empty()) fail("question {}: its context is empty", i + 1);
-    Encoding encoding = model.tokenizer().encode_pair(question, context, {.truncation = truncation});
-    model.check(encoding, fmt::format("question {} with its context", i + 1));
+    const std::string name =
+        questions.size() == 1 ? std::string("the question") : fmt::format("question {}", i + 1);
+    if (questions[i].question.empty()) fail("{} is empty", name);
+    if (questions[i].context.empty()) fail("{}: its context is empty", name);
+    Encoding encoding = encode(model, questions[i], truncation, truncate);
+    model.check(encoding, name + " with its context");
     std::vector<Encoding> more = std::move(encoding.overflowing);
-    pieces.push_back({i, std::move(encoding)});
-    for (Encoding& each : more) pieces.push_back({i, std::move(each)});
+    pieces.question_of.insert(pieces.question_of.end(), more.size() + 1, i);
+    pieces.encodings.push_back(std::move(encoding));
+    std::ranges::move(more, std::back_inserter(pieces.encodings));
   }
   return pieces;
 }
@@ -60,15 +100,50 @@ TextSpan word_around(const Encoding& encoding, std::size_t i) {
   return span;
 }
 
-// Adds the score to an answer of the same text, or else the answer.
-void add(std::vector<Answer>& answers, Answer answer) {
-  const std::string text = lowercase(answer.text);
-  const auto same =
-      std::ranges::find_if(answers, [&](const Answer& other) { return lowercase(other.text) == text; });
-  if (same == answers.end())
-    answers.push_back(std::move(answer));
-  else
-    same->score += answer.score;
+// The answers to one question. Those of one text, whatever its case, are one answer with all their scores.
+class AnswerList {
+ public:
+  void add(Answer answer) {
+    const auto [place, is_new] = places_.try_emplace(lowercase(answer.text), answers_.size());
+    if (is_new)
+      answers_.push_back(std::move(answer));
+    else
+      answers_[place->second].score += answer.score;
+  }
+  std::vector<Answer> take() { return std::move(answers_); }
+
+ private:
+  std::vector<Answer> answers_;
+  std::unordered_map<std::string, std::size_t> places_;  // by text
+};
+
+// What the pieces of each context say together, the best answers first.
+std::vector<std::vector<Answer>> merge(const std::vector<Question>& questions, const ReadPieces& pieces,
+                                       const std::vector<SpanScores>& by_piece,
+                                       const AnswerOptions& options) {
+  std::vector<std::vector<Answer>> results;
+  for (std::size_t q = 0, i = 0; q < questions.size(); ++q) {
+    const Characters context(questions[q].context);
+    AnswerList answers;
+    float none = 1e6;
+    for (; i < by_piece.size() && pieces.question_of[i] == q; ++i) {
+      const Encoding& encoding = pieces.encodings[i];
+      for (const auto& [first, last, score] : by_piece[i].spans) {
+        const std::size_t start =
+            options.whole_words ? word_around(encoding, first).begin : encoding.offsets[first].begin;
+        const std::size_t end =
+            options.whole_words ? word_around(encoding, last).end : encoding.offsets[last].end;
+        answers.add({score, start, end, context.slice(start, end)});
+      }
+      none = std::min(none, by_piece[i].none);
+    }
+    std::vector<Answer>& all = results.emplace_back(answers.take());
+    if (options.may_be_impossible) all.push_back({none, 0, 0, ""});
+    if (all.empty()) all.emplace_back();  // of a blank context, as the pipeline has it
+    std::ranges::stable_sort(all, std::ranges::greater(), &Answer::score);
+    if (all.size() > options.top_k) all.resize(options.top_k);
+  }
+  return results;
 }
 
 }  // namespace
@@ -81,46 +156,24 @@ std::vector<std::vector<Answer>> QuestionAnswerer::answer(const std::vector<Ques
   if (options.top_k < 1) fail("top_k: expected at least 1, found 0");
   if (options.max_answer_length < 1) fail("max_answer_length: expected at least 1, found 0");
   const std::size_t length =
-      options.max_length.value_or(std::min(model_->model_max_length().value_or(kMaxLength), kMaxLength));
+      options.max_length.value_or(std::min(model_->longest().tokens().value_or(kMaxLength), kMaxLength));
   const std::size_t stride = options.stride.value_or(std::min(length / 2, kStride));
   if (stride > length) fail("stride: {} tokens are more than the {} of a piece", stride, length);
   const Truncation truncation{
       .strategy = Truncation::Strategy::only_second, .max_length = length, .stride = stride};
-  const std::vector<ReadPiece> pieces = cut(*model_, questions, truncation);
-  std::vector<Encoding> encodings;
-  for (const ReadPiece& piece : pieces) encodings.push_back(piece.encoding);
+  const ReadPieces pieces = cut(*model_, questions, truncation, options.truncate);
+  const std::vector<Encoding>& encodings = pieces.encodings;
   // Some of the spans become one where only whole words count.
   const std::size_t candidates = options.whole_words ? options.top_k * 2 + 10 : options.top_k;
   const std::optional<TokenId> cls = model_->special_token("cls_token");
-  std::vector<SpanScores> by_piece(pieces.size());
+  std::vector<SpanScores> by_piece(encodings.size());
   model_->run(encodings, options, [&](std::size_t i, const TextModel::Output& output) {
     const auto count = static_cast<std::int64_t>(encodings[i].ids.size());
     by_piece[i] = best_spans(numbers(output["start_logits"].narrow(0, 0, count)),
                              numbers(output["end_logits"].narrow(0, 0, count)),
                              allowed_tokens(encodings[i], cls), candidates, options.max_answer_length);
   });
-
-  std::vector<std::vector<Answer>> results(questions.size());
-  std::vector<float> none(questions.size(), 1e6);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const std::size_t q = pieces[i].question;
-    const Encoding& encoding = encodings[i];
-    const Characters context(questions[q].context);
-    for (const auto& [first, last, score] : by_piece[i].spans) {
-      const std::size_t start =
-          options.whole_words ? word_around(encoding, first).begin : encoding.offsets[first].begin;
-      const std::size_t end =
-          options.whole_words ? word_around(encoding, last).end : encoding.offsets[last].end;
-      add(results[q], {score, start, end, context.slice(start, end)});
-    }
-    none[q] = std::min(none[q], by_piece[i].none);
-  }
-  for (std::size_t q = 0; q < questions.size(); ++q) {
-    if (options.may_be_impossible) results[q].push_back({none[q], 0, 0, ""});
-    std::ranges::stable_sort(results[q], std::ranges::greater(), &Answer::score);
-    if (results[q].size() > options.top_k) results[q].resize(options.top_k);
-  }
-  return results;
+  return merge(questions, pieces, by_piece, options);
 }
 
 }  // namespace attend

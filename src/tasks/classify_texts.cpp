@@ -12,13 +12,15 @@ TextClassifier::TextClassifier(const ModelPath& model)
 std::vector<std::vector<LabelScore>> TextClassifier::classify(const std::vector<TextAndPair>& texts,
                                                               const ClassifyOptions& options) {
   const Tokenizer& tokenizer = model_->tokenizer();
-  const EncodeOptions encode{
-      .with_details = false, .with_types = true, .truncation = model_->truncation(options.truncate)};
+  const EncodeOptions encode{.with_details = false,
+                             .with_types = true,
+                             .truncation = model_->longest().truncation(options.truncate)};
   std::vector<Encoding> encodings;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     encodings.push_back(texts[i].pair ? tokenizer.encode_pair(texts[i].text, *texts[i].pair, encode)
                                       : tokenizer.encode(texts[i].text, encode));
-    model_->check(encodings.back(), fmt::format("text {}", i + 1));
+    model_->check(encodings.back(), name_of_text(i, texts.size()));
+    if (!encodings.back().overflowing.empty()) model_->longest().say_cut(/*asked=*/true, "");
   }
   const ScoreFunction function = options.function == ScoreFunction::by_model
                                      ? score_function(model_->model(options.adapter))

@@ -11,9 +11,8 @@ namespace attend {
 namespace {
 
 // The tokens of one encoding, without special ones. scores [L, labels], of which the first rows are its own.
-std::vector<ScoredToken> score_tokens(const TextModel& model, const std::string& text,
+std::vector<ScoredToken> score_tokens(const TextModel& model, const Characters& characters,
                                       const Encoding& encoding, const Tensor& scores) {
-  const Characters characters(text);
   const bool marks_subwords = !model.tokenizer().continuing_subword_prefix().empty();
   const std::optional<TokenId> unknown = model.special_token("unk_token");
   const std::vector<float> values = numbers(at::softmax(scores, -1));
@@ -51,6 +50,38 @@ void check_ignored(const std::vector<std::string>& labels, const std::vector<std
   }
 }
 
+struct TokenPieces {
+  std::vector<Encoding> encodings;
+  std::vector<std::size_t> text_of;  // each piece's
+};
+
+// Texts that are too long in pieces if there is a stride, else their beginnings.
+TokenPieces cut(const TextModel& model, const std::vector<std::string>& texts, const TokenOptions& options) {
+  if (options.stride && options.aggregation == Aggregation::none)
+    fail("a stride of {} needs an aggregation: simple, first, average or max", *options.stride);
+  EncodeOptions encode{.truncation = model.longest().truncation(true)};
+  if (options.stride && encode.truncation) {
+    if (*options.stride >= encode.truncation->max_length)
+      fail("stride: expected less than the {} tokens that the model reads, found {}",
+           encode.truncation->max_length, *options.stride);
+    encode.truncation->stride = *options.stride;
+  }
+  TokenPieces pieces;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    Encoding encoding = model.tokenizer().encode(texts[i], encode);
+    model.check(encoding, name_of_text(i, texts.size()));
+    std::vector<Encoding> more = std::move(encoding.overflowing);
+    if (!options.stride && !more.empty()) {
+      model.longest().say_cut(options.truncate, "--stride (stride) reads long texts in pieces");
+      more.clear();
+    }
+    pieces.text_of.insert(pieces.text_of.end(), more.size() + 1, i);
+    pieces.encodings.push_back(std::move(encoding));
+    std::ranges::move(more, std::back_inserter(pieces.encodings));
+  }
+  return pieces;
+}
+
 }  // namespace
 
 TokenClassifier::TokenClassifier(const ModelPath& model)
@@ -58,43 +89,30 @@ TokenClassifier::TokenClassifier(const ModelPath& model)
 
 std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std::string>& texts,
                                                            const TokenOptions& options) {
-  if (options.stride && options.aggregation == Aggregation::none)
-    fail("a stride of {} needs an aggregation: simple, first, average or max", *options.stride);
   const std::vector<std::string> labels = model_->labels(options.adapter);
   check_ignored(labels, options.ignored_labels);
-  const Tokenizer& tokenizer = model_->tokenizer();
-  EncodeOptions encode{.truncation = model_->truncation(true)};
-  if (options.stride && encode.truncation) {
-    if (*options.stride >= encode.truncation->max_length)
-      fail("stride: expected less than the tokenizer's model_max_length of {}, found {}",
-           encode.truncation->max_length, *options.stride);
-    encode.truncation->stride = *options.stride;
-  }
-  std::vector<Encoding> pieces;
-  std::vector<std::size_t> text_of;  // each piece's
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    Encoding encoding = tokenizer.encode(texts[i], encode);
-    model_->check(encoding, fmt::format("text {}", i + 1));
-    std::vector<Encoding> more = std::move(encoding.overflowing);
-    if (!options.stride) more.clear();
-    more.insert(more.begin(), std::move(encoding));
-    text_of.insert(text_of.end(), more.size(), i);
-    std::ranges::move(more, std::back_inserter(pieces));
-  }
+  const TokenPieces pieces = cut(*model_, texts, options);
+  std::vector<Characters> characters;
+  for (const std::string& text : texts) characters.emplace_back(text);
 
+  const Tokenizer& tokenizer = model_->tokenizer();
   const JoinTokens join = [&](std::vector<std::string> tokens) { return tokenizer.join(std::move(tokens)); };
-  std::vector<std::vector<Entity>> by_piece(pieces.size()), results(texts.size());
-  model_->run(pieces, options, [&](std::size_t i, const TextModel::Output& output) {
-    by_piece[i] = make_entities(score_tokens(*model_, texts[text_of[i]], pieces[i], output["logits"]), labels,
-                                options.aggregation, join);
+  std::vector<std::vector<Entity>> by_piece(pieces.encodings.size()), results(texts.size());
+  model_->run(pieces.encodings, options, [&](std::size_t i, const TextModel::Output& output) {
+    by_piece[i] = make_entities(
+        score_tokens(*model_, characters[pieces.text_of[i]], pieces.encodings[i], output["logits"]), labels,
+        options.aggregation, join);
     std::erase_if(by_piece[i], [&](const Entity& entity) {
       return std::ranges::find(options.ignored_labels, entity.label) != options.ignored_labels.end();
     });
   });
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    std::ranges::move(by_piece[i], std::back_inserter(results[text_of[i]]));
+  std::vector<std::size_t> counts(texts.size());  // pieces of each text
+  for (std::size_t i = 0; i < by_piece.size(); ++i) {
+    std::ranges::move(by_piece[i], std::back_inserter(results[pieces.text_of[i]]));
+    ++counts[pieces.text_of[i]];
+  }
   for (std::size_t i = 0; i < texts.size(); ++i)
-    if (std::ranges::count(text_of, i) > 1) results[i] = without_overlaps(std::move(results[i]));
+    if (counts[i] > 1) results[i] = without_overlaps(std::move(results[i]));
   return results;
 }
 

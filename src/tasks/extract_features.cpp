@@ -8,10 +8,8 @@ namespace attend {
 FeatureExtractor::FeatureExtractor(const ModelPath& model) : model_(TextModel::with_any_head(model)) {}
 
 std::vector<Features> FeatureExtractor::extract(const std::vector<std::string>& texts,
-                                                const RunOptions& options, bool truncate) {
-  const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(
-      texts, {.with_details = false, .with_types = true, .truncation = model_->truncation(truncate)});
-  for (std::size_t i = 0; i < texts.size(); ++i) model_->check(encodings[i], fmt::format("text {}", i + 1));
+                                                const RunOptions& options) {
+  const std::vector<Encoding> encodings = model_->encode(texts, options);
   std::vector<Features> results(texts.size());
   model_->hidden_states(encodings, options, [&](std::size_t i, const Tensor& states) {
     results[i] = {encodings[i].ids.size(), static_cast<std::size_t>(states.size(1)), numbers(states)};

@@ -55,6 +55,22 @@ std::string fill_in(const TextModel& model, std::vector<TokenId> ids, std::int64
   return decode(model, ids, /*skip_special_tokens=*/only_mask);
 }
 
+// Where the masks of each text are. Error for a text without one.
+TextModel::RowNumbers find_masks(const TextModel& model, const std::vector<std::string>& texts,
+                                 const std::vector<Encoding>& encodings) {
+  const ErrorScope scope(ErrorKind::input);
+  const TokenId mask = model.mask_token();
+  TextModel::RowNumbers masks;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    masks.push_back(places_of(mask, encodings[i]));
+    if (!masks.back().empty()) continue;
+    const bool cut = !encodings[i].overflowing.empty();
+    fail("{} has nothing to fill in: expected {} somewhere in \"{:.60}\"{}", name_of_text(i, texts.size()),
+         model.tokenizer().id_to_token(mask).value_or(""), texts[i], cut ? " as it was cut off" : "");
+  }
+  return masks;
+}
+
 }  // namespace
 
 MaskFiller::MaskFiller(const ModelPath& model) : model_(TextModel::with_token_scores(model)) {
@@ -68,23 +84,15 @@ std::string MaskFiller::mask() const {
 std::vector<std::vector<std::vector<Filling>>> MaskFiller::fill(const std::vector<std::string>& texts,
                                                                 const FillOptions& options) {
   const std::vector<std::int64_t> targets = find_targets(*model_, options.targets);
-  const TokenId mask_token = model_->mask_token();
-  const std::vector<Encoding> encodings = model_->tokenizer().encode_batch(texts);
-  TextModel::RowNumbers masks;  // of each text
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    model_->check(encodings[i], fmt::format("text {}", i + 1));
-    masks.push_back(places_of(mask_token, encodings[i]));
-    if (masks.back().empty())
-      fail("text {} has nothing to fill in: expected {} somewhere in \"{:.60}\"", i + 1, mask(), texts[i]);
-  }
+  if (options.top_k < 1) fail("top_k: expected at least 1, found 0");
+  const std::vector<Encoding> encodings = model_->encode(texts, options);
+  const TextModel::RowNumbers masks = find_masks(*model_, texts, encodings);
   std::vector<std::vector<std::vector<Filling>>> results(texts.size());
   model_->score_tokens(encodings, masks, options, [&](std::size_t i, const Tensor& scores) {
     Tensor chances = at::softmax(scores, -1);  // [masks, V]
     if (!targets.empty()) chances = chances.index_select(1, torch::tensor(targets, at::kLong));
-    std::int64_t count = static_cast<std::int64_t>(options.top_k);
-    if (!targets.empty()) count = std::min(count, chances.size(1));
-    if (count < 1 || count > chances.size(1))
-      fail("top_k: expected a number from 1 to the model's {} tokens, found {}", chances.size(1), count);
+    const auto count = static_cast<std::int64_t>(
+        std::min<std::size_t>(options.top_k, static_cast<std::size_t>(chances.size(1))));
     const auto [values, best] = chances.topk(count);
     const std::vector<float> likely = numbers(values);
     for (std::size_t m = 0; m < masks[i].size(); ++m) {

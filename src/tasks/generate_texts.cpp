@@ -137,12 +137,15 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
   std::vector<std::string> inputs;
   for (const std::string& text : texts) inputs.push_back(state.prefix + text);
   std::vector<std::vector<std::int64_t>> ids =
-      state.continues() ? encode_texts(*state.tokenizers.source, inputs)
-                        : encode_sources(state.model, *state.tokenizers.source, inputs);
+      state.continues()
+          ? encode_texts(*state.tokenizers.source, inputs)
+          : encode_sources(state.model, *state.tokenizers.source, inputs, &state.longest, options.truncate);
   if (state.source_language)
     for (auto& source : ids) state.languages.write_source(source, *state.source_language);
   for (auto& prompt : ids)
     if (prompt.empty() && state.continues() && config.bos_token_id) prompt = {*config.bos_token_id};
+  if (options.truncate && state.continues())
+    for (auto& prompt : ids) keep_end(prompt, state.longest, config);
 
   std::vector<std::vector<GeneratedText>> results(texts.size());
   std::size_t done = 0;

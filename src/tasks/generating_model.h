@@ -5,6 +5,7 @@
 
 #include "generation/config/config.h"
 #include "models/pretrained_model.h"
+#include "tasks/longest_text.h"
 
 namespace attend {
 
@@ -15,6 +16,7 @@ struct GeneratingModel {
   PretrainedModel model;
   TokenizerPair tokenizers;
   GenerationConfig config;  // the model's own
+  LongestText longest;      // that is read: a source, or a prompt with what follows it
 };
 
 }  // namespace attend

@@ -30,12 +30,17 @@ void PromptTexts::lead_away_from(const std::string& negative) {
   negative_.assign(ids.begin(), ids.end());
 }
 
-std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts, bool special_tokens) const {
+std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts, bool special_tokens,
+                                      const LongestText* longest) const {
   std::vector<Prompt> prompts;
   for (const Encoding& encoding :
        tokenizers_.source->encode_batch(texts, {.special_tokens = special_tokens, .with_details = false})) {
+    const std::string& text = texts[prompts.size()];
     Prompt& prompt = prompts.emplace_back();
     prompt.ids.assign(encoding.ids.begin(), encoding.ids.end());
+    if (longest != nullptr && continues_) keep_end(prompt.ids, *longest, config_);
+    if (longest != nullptr && !continues_)
+      longest->cut(prompt.ids, *tokenizers_.source, text, special_tokens);
     if (prompt.ids.empty() && continues_ && config_.bos_token_id) prompt.ids = {*config_.bos_token_id};
     prompt.written = written_;
     prompt.negative = negative_;
@@ -52,6 +57,20 @@ std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t
   TextStream stream = this->stream(prompt);
   for (const std::int64_t id : ids) stream.add(static_cast<TokenId>(id));
   return stream.finish();
+}
+
+void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, const GenerationConfig& config) {
+  if (!longest.tokens()) return;
+  const auto most = static_cast<std::int64_t>(*longest.tokens()), size = std::ssize(prompt);
+  const std::int64_t to_come = config.max_new_tokens ? *config.max_new_tokens
+                               : config.max_length   ? std::max<std::int64_t>(*config.max_length - size, 1)
+                                                     : 1;
+  if (size + to_come <= most) return;
+  if (to_come >= most)
+    fail("{} new tokens leave no room for a prompt among the {} that the model holds: lower max_new_tokens",
+         to_come, most);
+  longest.say_cut(/*asked=*/true, "of a prompt it is the beginning");
+  prompt.erase(prompt.begin(), prompt.end() - (most - to_come));
 }
 
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,

@@ -5,6 +5,7 @@
 
 #include "generation/generate.h"
 #include "generation/text_stream.h"
+#include "tasks/longest_text.h"
 
 #include <span>
 #include <string>
@@ -22,8 +23,10 @@ class PromptTexts {
   // guidance_scale is 1.
   void lead_away_from(const std::string& negative);
 
-  // `special_tokens`: those that the tokenizer puts around a text.
-  std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true) const;
+  // `special_tokens`: those that the tokenizer puts around a text. `longest`, if given, cuts: it keeps the
+  // end of a prompt (keep_end), and of an encoder-decoder's text the side that the tokenizer says.
+  std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true,
+                           const LongestText* longest = nullptr) const;
 
   // What a result is shown behind: a decoder's prompt, or the prefix.
   const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
@@ -38,6 +41,10 @@ class PromptTexts {
   bool continues_;
   std::vector<std::int64_t> written_, negative_;
 };
+
+// Leaves the end of a decoder's prompt where it is longer than `longest` lets it be with max_new_tokens
+// behind it, as transformers' handle_long_generation="hole" does, and says so once.
+void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, const GenerationConfig& config);
 
 // What programs get of a result, with its text, stop string included.
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,

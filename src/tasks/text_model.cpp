@@ -1,6 +1,7 @@
 #include "tasks/text_model.h"
 
 #include "models/forward.h"
+#include "models/found_architecture.h"
 #include "models/padded.h"
 #include "tasks/label_scores.h"
 #include "tasks/text_batches.h"
@@ -26,6 +27,17 @@ const char* describe(ScoreKind kind) {
   }
 }
 
+Head head_for(ScoreKind kind) {
+  switch (kind) {
+    case ScoreKind::token_classification:
+      return Head::token_classification;
+    case ScoreKind::question_answering:
+      return Head::question_answering;
+    default:
+      return Head::sequence_classification;
+  }
+}
+
 // Each sequence's numbers in its row, zeros behind them: [B, L].
 Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
   Tensor filled = at::zeros({static_cast<std::int64_t>(rows.size()), length}, at::kLong);
@@ -48,37 +60,40 @@ Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, 
 
 }  // namespace
 
-TextModel::TextModel(const ModelDirectory& directory, Head head, ScoreKind kind)
-    : model_(PretrainedModel::load(directory, Purpose::inference)),
+TextModel::TextModel(const ModelDirectory& directory, const std::string& architecture, Wants wants,
+                     ScoreKind kind)
+    : model_(PretrainedModel::load(directory, {.architecture = architecture})),
       tokenizer_(Tokenizer::from_file(directory.path())),
       source_(directory.path().string()),
-      head_(head),
+      longest_(directory.path(), model_),
+      wants_(wants),
       kind_(kind) {
   if (model_.network()->reads_images())
     fail("{}: expected a model of text, found {}, which reads images", source_, model_.architecture());
   // Pipelines overrule what tokenizer.json says of both.
   tokenizer_.truncation().reset();
   tokenizer_.padding().reset();
+  for (const char* role : {"mask_token", "pad_token", "unk_token", "cls_token"})
+    if (const auto token = tokenizers::special_token(tokenizer_, source_, role))
+      special_tokens_.emplace(role, *token);
   const tokenizers::TokenizerConfig config(directory.path());
   cleans_up_ = config.fields().flag({"clean_up_tokenization_spaces"}, false);
-  // Where the class sets no limit, the file holds a number like 1e30.
-  if (const auto most = config.fields().maybe_number({"model_max_length"}); most && *most > 0 && *most < 1e9)
-    model_max_length_ = static_cast<std::size_t>(*most);
   gives_types_ = takes_types(model_) && tokenizers::gives_token_types(directory.path());
 }
 
 bool TextModel::has_head(const PretrainedModel& model) const {
   const ModelSpec& spec = model.network()->spec();
-  if (head_ == Head::token_scores) return spec.language_model_head.has_value();
-  return head_ == Head::any ||
+  if (wants_ == Wants::token_scores) return spec.language_model_head.has_value();
+  return wants_ == Wants::any ||
          (spec.score_head && spec.score_head->kind == kind_ && !spec.language_model_head);
 }
 
 void TextModel::fail_without_head(const PretrainedModel& model) const {
-  fail("{}: expected {}, found {}", source_,
-       head_ == Head::scores ? describe(kind_)
-                             : "a model that predicts tokens (...LMHeadModel, ...ForMaskedLM)",
-       model.architecture());
+  const bool guessed = model.config().texts({"architectures"}).empty();
+  fail("{}: expected {}, found {}{}", source_,
+       wants_ == Wants::scores ? describe(kind_)
+                               : "a model that predicts tokens (...LMHeadModel, ...ForMaskedLM)",
+       model.architecture(), guessed ? " (config.json names no architecture, so its tensors decide)" : "");
 }
 
 const PretrainedModel& TextModel::model(std::optional<std::int64_t> adapter) const {
@@ -88,7 +103,9 @@ const PretrainedModel& TextModel::model(std::optional<std::int64_t> adapter) con
 }
 
 std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, ScoreKind kind) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory), Head::scores, kind));
+  const ModelDirectory at(directory);
+  const std::shared_ptr<TextModel> text(
+      new TextModel(at, architecture_with(at, head_for(kind)), Wants::scores, kind));
   // Where several adapters may bring their heads, each text's own is checked when it comes.
   if (text->model_.adapters().size() < 2 && !text->has_head(text->model_))
     text->fail_without_head(text->model_);
@@ -96,17 +113,20 @@ std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, Sc
 }
 
 std::shared_ptr<TextModel> TextModel::with_token_scores(const ModelPath& directory) {
-  const std::shared_ptr<TextModel> text(new TextModel(ModelDirectory(directory), Head::token_scores));
+  const ModelDirectory at(directory);
+  const std::shared_ptr<TextModel> text(
+      new TextModel(at, architecture_with(at, Head::masked_language_model), Wants::token_scores));
   if (!text->has_head(text->model_)) text->fail_without_head(text->model_);
   return text;
 }
 
 std::shared_ptr<TextModel> TextModel::with_any_head(const ModelPath& directory) {
-  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory), Head::any));
+  return std::shared_ptr<TextModel>(new TextModel(ModelDirectory(directory), {}, Wants::any));
 }
 
 std::optional<TokenId> TextModel::special_token(std::string_view role) const {
-  return tokenizers::special_token(tokenizer_, source_, role);
+  const auto found = special_tokens_.find(role);
+  return found == special_tokens_.end() ? std::nullopt : std::optional(found->second);
 }
 
 TokenId TextModel::mask_token() const {
@@ -117,18 +137,24 @@ TokenId TextModel::mask_token() const {
   return *token;
 }
 
-std::optional<Truncation> TextModel::truncation(bool wanted) const {
-  if (!wanted || !model_max_length_) return {};
-  return Truncation{.max_length = *model_max_length_};
+std::vector<Encoding> TextModel::encode(const std::vector<std::string>& texts,
+                                        const RunOptions& options) const {
+  std::vector<Encoding> encodings =
+      tokenizer_.encode_batch(texts, {.truncation = longest_.truncation(options.truncate)});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check(encodings[i], name_of_text(i, texts.size()));
+    if (!encodings[i].overflowing.empty()) longest_.say_cut(/*asked=*/true, "");
+  }
+  return encodings;
 }
 
 void TextModel::check(const Encoding& encoding, const std::string& what) const {
   const ErrorScope scope(ErrorKind::input);
-  if (encoding.ids.empty()) fail("{} is empty: expected at least one token", what);
-  const Stack& stack = model_.network()->encoder ? model_.network()->encoder : model_.network()->decoder;
-  const std::int64_t most = stack->max_positions();
+  if (encoding.ids.empty()) fail("{} has no tokens: expected at least one", what);
+  const std::int64_t most = positions_of(model_);
   if (static_cast<std::int64_t>(encoding.ids.size()) > most)
-    fail("{} has {} tokens, but the model reads {}: shorten it", what, encoding.ids.size(), most);
+    fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with --truncate (truncate)",
+         what, encoding.ids.size(), most);
 }
 
 void TextModel::for_each_batch(

@@ -4,7 +4,9 @@
 
 #include <attend/attend.h>
 
+#include "models/head.h"
 #include "models/pretrained_model.h"
+#include "tasks/longest_text.h"
 
 #include <functional>
 #include <map>
@@ -26,13 +28,10 @@ class TextModel {
   // was asked for.
   const PretrainedModel& model(std::optional<std::int64_t> adapter) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  // "mask_token" and the like; nothing if the tokenizer has none.
+  // Of the roles "mask_token", "pad_token", "unk_token" and "cls_token"; nothing if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;
   TokenId mask_token() const;  // Error if the tokenizer has none
-  // How long a text the tokenizer's model_max_length lets through, special tokens included.
-  std::optional<std::size_t> model_max_length() const { return model_max_length_; }
-  // What cuts texts off there, if that is wanted and there is such a limit.
-  std::optional<Truncation> truncation(bool wanted) const;
+  const LongestText& longest() const { return longest_; }
   // Whether decoded text loses the spaces in front of punctuation, as tokenizer_config.json says.
   bool cleans_up() const { return cleans_up_; }
   // Of its config.json, by number.
@@ -40,7 +39,9 @@ class TextModel {
     return read_labels(model(adapter).config());
   }
 
-  // Error for a text that is empty or longer than the model reads; `what` names it.
+  // Texts as the model reads them, cut off if the options say so. Error for a bad one, which it names.
+  std::vector<Encoding> encode(const std::vector<std::string>& texts, const RunOptions& options) const;
+  // Error for a text without tokens or longer than the model reads; `what` names it.
   void check(const Encoding& encoding, const std::string& what) const;
 
   // What the model says of the text in row `row` of a batch.
@@ -63,9 +64,11 @@ class TextModel {
                     const VisitRows& visit) const;
 
  private:
-  enum class Head { any, scores, token_scores };
-  // `kind` of its scores, where they are asked for.
-  TextModel(const ModelDirectory& directory, Head head, ScoreKind kind = {});
+  enum class Wants { any, scores, token_scores };
+  // `architecture`: what to load the directory as; empty: what it says. `kind` of its scores, where they are
+  // asked for.
+  TextModel(const ModelDirectory& directory, const std::string& architecture, Wants wants,
+            ScoreKind kind = {});
   bool has_head(const PretrainedModel& model) const;
   [[noreturn]] void fail_without_head(const PretrainedModel& model) const;
 
@@ -81,9 +84,10 @@ class TextModel {
   PretrainedModel model_;
   Tokenizer tokenizer_;
   std::string source_;
-  std::optional<std::size_t> model_max_length_;
+  LongestText longest_;
+  std::map<std::string, TokenId, std::less<>> special_tokens_;  // by role
   bool cleans_up_, gives_types_;
-  Head head_;
+  Wants wants_;
   ScoreKind kind_;
 };
 

@@ -8,22 +8,23 @@ namespace attend {
 
 std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
                                                       const Tokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts) {
+                                                      const std::vector<std::string>& texts,
+                                                      const LongestText* longest, bool truncate) {
   const ErrorScope scope(ErrorKind::input);
-  const std::int64_t most = model.network()->encoder->max_positions();
-  const auto sources = encode_texts(tokenizer, texts);
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (static_cast<std::int64_t>(sources[i].size()) > most)
-      fail("text {} has {} tokens, but the model reads {}: \"{:.60}...\"", i + 1, sources[i].size(), most,
-           texts[i]);
+  const auto most = static_cast<std::size_t>(model.network()->encoder->max_positions());
+  auto sources = encode_texts(tokenizer, texts);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (longest != nullptr && truncate) longest->cut(sources[i], tokenizer, texts[i]);
+    if (sources[i].size() > most)
+      fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with --truncate (truncate)",
+           name_of_text(i, texts.size()), sources[i].size(), most);
+  }
   return sources;
 }
 
-std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
-                                                        const TokenizerPair& tokenizers,
-                                                        const std::vector<std::string>& texts,
-                                                        const TranslateOptions& options,
-                                                        const Languages* languages) {
+std::vector<std::vector<std::string>> translate_several(
+    const PretrainedModel& model, const TokenizerPair& tokenizers, const std::vector<std::string>& texts,
+    const TranslateOptions& options, const Languages* languages, const LongestText* longest) {
   GenerationConfig config = GenerationConfig::of(model);
   config.apply(options.settings);
   if (options.beams) config.num_beams = *options.beams;
@@ -36,7 +37,7 @@ std::vector<std::vector<std::string>> translate_several(const PretrainedModel& m
                                                 ? std::vector<std::int64_t>()
                                                 : forced_prefix(*tokenizers.target, config, options.prefix);
   std::vector<Prompt> prompts;
-  for (auto& ids : encode_sources(model, *tokenizers.source, texts)) {
+  for (auto& ids : encode_sources(model, *tokenizers.source, texts, longest, options.truncate)) {
     if (source_language) languages->write_source(ids, *source_language);
     prompts.push_back({std::move(ids), {}, {}, written});
     prompts.back().adapter = options.adapter;
@@ -89,7 +90,8 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& t
 
 std::vector<std::vector<std::string>> Translator::translate_several(const std::vector<std::string>& texts,
                                                                     const TranslateOptions& options) {
-  return attend::translate_several(state_->model, state_->tokenizers, texts, options, &state_->languages);
+  return attend::translate_several(state_->model, state_->tokenizers, texts, options, &state_->languages,
+                                   &state_->longest);
 }
 
 }  // namespace attend

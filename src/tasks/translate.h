@@ -5,21 +5,27 @@
 
 #include "models/pretrained_model.h"
 #include "tasks/languages.h"
+#include "tasks/longest_text.h"
 
 namespace attend {
 
-// The ids of each text. Error for one with more tokens than the model's encoder reads; it names the text.
+// The ids of each text, cut off where `longest` is given and `truncate` says so. Error for one with more
+// tokens than the model's encoder reads; it names the text.
 std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
                                                       const Tokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts);
+                                                      const std::vector<std::string>& texts,
+                                                      const LongestText* longest = nullptr,
+                                                      bool truncate = false);
 
 // As Translator's functions, which know the model's languages. Without them the model itself chooses the
-// target language: what one that is being trained does is what it has learned.
+// target language: what one that is being trained does is what it has learned. `longest` is what
+// TranslateOptions::truncate needs.
 std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
                                                         const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,
                                                         const TranslateOptions& options,
-                                                        const Languages* languages = nullptr);
+                                                        const Languages* languages = nullptr,
+                                                        const LongestText* longest = nullptr);
 std::vector<std::string> translate(const PretrainedModel& model, const TokenizerPair& tokenizers,
                                    const std::vector<std::string>& texts, const TranslateOptions& options);
 

@@ -32,6 +32,7 @@ std::size_t entailment_label(const PretrainedModel& model) {
 }
 
 std::string hypothesis_for(const std::string& pattern, const std::string& label) {
+  const ErrorScope scope(ErrorKind::call);
   std::string text = pattern;
   const std::size_t at = text.find("{}");
   if (at == text.npos) fail("hypothesis: expected {{}} where the label goes, found \"{}\"", pattern);
@@ -39,16 +40,34 @@ std::string hypothesis_for(const std::string& pattern, const std::string& label)
 }
 
 // Only the text may be cut, so that the label stays whole; where it is too short for that, nothing is.
-Encoding encode(TextModel& model, const std::string& text, const std::string& hypothesis) {
+Encoding encode(const TextModel& model, const std::string& text, const std::string& hypothesis, bool asked) {
   const Tokenizer& tokenizer = model.tokenizer();
   Encoding whole = tokenizer.encode_pair(text, hypothesis);
-  const std::size_t most = model.model_max_length().value_or(whole.ids.size());
-  if (whole.ids.size() <= most) return whole;
+  std::optional<Truncation> truncation = model.longest().truncation(true);
+  if (!truncation || whole.ids.size() <= truncation->max_length) return whole;
   const auto of_text = static_cast<std::size_t>(std::ranges::count(whole.sequence_ids, 0));
-  if (whole.ids.size() - most >= of_text) return whole;
-  return tokenizer.encode_pair(
-      text, hypothesis,
-      {.truncation = Truncation{.strategy = Truncation::Strategy::only_first, .max_length = most}});
+  if (whole.ids.size() - truncation->max_length >= of_text) return whole;
+  truncation->strategy = Truncation::Strategy::only_first;
+  model.longest().say_cut(asked, "");
+  return tokenizer.encode_pair(text, hypothesis, {.truncation = truncation});
+}
+
+// Each text with each label.
+std::vector<Encoding> encode_pairs(const TextModel& model, const std::vector<std::string>& texts,
+                                   const std::vector<std::string>& labels, const ZeroShotOptions& options) {
+  const ErrorScope scope(ErrorKind::input);
+  std::vector<std::string> hypotheses;
+  for (const std::string& label : labels) hypotheses.push_back(hypothesis_for(options.hypothesis, label));
+  std::vector<Encoding> pairs;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) fail("{} is empty", name_of_text(i, texts.size()));
+    for (std::size_t label = 0; label < labels.size(); ++label) {
+      pairs.push_back(encode(model, texts[i], hypotheses[label], options.truncate));
+      model.check(pairs.back(),
+                  fmt::format("{} with the label \"{}\"", name_of_text(i, texts.size()), labels[label]));
+    }
+  }
+  return pairs;
 }
 
 // scores[i]: those of label i, as the model gives them.
@@ -86,16 +105,9 @@ ZeroShotClassifier::ZeroShotClassifier(const ModelPath& model)
 std::vector<std::vector<LabelScore>> ZeroShotClassifier::classify(const std::vector<std::string>& texts,
                                                                   const std::vector<std::string>& labels,
                                                                   const ZeroShotOptions& options) {
-  if (labels.empty()) fail("expected at least one label to choose from");
+  if (labels.empty()) fail("expected at least one label to choose from, found none");
   const std::size_t entailment = entailment_label(model_->model(options.adapter)), count = labels.size();
-  std::vector<Encoding> pairs;  // each text with each label
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].empty()) fail("text {} is empty", i + 1);
-    for (const std::string& label : labels) {
-      pairs.push_back(encode(*model_, texts[i], hypothesis_for(options.hypothesis, label)));
-      model_->check(pairs.back(), fmt::format("text {} with the label \"{}\"", i + 1, label));
-    }
-  }
+  const std::vector<Encoding> pairs = encode_pairs(*model_, texts, labels, options);
   std::vector<std::vector<float>> scores(pairs.size());
   RunOptions run = options;
   if (options.on_progress)

@@ -195,6 +195,9 @@ def tasks(server):
     ask = dict(model="bert", parameters={"top_k": 2})
     equal("fill-mask", server.post("/v1/run/fill-mask", inputs="the [MASK] is on", **ask), json.loads(printed.stdout))
     equal("a list", server.post("/v1/run/fill-mask", inputs=["the [MASK] is on"], **ask), [json.loads(printed.stdout)])
+    both = server.post("/v1/run/fill-mask", inputs=["the [MASK] is on", "none"], **ask)
+    equal("a list with a bad input", both[0], json.loads(printed.stdout))
+    equal("its error", list(both[1]), ["error"])
     tokens = server.post("/tokenize", model="gpt2", text="Zoë läuft")
     equal("tokens", server.post("/detokenize", model="gpt2", ids=tokens["ids"]), {"text": "Zoë läuft"})
 
@@ -209,7 +212,7 @@ def bad_requests(server):
     server.refused(404, text, {"prompt": "a", "model": "other"}, "there is no other")
     server.refused(400, text, {"prompt": "a", "model": "bert"}, "generates no text")
     server.refused(400, text, {"model": "gpt2"}, "expected a text or a list of texts")
-    server.refused(400, text, {"model": "gpt2", "prompt": "the " * 5000}, "more than the 512")
+    server.refused(400, text, {"model": "gpt2", "prompt": "the " * 5000}, "the model reads 512")
     for field, value, words in [("n", 0, "from 1 to 128"), ("num_return_sequences", 1 << 30, "from 1 to 128"),
                                 ("num_return_sequences", "2", "an integer"), ("temperature", -1, "at least 0"), ("stop", [""], "empty one"),
                                 ("presence_penalty", 1, "repetition_penalty"), ("logit_bias", {"x": 1}, "ids of tokens"),
@@ -231,7 +234,10 @@ def bad_requests(server):
     server.refused(400, vector, {"model": "bert", "input": ["a", "the " * 5000], "truncate": False}, "text 2 has 5002 tokens")
     server.refused(400, "/v1/run/token-classification", {"model": "bert", "inputs": "a"}, "TokenClassification")
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a"}, "[MASK]")
-    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, "not expected")
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, 'there is no "help": expected top_k')
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": {"text": "a", "foo": 1}}, 'there is no field "foo"')
+    server.refused(400, vector, {"model": "bert", "input": "a", "normalize": False}, 'there is no field "normalize"')
+    server.refused(400, "/tokenize", {"model": "bert", "text": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "no token")
     server.refused(404, "/v1/other", {}, "/v1/completions")
     equal("GET of a POST", server.ask("GET", "/v1/completions")[0], 405)

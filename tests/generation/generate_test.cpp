@@ -294,9 +294,9 @@ TEST(Generate, NamesTheBadPrompt) {
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, Prompts{{3}, {}}, config);
                        }),
-                       "prompt 2: it has no tokens"));
+                       "prompt 2: the prompt has no tokens"));
   EXPECT_TRUE(contains(error_of([&] { generate(gpt2, Prompts{std::vector<std::int64_t>(41, 3)}, config); }),
-                       "prompt 1: its 41 tokens"));
+                       "the prompt has 41 tokens, but the model reads"));
   EXPECT_TRUE(contains(error_of([&] { generate(gpt2, Prompts{{41}}, config); }), "token id 41"));
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, Prompts{{2, 3}}, config_of(gpt2, {{"max_length", 2}}));

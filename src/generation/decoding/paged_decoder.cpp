@@ -58,8 +58,9 @@ void PagedDecoder::check(const Prompt& prompt) const {
   const std::int64_t limit =
       (has_encoder() ? network->encoder : network->decoder)->max_positions(prompt.adapter);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
-  if (length == 0) fail("it has no tokens");
-  if (length > limit) fail("its {} tokens are more than the {} the model can read", length, limit);
+  const char* const what = has_encoder() ? "the text" : "the prompt";
+  if (length == 0) fail("{} has no tokens", what);
+  if (length > limit) fail("{} has {} tokens, but the model reads {}: shorten it", what, length, limit);
 }
 
 std::vector<Decoder::Sequence> PagedDecoder::add(std::span<const Prompt* const> prompts) {

@@ -68,7 +68,8 @@ class PagedDecoder : public Decoder {
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
   Tensor read(const Transformer& network, std::span<const Feed> feeds);
   void add_with_sources(std::span<const Prompt* const> prompts, std::vector<Sequence>& sequences);
-  void begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind, std::vector<std::int64_t> positions);
+  void begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind,
+             std::vector<std::int64_t> positions);
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
   void set_positions(Sequence sequence, std::vector<std::int64_t> positions);

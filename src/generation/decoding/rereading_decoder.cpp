@@ -11,9 +11,10 @@ RereadingDecoder::RereadingDecoder(const PretrainedModel& model) : model_(model)
 
 void RereadingDecoder::check(const Prompt& prompt) const {
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
-  if (length == 0) fail("it has no tokens");
+  if (length == 0) fail("the prompt has no tokens");
   if (room(length) < 1)
-    fail("its {} tokens leave no room among the {} that the model can read", length, top()->max_positions());
+    fail("the prompt has {} tokens, which leaves no room among the {} that the model reads: shorten it",
+         length, top()->max_positions());
 }
 
 // The mask stands in the place of the next token.

@@ -64,6 +64,12 @@ bool cleans_up(const std::filesystem::path& directory, bool is_json) {
   return config.fields().flag({"clean_up_tokenization_spaces"}, !is_json && in(families, config.family()));
 }
 
+std::optional<std::size_t> model_max_length(const std::filesystem::path& directory) {
+  const auto length = TokenizerConfig(directory).fields().maybe_number({"model_max_length"});
+  if (!length || *length < 1 || *length >= 1e9) return {};
+  return static_cast<std::size_t>(*length);
+}
+
 Truncation::Direction truncation_side(const std::filesystem::path& directory) {
   return is_left(TokenizerConfig(directory), "truncation_side", "right") ? Truncation::Direction::left
                                                                          : Truncation::Direction::right;

@@ -21,6 +21,9 @@ bool gives_token_types(const std::filesystem::path& directory);
 // Whether decoded text is cleaned up (clean_up.h): where the directory says so, and usually where BERT's
 // tokenizer is not in a tokenizer.json.
 bool cleans_up(const std::filesystem::path& directory, bool is_json);
+// How many tokens a text may have, special ones too, as tokenizer_config.json says; nothing where it sets no
+// limit, which transformers writes as a number like 1e30.
+std::optional<std::size_t> model_max_length(const std::filesystem::path& directory);
 // On which side a text is cut, and padded, unless tokenizer.json says so.
 Truncation::Direction truncation_side(const std::filesystem::path& directory);
 // As the directory says. Error where the tokenizer has no padding token.

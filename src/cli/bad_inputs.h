@@ -1,0 +1,32 @@
+// What verbs do with inputs that cannot be answered: the others are answered all the same, in order, and the
+// exit status is 1.
+#pragma once
+
+#include "base/error.h"
+#include "formats/json.h"
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace attend::cli {
+
+class BadInputs {
+ public:
+  // --strict.
+  void add_option(CLI::App& app);
+  // Says on standard error what is wrong with an input, when its turn to be answered has come. With --strict
+  // it is an Error instead, which ends the verb.
+  void report(const std::string& error);
+  int status() const { return any_ ? 1 : 0; }
+
+ private:
+  bool strict_ = false, any_ = false;
+};
+
+// What stands in the place of an answer in JSON.
+Json error_json(const std::string& error);
+// "FILE, line 3: the text ...": an error that names the input, which it may do already.
+std::string name_input(const std::string& place, const std::string& error);
+
+}  // namespace attend::cli

@@ -1,0 +1,13 @@
+// One check for all objects whose fields are wishes: a misspelt one must not pass unseen.
+#pragma once
+
+#include "formats/json.h"
+
+#include <span>
+
+namespace attend {
+
+// Error, with the names there are, for a field of another name.
+void expect_only(const Fields& fields, std::span<const std::string_view> names);
+
+}  // namespace attend

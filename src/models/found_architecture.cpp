@@ -1,0 +1,74 @@
+#include "models/found_architecture.h"
+
+#include "base/error.h"
+#include "models/adapter.h"
+#include "models/pretrained_model.h"
+#include "models/weight_reader.h"
+#include "nn/transformer.h"
+
+#include <algorithm>
+
+namespace attend {
+namespace {
+
+struct Fit {
+  bool complete = true;
+  std::size_t placed = 0;  // tensors of the checkpoint that have a place in the architecture
+};
+
+Fit fit(const Family& family, const Fields& config, std::string_view architecture,
+        const WeightFiles& checkpoint, const std::vector<std::shared_ptr<Adapter>>& adapters) {
+  ModelSpec spec = family.spec(config, architecture);
+  if (has_head(architecture, Head::body)) spec.pooler = false;  // it may be missing
+  const std::vector<WeightName> table = family.weights(spec);
+  const WeightReader reader(checkpoint, family.prefix, adapters, "");
+  Fit result;
+  Transformer network(spec);  // only address space: nothing is written into its weights
+  for (const auto& item : network->named_parameters()) {
+    const WeightSource source = find_source(table, item.key());
+    for (const std::string& name : source.names)
+      if (!reader.has(name, source, item.value(), /*shape=*/true)) return {.complete = false};
+  }
+  for (const auto& [name, view] : checkpoint.tensors()) {
+    const std::vector<std::string> all = spellings(name, family.prefix);
+    result.placed += std::ranges::any_of(table, [&](const WeightName& row) {
+      return std::ranges::any_of(all, [&](const std::string& each) { return matches(row.checkpoint, each); });
+    });
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string found_architecture(const Family& family, const Fields& config, const WeightFiles& checkpoint,
+                               const std::vector<std::shared_ptr<Adapter>>& adapters,
+                               std::optional<Head> wanted) {
+  std::string_view best = family.architectures.front();
+  std::optional<std::pair<bool, std::size_t>> most;  // has it the head, and how many tensors have a place
+  for (const std::string_view architecture : family.architectures) {
+    Fit found;
+    try {
+      found = fit(family, config, architecture, checkpoint, adapters);
+    } catch (const Error&) {
+      continue;  // the config does not suit it
+    }
+    if (!found.complete) continue;
+    const std::pair quality(wanted && has_head(architecture, *wanted), found.placed);
+    if (most && quality <= *most) continue;
+    most = quality;
+    best = architecture;
+  }
+  return std::string(best);
+}
+
+std::string architecture_with(const ModelDirectory& directory, Head head) {
+  if (!directory.architectures().empty()) return {};
+  if (directory.loaded() != nullptr && has_head(directory.loaded()->architecture(), head)) return {};
+  std::vector<std::shared_ptr<Adapter>> adapters;
+  for (const AdapterPath& path : directory.adapters())
+    adapters.push_back(std::make_shared<Adapter>(path.directory));
+  return found_architecture(find_family(directory.config()), directory.config(), directory.weight_files(),
+                            adapters, head);
+}
+
+}  // namespace attend

@@ -1,0 +1,44 @@
+// How long a text a model reads with its tokenizer, and the cut there.
+#pragma once
+
+#include <attend/tokenizer.h>
+
+#include "models/pretrained_model.h"
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attend {
+
+// How many tokens of a text the model's encoder, or else its decoder, reads; 0 if it reads images.
+std::int64_t positions_of(const PretrainedModel& model);
+
+class LongestText {
+ public:
+  // The smaller of the tokenizer's model_max_length and of what the model reads. What the directory says is
+  // read here, once.
+  LongestText(const std::filesystem::path& directory, const PretrainedModel& model);
+
+  // Tokens, special ones too; absent: any number.
+  std::optional<std::size_t> tokens() const { return tokens_; }
+  // What cuts there, on the side that the tokenizer says, if that is wanted and there is a limit.
+  std::optional<Truncation> truncation(bool wanted) const;
+  // Cuts the ids of `text` there, and says so. `special_tokens`: as they were encoded.
+  void cut(std::vector<std::int64_t>& ids, const Tokenizer& tokenizer, const std::string& text,
+           bool special_tokens = true) const;
+  // Says once that texts are cut: as a warning where nobody asked for it. `advice` may be empty.
+  void say_cut(bool asked, std::string_view advice) const;
+
+ private:
+  std::optional<std::size_t> tokens_;
+  Truncation::Direction side_;
+  mutable std::atomic<bool> said_ = false;
+};
+
+// "the text" if it is the only one, else "text 3": for errors.
+std::string name_of_text(std::size_t number, std::size_t count);
+
+}  // namespace attend
