@@ -36,7 +36,7 @@ void LongestText::cut(std::vector<std::int64_t>& ids, const Tokenizer& tokenizer
 }
 
 void LongestText::say_cut(bool asked, std::string_view advice) const {
-  if (said_.exchange(true)) return;
+  if (said_->exchange(true)) return;
   const std::string text =
       fmt::format("a text is longer than the {} tokens that are read of it, and the rest is left out{}{}",
                   tokens_.value_or(0), advice.empty() ? "" : "; ", advice);

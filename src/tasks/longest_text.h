@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ class LongestText {
  private:
   std::optional<std::size_t> tokens_;
   Truncation::Direction side_;
-  mutable std::atomic<bool> said_ = false;
+  std::shared_ptr<std::atomic<bool>> said_ = std::make_shared<std::atomic<bool>>(false);  // also for copies
 };
 
 // "the text" if it is the only one, else "text 3": for errors.
