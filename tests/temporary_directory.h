@@ -1,7 +1,7 @@
 // A directory for the files of one test, gone when the test ends.
 #pragma once
 
-#include <attend/error.h>
+#include "expect_error.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <gtest/gtest.h>
 
 namespace attend {
 
@@ -48,22 +46,5 @@ class TemporaryDirectory {
  private:
   std::filesystem::path path_;
 };
-
-// The message of the Error that `work` throws; a failure of the test if it throws none.
-template <class Work>
-std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an Error";
-  return "";
-}
-
-inline ::testing::AssertionResult contains(const std::string& text, std::string_view part) {
-  if (text.find(part) != text.npos) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "\"" << text << "\" does not contain \"" << part << "\"";
-}
 
 }  // namespace attend

@@ -1,5 +1,7 @@
 #include "base/bad_inputs.h"
 
+#include "expect_error.h"
+
 #include <string>
 #include <vector>
 
@@ -37,7 +39,7 @@ TEST(BadInputs, CostOthersNothing) {
 }
 
 TEST(BadInputs, AreNotWhatAllWouldFailBy) {
-  EXPECT_THROW(Work({4}, ErrorKind::call), Error);
+  EXPECT_ERROR("bad", Work({4}, ErrorKind::call));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "expect_error.h"
 #include "temporary_directory.h"
 
 #include <csignal>
@@ -159,10 +160,10 @@ TEST(AtomicFile, CannotBeCommittedAfterAFailedWrite) {
   AtomicFile file(directory.path() / "x");
   {
     const FullDisk disk(10);
-    EXPECT_THROW(file.write("more than ten bytes"), Error);
+    EXPECT_ERROR("cannot write: File too large", file.write("more than ten bytes"));
   }
-  EXPECT_THROW(file.write("again"), Error);
-  EXPECT_THROW(file.commit(), Error);
+  EXPECT_ERROR("cannot write: the file is closed", file.write("again"));
+  EXPECT_ERROR("cannot write: the file is closed", file.commit());
   EXPECT_EQ(directory.count(), 0u);
 }
 
@@ -205,7 +206,7 @@ TEST(DirectoryLock, RemovesWhatAKilledOneWasAboutToWrite) {
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(kept));
   const fs::path being_written = directory.file(".attend-698-0.tmp", "half");
-  EXPECT_THROW(DirectoryLock(directory.path()), Error);
+  EXPECT_ERROR("another run is writing here", DirectoryLock(directory.path()));
   EXPECT_TRUE(fs::exists(being_written)) << "it is the holder's";
 }
 

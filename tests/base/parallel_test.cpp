@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
 #include "base/cores.h"
+#include "expect_error.h"
 #include "temporary_directory.h"
 
 #include <atomic>
@@ -95,11 +96,9 @@ TEST(ParallelFor, GoesOnAfterAFailure) {
   for (const std::size_t count : {1, 3}) {
     const Threads threads(count);
     for (int round = 0; round < 3; ++round) {
-      EXPECT_THROW(parallel_for(100, 10,
-                                [](std::size_t begin, std::size_t) {
-                                  if (begin == 50) throw Error("");
-                                }),
-                   Error);
+      EXPECT_ERROR("the piece at 50", parallel_for(100, 10, [](std::size_t begin, std::size_t) {
+                     if (begin == 50) throw Error("the piece at 50");
+                   }));
       std::atomic<std::size_t> sum = 0;
       parallel_for(100, 10, [&](std::size_t begin, std::size_t end) { sum += end - begin; });
       EXPECT_EQ(sum, 100u);

@@ -1,6 +1,7 @@
 #include "data/token_rows.h"
 
 #include "data/token_file.h"
+#include "expect_error.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
@@ -57,9 +58,9 @@ TEST(TokenRows, KnowTheirGroups) {
   EXPECT_EQ(rows.group_of(0), 0);
   EXPECT_EQ(rows.group_of(1), 1);
   EXPECT_EQ(rows.group_of(2), 1);
-  EXPECT_THROW(TokenRows({1}, {0, 2}, {0, 1}), Error);
-  EXPECT_THROW(TokenRows({1, 2}, {0, 2, 1, 2}, {0, 3}), Error);
-  EXPECT_THROW(TokenRows({1}, {0, 1}, {}), Error);
+  EXPECT_ERROR("expected starts of rows and groups that ascend", TokenRows({1}, {0, 2}, {0, 1}));
+  EXPECT_ERROR("expected starts of rows and groups that ascend", TokenRows({1, 2}, {0, 2, 1, 2}, {0, 3}));
+  EXPECT_ERROR("expected starts of rows and groups that ascend", TokenRows({1}, {0, 1}, {}));
 }
 
 TEST_F(TokenRowsOfFiles, HaveARowForASentence) {

@@ -1,6 +1,7 @@
 // What a result depends on, for the network of every family that has a score to ask for.
 #include "explain/attribution.h"
 
+#include "expect_error.h"
 #include "explain/faithfulness.h"
 #include "explain/rollout.h"
 #include "explain/value_zeroing.h"
@@ -266,7 +267,7 @@ TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
   const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});
   const AttributionTask task{
       .function = function, .asked = {.place = 2, .toward = 1}, .replaceable = {}, .baseline = {}};
-  EXPECT_THROW(gradient_rollout(task), Error);
+  EXPECT_ERROR("the gradient-weighted rollout: in blocks (BigBird)", gradient_rollout(task));
   EXPECT_NEAR(sum_of(attention_rollout(task)), 1, 1e-4);
 }
 

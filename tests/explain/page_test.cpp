@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "expect_error.h"
 #include "explain/document.h"
 #include "explain/memory_key.h"
 #include "explain/predictions.h"
@@ -135,10 +136,10 @@ TEST(ExplainStill, DrawsEveryViewAndNamesWhatIsNotThere) {
     EXPECT_EQ(svg.find("</script>"), std::string::npos);
     EXPECT_EQ(svg.find("\u202e"), std::string::npos);
   }
-  EXPECT_THROW(draw_still(all, {.layer = 3}), Error);
-  EXPECT_THROW(draw_still(all, {.heads = {7}}), Error);
-  EXPECT_THROW(draw_still(all, {.attention = "cross"}), Error);
-  EXPECT_THROW(draw_still(all, {.token = 3}), Error);
+  EXPECT_ERROR("layer 3: expected one of those kept", draw_still(all, {.layer = 3}));
+  EXPECT_ERROR("head 7: expected one from 0 to 1", draw_still(all, {.heads = {7}}));
+  EXPECT_ERROR("--attention cross: expected one of", draw_still(all, {.attention = "cross"}));
+  EXPECT_ERROR("token 3: expected one from 0 to 2", draw_still(all, {.token = 3}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "formats/ctranslate2.h"
 
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/ctranslate2_model.h"
 #include "formats/inspection.h"
 #include "formats/model_directory.h"
@@ -78,6 +79,11 @@ TEST(CTranslate2, HasVariablesAndAliases) {
   EXPECT_TRUE(contains(error_of([&] { file.number("decoder/embeddings/weight"); }), "expected 0 dimensions"));
 }
 
+// The end comes where something is read, or a number before it tells of more than is left.
+bool says_cut_off(const std::string& error) {
+  return contains(error, ": cut off: ") || contains(error, "fit into the file, found");
+}
+
 TEST(CTranslate2, RefusesAFileThatIsCutOffAnywhere) {
   const std::string whole = read_file(data / "marian" / "model.bin");
   EXPECT_NO_THROW(parse(whole));
@@ -85,7 +91,8 @@ TEST(CTranslate2, RefusesAFileThatIsCutOffAnywhere) {
     // A copy of that size: the sanitizers see who reads behind it.
     const std::vector<std::byte> cut(reinterpret_cast<const std::byte*>(whole.data()),
                                      reinterpret_cast<const std::byte*>(whole.data()) + size);
-    ASSERT_THROW(CTranslate2(cut, "file"), Error) << size;
+    const std::string error = error_of([&] { CTranslate2(cut, "file"); });
+    EXPECT_TRUE(says_cut_off(error)) << size << ": " << error;
   }
 }
 
@@ -97,8 +104,9 @@ TEST(CTranslate2, RefusesADirectoryWhoseFileIsCutOff) {
   const std::string whole = read_file(data / "marian" / "model.bin");
   for (std::size_t size = 0; size < whole.size(); size += size < 600 ? 1 : 997) {
     copy.file("model.bin", whole.substr(0, size));
-    ASSERT_THROW(ModelDirectory{copy.path()}, Error) << size;
-    ASSERT_THROW(WeightFiles::open(copy.path()), Error) << size;
+    for (const std::string& error :
+         {error_of([&] { ModelDirectory{copy.path()}; }), error_of([&] { WeightFiles::open(copy.path()); })})
+      EXPECT_TRUE(says_cut_off(error)) << size << ": " << error;
   }
 }
 

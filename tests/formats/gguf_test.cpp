@@ -5,6 +5,7 @@
 #include <attend/error.h>
 
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/gguf_model.h"
 #include "formats/model_directory.h"
 #include "temporary_directory.h"
@@ -90,8 +91,8 @@ TEST(Gguf, HasTheNumbersOfEveryType) {
   EXPECT_EQ(gguf.integers("numbers"), (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_EQ(gguf.texts("texts"), (std::vector<std::string_view>{"a", "bc", ""}));
   EXPECT_EQ(gguf.metadata().number({"half"}), 0.5);
-  EXPECT_THROW(gguf.texts("numbers"), Error);
-  EXPECT_THROW(gguf.integers("nothing"), Error);
+  EXPECT_ERROR("numbers: expected an array of texts", gguf.texts("numbers"));
+  EXPECT_ERROR("nothing: expected an array of integers, found none", gguf.integers("nothing"));
 }
 
 TEST(Gguf, WidensEveryFloat16) {
@@ -167,7 +168,8 @@ TEST(Gguf, StandsForADirectory) {
   EXPECT_EQ(matrix->stored_as(), "Q4_0");
   EXPECT_TRUE(ModelDirectory((data / "bert.gguf").string()).sentence_pooling());
   EXPECT_EQ(ModelDirectory((data / "t5.gguf").string()).config().flag({"tie_word_embeddings"}), true);
-  EXPECT_THROW(ModelDirectory((data / "blocks.gguf").string()), Error);  // of no architecture
+  EXPECT_ERROR("general.architecture: expected one of",
+               ModelDirectory((data / "blocks.gguf").string()));  // of no architecture
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "generation/forms/grammar.h"
 
+#include "expect_error.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "generation/scores/selection.h"
@@ -97,7 +98,8 @@ TEST(Grammar, AllowsWhatALanguageAllows) {
              ++id)  // "##a" is not "a" where a text begins
           if (is_continuation(tokenizer, static_cast<TokenId>(id))) expected[id] = false;
         if (std::ranges::count(expected, true) == 0) {  // the tokenizer has no way to say it
-          EXPECT_THROW(allowed(grammar, tokens.size(), text), Error);
+          EXPECT_ERROR("the text must go on, but with no token of the vocabulary",
+                       allowed(grammar, tokens.size(), text));
           break;
         }
         const std::vector<bool> found = allowed(grammar, tokens.size(), text);
@@ -236,10 +238,13 @@ TEST(Grammar, KeepsTheTextsOfEverySearch) {
       EXPECT_GT(ended, 0u);
     }
     GenerationConfig config = config_of(model, {{"regex", "1"}, {"min_new_tokens", 3}, {"eos_token_id", 40}});
-    EXPECT_THROW(generate(model, prompts, config, {.tokenizer = &tokenizer}), Error);
-    EXPECT_THROW(generate(model, prompts, config), Error);  // no tokenizer
+    EXPECT_ERROR("no token may come next: the form",
+                 generate(model, prompts, config, {.tokenizer = &tokenizer}));
+    EXPECT_ERROR("they need the model's tokenizer, and none was given",
+                 generate(model, prompts, config));  // no tokenizer
     config.eos_token_id.clear();
-    EXPECT_THROW(generate(model, prompts, config, {.tokenizer = &tokenizer}), Error);
+    EXPECT_ERROR("a text of a given form ends with a token that says so",
+                 generate(model, prompts, config, {.tokenizer = &tokenizer}));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "generation/config/watermark.h"
 
 #include "base/error.h"
+#include "expect_error.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 
@@ -58,12 +59,22 @@ TEST(Watermark, ShortTextsHaveNoPlaceForIt) {
 
 TEST(Watermark, WrongFieldsAreNamed) {
   EXPECT_FALSE(make_watermark(nullptr, "here"));
-  for (const char* json : {"3", R"({"bias": "x"})", R"({"greenlist_ration": 0.5})",
-                           R"({"seeding_scheme": "x"})", R"({"context_width": 0})", R"({"keys": [1]})",
-                           R"({"ngram_len": 2, "keys": []})", R"({"ngram_len": 2, "keys": [1], "bias": 2})",
-                           R"({"ngram_len": 2, "keys": [1], "sampling_table_size": 99999999999})"}) {
-    SCOPED_TRACE(json);
-    EXPECT_THROW(make_watermark(Json::parse(json), "here"), Error);
+  struct Case {
+    const char *json, *error;
+  };
+  for (const Case& wrong :
+       {Case{"3", "here: expected a JSON object, found 3"},
+        {R"({"bias": "x"})", "here: bias: expected a number"},
+        {R"({"greenlist_ration": 0.5})", "here: \"greenlist_ration\" is not a field of it"},
+        {R"({"seeding_scheme": "x"})", "here: seeding_scheme: expected \"lefthash\" or \"selfhash\""},
+        {R"({"context_width": 0})", "here: context_width: expected an integer"},
+        {R"({"keys": [1]})", "here: ngram_len: expected an integer"},
+        {R"({"ngram_len": 2, "keys": []})", "here: keys: expected 1 to 1024 of them, found 0"},
+        {R"({"ngram_len": 2, "keys": [1], "bias": 2})", "here: \"bias\" is not a field of it"},
+        {R"({"ngram_len": 2, "keys": [1], "sampling_table_size": 99999999999})",
+         "here: sampling_table_size: expected an integer"}}) {
+    SCOPED_TRACE(wrong.json);
+    EXPECT_ERROR(wrong.error, make_watermark(Json::parse(wrong.json), "here"));
   }
 }
 

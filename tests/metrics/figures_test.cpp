@@ -2,6 +2,7 @@
 // (tests/oracle/make_metric_goldens.py).
 #include <attend/error.h>
 
+#include "expect_error.h"
 #include "metrics/answers.h"
 #include "metrics/bleu.h"
 #include "metrics/classification.h"
@@ -62,9 +63,9 @@ TEST(ClassificationMetric, EqualsScikitLearn) {
 
 TEST(ClassificationMetric, RefusesLabelsThatAreNotThere) {
   ClassificationMetric metric(3);
-  EXPECT_THROW(metric.add(3, 0), Error);
-  EXPECT_THROW(metric.add(0, -100), Error);
-  EXPECT_THROW(ClassificationMetric(0), Error);
+  EXPECT_ERROR("expected a label from 0 to 2, found predicted 3", metric.add(3, 0));
+  EXPECT_ERROR("expected a label from 0 to 2, found expected -100", metric.add(0, -100));
+  EXPECT_ERROR("one label to classify by at least, found 0", ClassificationMetric(0));
   expect_nan(metric);  // nothing of what was refused counts
 }
 
@@ -80,7 +81,7 @@ TEST(MultiLabelMetric, EqualsScikitLearn) {
 TEST(MultiLabelMetric, CountsALabelOncePerExample) {
   MultiLabelMetric metric(2);
   expect_nan(metric);
-  EXPECT_THROW(metric.add(Labels{0, 2}, Labels{}), Error);
+  EXPECT_ERROR("expected a label from 0 to 1, found predicted 2", metric.add(Labels{0, 2}, Labels{}));
   metric.add(Labels{1, 1}, Labels{1});
   EXPECT_EQ(metric.figures()[0].second, 1);
   EXPECT_EQ(metric.figures()[1].second, 1);
@@ -104,7 +105,8 @@ TEST(RegressionMetric, IsNotDefinedOfLessThanTwoNumbersOrOfNaN) {
   metric.add(nan, 2);
   metric.add(3, 5);
   expect_nan(metric);
-  EXPECT_THROW(spearman(std::vector<double>{1}, std::vector<double>{}), Error);
+  EXPECT_ERROR("as many numbers on both sides, found 1 and 0",
+               spearman(std::vector<double>{1}, std::vector<double>{}));
 }
 
 TEST(AnswerMetric, EqualsSquadsScript) {
@@ -146,10 +148,10 @@ TEST(TagMetric, EqualsSeqeval) {
 
 TEST(TagMetric, RefusesWhatDoesNotFit) {
   TagMetric metric({"O", "B-X", "I-X"});
-  EXPECT_THROW(metric.add(Labels{0, 1}, Labels{0}), Error);
-  EXPECT_THROW(metric.add(Labels{0, 3}, Labels{0, 1}), Error);
-  EXPECT_THROW(TagMetric({"O", ""}), Error);
-  EXPECT_THROW(TagMetric({}), Error);
+  EXPECT_ERROR("a predicted label for each of 1 tokens, found 2", metric.add(Labels{0, 1}, Labels{0}));
+  EXPECT_ERROR("expected a label from 0 to 2, found predicted 3", metric.add(Labels{0, 3}, Labels{0, 1}));
+  EXPECT_ERROR("such as O or B-PER, found an empty one", TagMetric({"O", ""}));
+  EXPECT_ERROR("one label to classify by at least, found 0", TagMetric({}));
   EXPECT_EQ(tagged_entities(Texts{"\xf0", "\xc3-X"}).size(), 2u);  // half a character does no harm
 }
 
@@ -184,7 +186,7 @@ TEST(RetrievalMetric, CountsRanks) {
   expect_figures(metric,
                  {{"recall@1", 0.25}, {"recall@10", 0.75}, {"mrr", (1 + 1 / 2.0 + 1 / 10.0 + 1 / 11.0) / 4}},
                  {});
-  EXPECT_THROW(metric.add(0), Error);
+  EXPECT_ERROR("expected a rank from 1 on, found 0", metric.add(0));
 }
 
 TEST(RetrievalMetric, PutsEquallySimilarCandidatesFirst) {
@@ -194,8 +196,10 @@ TEST(RetrievalMetric, PutsEquallySimilarCandidatesFirst) {
   EXPECT_EQ(rank_of(std::vector<float>{0.5f, 0.5f, 0.5f}, 0), 3);
   EXPECT_EQ(rank_of(std::vector<float>{0.5f, not_a_number}, 0), 2);
   EXPECT_EQ(rank_of(std::vector<float>{not_a_number, 0.5f, 0.1f}, 0), 3);
-  EXPECT_THROW(rank_of(std::vector<float>{0.5f}, 1), Error);
-  EXPECT_THROW(rank_of(std::vector<float>{0.5f}, -1), Error);
+  EXPECT_ERROR("one of 1 candidates to be the right one, found number 1",
+               rank_of(std::vector<float>{0.5f}, 1));
+  EXPECT_ERROR("one of 1 candidates to be the right one, found number -1",
+               rank_of(std::vector<float>{0.5f}, -1));
 }
 
 TEST(BleuMetric, ScoresNothingAsZero) {

@@ -2,6 +2,7 @@
 // models, made by tests/oracle/make_goldens.py.
 #include "models/forward.h"
 
+#include "expect_error.h"
 #include "models/score_outputs.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
@@ -156,16 +157,25 @@ TEST(Forward, InputsThatDoNotFitAreErrors) {
     return changed;
   };
   const Tensor ids = inputs.at("input_ids");
-  EXPECT_THROW(run_forward(model, {}, {}), Error);
-  EXPECT_THROW(run_forward(model, with("input_ids", ids + 100000), {}), Error);
-  EXPECT_THROW(run_forward(model, with("input_ids", ids - 100000), {}), Error);
-  EXPECT_THROW(run_forward(model, with("input_ids", ids.to(at::kFloat)), {}), Error);
-  EXPECT_THROW(run_forward(model, with("input_ids", ids[0]), {}), Error);
-  EXPECT_THROW(run_forward(model, with("attention_mask", at::zeros_like(ids)), {}), Error);
-  EXPECT_THROW(run_forward(model, with("attention_mask", at::ones({1, 2}, at::kLong)), {}), Error);
-  EXPECT_THROW(run_forward(model, with("labels", ids + 100000), {}), Error);
-  EXPECT_THROW(run_forward(model, with("position_ids", ids + 100000), {}), Error);
-  EXPECT_THROW(run_forward(model, with("no_such_input", ids), {}), Error);
+  EXPECT_ERROR("expected an input named input_ids", run_forward(model, {}, {}));
+  EXPECT_ERROR("input_ids: 100033 is outside the model's token ids",
+               run_forward(model, with("input_ids", ids + 100000), {}));
+  EXPECT_ERROR("input_ids: -99967 is outside the model's token ids",
+               run_forward(model, with("input_ids", ids - 100000), {}));
+  EXPECT_ERROR("input_ids: expected integers of shape [batch, length], found Float",
+               run_forward(model, with("input_ids", ids.to(at::kFloat)), {}));
+  EXPECT_ERROR("input_ids: expected integers of shape [batch, length], found Long of shape [8]",
+               run_forward(model, with("input_ids", ids[0]), {}));
+  EXPECT_ERROR("the mask hides a whole sequence",
+               run_forward(model, with("attention_mask", at::zeros_like(ids)), {}));
+  EXPECT_ERROR("attention_mask: expected the shape [3, 8] of input_ids, found [1, 2]",
+               run_forward(model, with("attention_mask", at::ones({1, 2}, at::kLong)), {}));
+  EXPECT_ERROR("labels: 100033 is outside the vocabulary",
+               run_forward(model, with("labels", ids + 100000), {}));
+  EXPECT_ERROR("position_ids: position 100033 is outside",
+               run_forward(model, with("position_ids", ids + 100000), {}));
+  EXPECT_ERROR("the input no_such_input is not one of this model's",
+               run_forward(model, with("no_such_input", ids), {}));
 }
 
 // The message of the Error that running `inputs` through a golden's model ends with; "" if there is none.
@@ -206,9 +216,11 @@ TEST(Forward, ClassificationLabelsAreOneToAScore) {
   EXPECT_NO_THROW(classification_loss(scores, at::rand({3}), {}));
   EXPECT_NO_THROW(classification_loss(many, at::rand({3, 4}), {}));
   for (const Tensor& labels : {at::rand({1}), at::rand({2}), at::rand({3, 3})}) {
-    EXPECT_THROW(classification_loss(scores, labels, {}), Error);
-    EXPECT_THROW(classification_loss(many, labels, ProblemType::multi_label), Error);
-    EXPECT_THROW(classification_loss(many, labels.to(at::kLong), ProblemType::single_label), Error);
+    EXPECT_ERROR("labels: expected 3 x 1 numbers", classification_loss(scores, labels, {}));
+    EXPECT_ERROR("labels: expected 3 x 4 numbers",
+                 classification_loss(many, labels, ProblemType::multi_label));
+    EXPECT_ERROR("labels: expected 3 numbers, found",
+                 classification_loss(many, labels.to(at::kLong), ProblemType::single_label));
   }
 }
 

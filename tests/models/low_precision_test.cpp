@@ -1,6 +1,7 @@
 // Models whose matrices are kept in fewer bits: near to what they are in float32, and to the last bit the
 // same whatever they are computed with.
 #include "base/parallel.h"
+#include "expect_error.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "models/forward.h"
@@ -77,12 +78,15 @@ TEST(PackedMatrix, ComputesARowByItself) {
 }
 
 TEST(PackedMatrix, RefusesWhatItCannotHold) {
-  EXPECT_THROW(PackedMatrix::make(at::ones({3, 3}, at::kLong), WeightFormat::int8), Error);
-  EXPECT_THROW(PackedMatrix::make(at::empty({1, 133145}), WeightFormat::int8), Error);
-  EXPECT_THROW(PackedMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16), Error);
+  EXPECT_ERROR("for floating-point numbers on the CPU, found Long",
+               PackedMatrix::make(at::ones({3, 3}, at::kLong), WeightFormat::int8));
+  EXPECT_ERROR("a matrix has 133145 inputs", PackedMatrix::make(at::empty({1, 133145}), WeightFormat::int8));
+  EXPECT_ERROR("weights as float16: a matrix holds 70000",
+               PackedMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16));
   const auto matrix = PackedMatrix::make(at::randn({3, 3}), WeightFormat::int8);
-  EXPECT_THROW(matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}), Error);
-  EXPECT_THROW(weight_format("int9"), Error);
+  EXPECT_ERROR("expected float32 rows of 3 numbers",
+               matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}));
+  EXPECT_ERROR("weights int9: expected float32", weight_format("int9"));
 }
 
 class LowPrecisionModel : public testing::TestWithParam<const char*> {
@@ -194,9 +198,10 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
                found = run_forward(again, inputs(), {});
     ASSERT_EQ(expected.size(), found.size());
     for (const auto& [output, tensor] : expected) EXPECT_TRUE(at::equal(tensor, found.at(output))) << output;
-    EXPECT_THROW(PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training), Error);
-    EXPECT_THROW(PretrainedModel::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}),
-                 Error);
+    EXPECT_ERROR(fmt::format("weights as {} do not learn", name(format)),
+                 PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training));
+    EXPECT_ERROR(fmt::format("stored as {}, of which none can be made as bfloat16", name(format)),
+                 PretrainedModel::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}));
   }
 }
 
@@ -210,31 +215,42 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
     for (const auto& [part, tensor] : stored) {
       auto broken = stored;
       broken.erase(part);
-      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_ERROR(fmt::format("of the same name and \"{}\", found none", part),
+                   PackedMatrix::restore(broken, 20, 70, format))
+          << part;
       broken[part] = tensor.narrow(0, 0, 19).contiguous();
-      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_ERROR(fmt::format("found {} [19, ", at::toString(tensor.scalar_type())),
+                   PackedMatrix::restore(broken, 20, 70, format))
+          << part;
       broken[part] = tensor.to(at::kDouble);
-      EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error) << part;
+      EXPECT_ERROR("found Double [20, ", PackedMatrix::restore(broken, 20, 70, format)) << part;
     }
     auto broken = stored;
     broken[""] = broken[""].clone().fill_(format == WeightFormat::int8 ? -128 : 255);
     if (format == WeightFormat::int4) broken["_step"] = broken["_step"].clone().fill_(17);
     if (format == WeightFormat::int4) broken["_start"] = broken["_start"].clone().fill_(0);
-    EXPECT_THROW(PackedMatrix::restore(broken, 20, 70, format), Error);
+    EXPECT_ERROR(format == WeightFormat::int8 ? "expected integers from -127 to 127, found -128"
+                                              : "15 times the step 17 from 0 on is none of the integers",
+                 PackedMatrix::restore(broken, 20, 70, format));
   }
 }
 
 TEST(LowPrecision, ReadsNoOtherProgramsFiles) {
   const TemporaryDirectory copy;
   save_quantized(load("gpt2", WeightFormat::int8), copy.path());
-  for (const auto& [field, value] :
-       {std::pair{"quant_method", "gptq"}, {"weights", "int3"}, {"rotation", ""}}) {
+  struct Case {
+    const char *field, *value, *error;
+  };
+  for (const auto& [field, value, error] :
+       {Case{"quant_method", "gptq", "quantization_config: bits: expected an integer"},
+        {"weights", "int3", "weights: expected \"int8\" or \"int4\", found \"int3\""},
+        {"rotation", "", "rotation: expected \"hadamard-16\", found \"\""}}) {
     Json config = read_json(copy.path() / "config.json");
     config["quantization_config"][field] = value;
     const TemporaryDirectory other;
     fs::copy(copy.path(), other.path(), fs::copy_options::overwrite_existing);
     std::ofstream(other.path() / "config.json") << config.dump();
-    EXPECT_THROW(PretrainedModel::load(ModelDirectory(other.path()), Purpose::inference), Error) << field;
+    EXPECT_ERROR(error, PretrainedModel::load(ModelDirectory(other.path()), Purpose::inference)) << field;
   }
 }
 

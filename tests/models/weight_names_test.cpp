@@ -1,6 +1,7 @@
 #include "models/weight_names.h"
 
 #include "base/error.h"
+#include "expect_error.h"
 #include "models/family.h"
 #include "nn/transformer.h"
 
@@ -25,8 +26,9 @@ TEST(WeightNames, FillsGroupsThatStandOnBothSidesAndPacksTheOthers) {
 }
 
 TEST(WeightNames, AParameterWithoutARowIsAnError) {
-  EXPECT_THROW(find_source(kTable, "left.layers.x.packed.bias"), Error);
-  EXPECT_THROW(find_source(kTable, "out.bias"), Error);
+  EXPECT_ERROR("no row of the weight table names left.layers.x.packed.bias",
+               find_source(kTable, "left.layers.x.packed.bias"));
+  EXPECT_ERROR("no row of the weight table names out.bias", find_source(kTable, "out.bias"));
 }
 
 TEST(WeightNames, MatchesWholeNamesOnly) {

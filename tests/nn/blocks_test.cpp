@@ -1,6 +1,7 @@
 // The fast path (float32, our kernels) against torch's operations in double precision, which every block
 // falls back to; and the cache against no cache.
 #include "base/parallel.h"
+#include "expect_error.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
 #include "nn/transformer.h"
@@ -191,10 +192,11 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
   }
 
   const Tensor others = torch::tensor({4, -100, 16, 4, 3, 16}, at::kLong);
-  EXPECT_THROW(linear_cross_entropy(hidden, weight, bias, others, options, packed), Error);
-  EXPECT_THROW(
-      linear_cross_entropy(hidden.narrow(0, 0, 5), weight, bias, labels.narrow(0, 0, 5), options, packed),
-      Error);
+  EXPECT_ERROR("the halves of 6 labels differ",
+               linear_cross_entropy(hidden, weight, bias, others, options, packed));
+  EXPECT_ERROR(
+      "the halves of 5 labels differ",
+      linear_cross_entropy(hidden.narrow(0, 0, 5), weight, bias, labels.narrow(0, 0, 5), options, packed));
 }
 
 TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
@@ -346,16 +348,18 @@ TEST(PagedCache, RefusesToGrowBeyondItsLimit) {
   PagedCache cache({.head_size = 4}, 3);
   const auto a = cache.add();
   cache.extend(a, 48);
-  EXPECT_THROW(cache.extend(a, 1), Error);
+  EXPECT_ERROR("the key-value cache is full: 3 pages", cache.extend(a, 1));
 }
 
 TEST(Embeddings, IdsAndPositionsOutsideTheTablesAreErrors) {
   Transformer network(encoder_decoder(NormOrder::post));
   initialize(network, 1);
   Pass pass = Pass::inference();
-  EXPECT_THROW(network->encode(TokenBatch::from({{1, 23}}), pass), Error);
-  EXPECT_THROW(network->encode(TokenBatch::from({{-1}}), pass), Error);
-  EXPECT_THROW(network->encode(TokenBatch::from({std::vector<std::int64_t>(61, 1)}), pass), Error);
+  EXPECT_ERROR("token id 23 is outside the model's 0 to 22",
+               network->encode(TokenBatch::from({{1, 23}}), pass));
+  EXPECT_ERROR("token id -1 is outside the model's 0 to 22", network->encode(TokenBatch::from({{-1}}), pass));
+  EXPECT_ERROR("position 60 is outside the model's 0 to 59",
+               network->encode(TokenBatch::from({std::vector<std::int64_t>(61, 1)}), pass));
 }
 
 }  // namespace

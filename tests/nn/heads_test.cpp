@@ -1,6 +1,8 @@
 // The loss of a head over the vocabulary: only rows with a label reach it.
 #include "nn/heads.h"
 
+#include "expect_error.h"
+
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -94,9 +96,10 @@ TEST(LanguageModelHead, ReadingsOfOneBatchHaveTheSameLabels) {
     const auto loss = [&](std::vector<std::int64_t> labels) {
       h.head->loss(hidden, torch::tensor(labels, at::kLong), {.r_drop = 1}, pass);
     };
-    EXPECT_THROW(loss({-100, 5, 5, -100}), Error) << "whose labels that count would be the same";
-    EXPECT_THROW(loss({-100, 5, -100}), Error);
-    EXPECT_THROW(loss({0, 0, 0, kVocabulary}), Error);
+    EXPECT_ERROR("the halves of 4 labels differ", loss({-100, 5, 5, -100}))
+        << "whose labels that count would be the same";
+    EXPECT_ERROR("expected a label for each of 4 rows, found 3", loss({-100, 5, -100}));
+    EXPECT_ERROR("label 23 is outside the vocabulary of 23 tokens", loss({0, kVocabulary, 0, kVocabulary}));
     loss({-100, 5, -100, 5});
   }
 }

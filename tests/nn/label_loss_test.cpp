@@ -1,6 +1,8 @@
 // Losses on ragged rows against torch's own functions, with gradients, in both precisions.
 #include "nn/label_loss.h"
 
+#include "expect_error.h"
+
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -42,7 +44,8 @@ TEST_P(LabelLoss, SquaredErrorCountsEveryNumber) {
   expect_equal(loss.mean(), at::mse_loss(scores, targets.view({7, 3}).to(GetParam())), {scores});
   const Tensor none = leaf({0});
   expect_nothing(squared_error(none, at::zeros({0})), none);
-  EXPECT_THROW(squared_error(scores, at::zeros({20})), Error);
+  EXPECT_ERROR("expected 21 numbers of the shape [7, 3], found the shape [20]",
+               squared_error(scores, at::zeros({20})));
 }
 
 TEST_P(LabelLoss, BinaryCrossEntropyTakesZerosAndOnes) {
@@ -52,9 +55,11 @@ TEST_P(LabelLoss, BinaryCrossEntropyTakesZerosAndOnes) {
   const Tensor wanted = targets.to(GetParam());
   expect_equal(loss.sum, -(wanted * at::log_sigmoid(scores) + (1 - wanted) * at::log_sigmoid(-scores)).sum(),
                {scores});
-  EXPECT_THROW(sigmoid_cross_entropy(scores, targets * 2), Error);
-  EXPECT_THROW(sigmoid_cross_entropy(scores, at::full({5, 3}, std::nan(""))), Error);
-  EXPECT_THROW(sigmoid_cross_entropy(scores, targets.narrow(0, 0, 4)), Error);
+  EXPECT_ERROR("expected numbers from 0 to 1, found others", sigmoid_cross_entropy(scores, targets * 2));
+  EXPECT_ERROR("expected numbers from 0 to 1, found others",
+               sigmoid_cross_entropy(scores, at::full({5, 3}, std::nan(""))));
+  EXPECT_ERROR("expected 15 numbers of the shape [5, 3], found the shape [4, 3]",
+               sigmoid_cross_entropy(scores, targets.narrow(0, 0, 4)));
 }
 
 // Each question alone, as torch computes it.
@@ -71,11 +76,16 @@ TEST_P(LabelLoss, QuestionsMayHaveDifferentNumbersOfChoices) {
   expect_nothing(choice_cross_entropy(scores, questions, at::full({4}, kIgnoredLabel, at::kLong)), scores);
   const Tensor none = leaf({0});
   expect_nothing(choice_cross_entropy(none, Offsets(), at::zeros({0}, at::kLong)), none);
-  EXPECT_THROW(choice_cross_entropy(scores, questions, torch::tensor({4, 0, 0, 0}, at::kLong)), Error);
-  EXPECT_THROW(choice_cross_entropy(scores, questions, torch::tensor({-1, 0, 0, 0}, at::kLong)), Error);
-  EXPECT_THROW(choice_cross_entropy(scores, questions, torch::tensor({0, 0, 0}, at::kLong)), Error);
-  EXPECT_THROW(choice_cross_entropy(scores, questions, at::zeros({4})), Error);
-  EXPECT_THROW(choice_cross_entropy(scores, Offsets({4, 1}), torch::tensor({0, 0}, at::kLong)), Error);
+  EXPECT_ERROR("label 4 is outside question 0 with its 4 choices",
+               choice_cross_entropy(scores, questions, torch::tensor({4, 0, 0, 0}, at::kLong)));
+  EXPECT_ERROR("label -1 is outside question 0",
+               choice_cross_entropy(scores, questions, torch::tensor({-1, 0, 0, 0}, at::kLong)));
+  EXPECT_ERROR("labels: expected an integer for each of 4 texts, found Long of the shape [3]",
+               choice_cross_entropy(scores, questions, torch::tensor({0, 0, 0}, at::kLong)));
+  EXPECT_ERROR("labels: expected an integer for each of 4 texts, found Float",
+               choice_cross_entropy(scores, questions, at::zeros({4})));
+  EXPECT_ERROR("scores: expected the shape [5] for 2 texts",
+               choice_cross_entropy(scores, Offsets({4, 1}), torch::tensor({0, 0}, at::kLong)));
 }
 
 // As a padded batch, whose padding is ruled out, where a place behind the text is the ignored index.
@@ -101,8 +111,10 @@ TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
   expect_equal(loss.mean(), (start + end) / 2, {scores});
   const Tensor outside = at::full({5}, -1, at::kLong);
   expect_nothing(span_cross_entropy(scores, texts, outside, outside).start, scores);
-  EXPECT_THROW(span_cross_entropy(scores.narrow(0, 0, 11), texts, starts, ends), Error);
-  EXPECT_THROW(span_cross_entropy(scores, texts, starts, ends.narrow(0, 0, 4)), Error);
+  EXPECT_ERROR("scores: expected the shape [12, 2] for 5 texts",
+               span_cross_entropy(scores.narrow(0, 0, 11), texts, starts, ends));
+  EXPECT_ERROR("ends: expected an integer for each of 5 texts",
+               span_cross_entropy(scores, texts, starts, ends.narrow(0, 0, 4)));
 }
 
 TEST_P(LabelLoss, LargeScoresDoNotOverflow) {
@@ -119,7 +131,8 @@ TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
   expect_equal(loss.sum, at::cosine_embedding_loss(a, b, ones, 0, kSum), {a, b});
   const Tensor none = leaf({0, 7});
   expect_nothing(cosine_distance(none, none), none);
-  EXPECT_THROW(cosine_distance(a, b.narrow(0, 0, 4)), Error);
+  EXPECT_ERROR("as many rows of the same width, found the shapes [5, 7] and [4, 7]",
+               cosine_distance(a, b.narrow(0, 0, 4)));
 }
 
 TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
@@ -142,12 +155,17 @@ TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
   const LossSum fewer = contrastive_cross_entropy(a.narrow(0, 0, 2), without, 20);
   const LossSum masked = contrastive_cross_entropy(a.narrow(0, 0, 2), b, 20, false, left_out.narrow(0, 0, 2));
   expect_equal(masked.sum, fewer.sum, {a, b});
-  EXPECT_THROW(contrastive_cross_entropy(a, b, 20, false, at::ones_like(left_out)), Error);
-  EXPECT_THROW(contrastive_cross_entropy(a, b, 20, false, left_out.t()), Error);
+  EXPECT_ERROR("nothing on the diagonal, found the shape [4, 7]",
+               contrastive_cross_entropy(a, b, 20, false, at::ones_like(left_out)));
+  EXPECT_ERROR("nothing on the diagonal, found the shape [7, 4]",
+               contrastive_cross_entropy(a, b, 20, false, left_out.t()));
   const Tensor none = leaf({0, 6});
   expect_nothing(contrastive_cross_entropy(none, b, 20), none);
-  EXPECT_THROW(contrastive_cross_entropy(b, a, 20), Error);
-  EXPECT_THROW(contrastive_cross_entropy(a, at::zeros({7, 5}), 20), Error);
+  EXPECT_ERROR(
+      "at least as many second rows as first ones, and of the same width, found the shapes [7, 6] and [4, 6]",
+      contrastive_cross_entropy(b, a, 20));
+  EXPECT_ERROR("of the same width, found the shapes [4, 6] and [7, 5]",
+               contrastive_cross_entropy(a, at::zeros({7, 5}), 20));
 }
 
 TEST_P(LabelLoss, AVectorOfZerosHasAGradient) {

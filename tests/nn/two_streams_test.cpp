@@ -1,5 +1,6 @@
 #include "nn/two_streams.h"
 
+#include "expect_error.h"
 #include "nn/initialize.h"
 #include "nn/transformer.h"
 
@@ -149,12 +150,18 @@ TEST(TwoStreams, RefuseNumbersThatDoNotFit) {
     change(text);
     return std::vector<PermutedText>{some_text(true), text};
   };
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.order.pop_back(); })), Error);
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.types.pop_back(); })), Error);
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.types.clear(); })), Error);
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.predicted[0] = 5; })), Error);
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.predicted[0] = -1; })), Error);
-  EXPECT_THROW(two_streams(with([](PermutedText& t) { t.predicted[0] = 2; })), Error);
+  EXPECT_ERROR("for each of 5 tokens; found 4 and 5",
+               two_streams(with([](PermutedText& t) { t.order.pop_back(); })));
+  EXPECT_ERROR("for each of 5 tokens; found 5 and 4",
+               two_streams(with([](PermutedText& t) { t.types.pop_back(); })));
+  EXPECT_ERROR("text 1: expected types for all texts or for none",
+               two_streams(with([](PermutedText& t) { t.types.clear(); })));
+  EXPECT_ERROR("each predicted token once and from 0 to 4, found 5",
+               two_streams(with([](PermutedText& t) { t.predicted[0] = 5; })));
+  EXPECT_ERROR("each predicted token once and from 0 to 4, found -1",
+               two_streams(with([](PermutedText& t) { t.predicted[0] = -1; })));
+  EXPECT_ERROR("each predicted token once and from 0 to 4, found 2",
+               two_streams(with([](PermutedText& t) { t.predicted[0] = 2; })));
   EXPECT_EQ(two_streams({}).targets.numel(), 0);
 }
 

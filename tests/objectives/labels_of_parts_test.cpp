@@ -1,5 +1,6 @@
 // Words with tags, answers in contexts, and choices: what becomes of them before a model reads them.
 #include "data/tagged_words.h"
+#include "expect_error.h"
 #include "formats/json.h"
 #include "models/head.h"
 #include "nn/head_rows.h"
@@ -297,7 +298,7 @@ TEST(AnswerMeter, TheBestAnswerLiesInTheContextAndIsNotLong) {
   EXPECT_FLOAT_EQ(best->score, 9);
   EXPECT_FALSE(best_place(scores, 60, 60)) << "no context";
   scores[7][1] = std::nanf("");
-  EXPECT_THROW(best_place(scores, 5, 59), Error);
+  EXPECT_ERROR("the model's scores are not finite", best_place(scores, 5, 59));
 }
 
 TEST_F(LabelsOfParts, AnAnswerIsTheBestOfAllWindowsOrNone) {

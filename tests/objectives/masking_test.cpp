@@ -1,5 +1,6 @@
 #include "objectives/masking.h"
 
+#include "expect_error.h"
 #include "nn/loss.h"
 #include "word_setting.h"
 
@@ -89,17 +90,14 @@ TEST(Masking, HidesNeighbouringWordsByTheirHarmonicShares) {
 }
 
 TEST(Masking, OptionsOfTheRecipe) {
-  EXPECT_THROW(
-      {
-        WordSetting setting("bert", Head::masked_language_model);
-        Json plain = letter_tokenizer();
-        plain["model"]["vocab"].erase("[MASK]");
-        setting.directory.file("model/tokenizer.json", plain.dump());
-        setting.tokenizers = TokenizerPair::from_file(setting.model->path());
-        Masking(setting.setting(), {});
-      },
-      Error)
-      << "no mask";
+  EXPECT_ERROR("expected a tokenizer with a mask_token", {
+    WordSetting setting("bert", Head::masked_language_model);
+    Json plain = letter_tokenizer();
+    plain["model"]["vocab"].erase("[MASK]");
+    setting.directory.file("model/tokenizer.json", plain.dump());
+    setting.tokenizers = TokenizerPair::from_file(setting.model->path());
+    Masking(setting.setting(), {});
+  }) << "no mask";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <attend/model.h>
 #include <attend/tasks.h>
 
+#include "expect_error.h"
 #include "formats/json.h"
 #include "generation/models.h"
 #include "models/forward.h"
@@ -63,7 +64,7 @@ TEST(Model, GivesWhatForwardGives) {
     for (std::int64_t i = 0; i < flat.numel(); ++i)
       EXPECT_EQ(outputs.at(name).floats()[static_cast<std::size_t>(i)], flat[i].item<float>()) << name;
   }
-  EXPECT_THROW(outputs.begin()->second.integers(), Error);
+  EXPECT_ERROR("expected an array of integers", outputs.begin()->second.integers());
 }
 
 TEST(Model, RefusesArraysThatMakeNoSense) {
@@ -191,7 +192,7 @@ TEST(Model, IsReadOnce) {
   const Model model(files.path());
   TextClassifier alone(files.path());
   std::filesystem::remove(files.path() / "model.safetensors");
-  EXPECT_THROW(TextClassifier{files.path()}, Error);
+  EXPECT_ERROR("there is no model.safetensors in it", TextClassifier{files.path()});
   TextClassifier shared(model);  // reads no weights
   EXPECT_EQ(shared.classify({{"abc", {}}}).front().front().score,
             alone.classify({{"abc", {}}}).front().front().score);
@@ -266,8 +267,8 @@ TEST(GenerationQueue, CancelsAndRefuses) {
   std::promise<QueueResult::End> cancelled, left;
   {
     GenerationQueue queue(files.path());
-    EXPECT_THROW(queue.submit({.prompt = std::string(5000, 'a')}), Error);
-    EXPECT_THROW(queue.submit({.prompt = "abc", .settings = "nothing"}), Error);
+    EXPECT_ERROR("5000 tokens, but the model reads", queue.submit({.prompt = std::string(5000, 'a')}));
+    EXPECT_ERROR("not valid JSON", queue.submit({.prompt = "abc", .settings = "nothing"}));
     const std::string settings = R"({"max_new_tokens": 20, "do_sample": false, "eos_token_id": null})";
     GenerationQueue::Ticket own = 0;
     std::promise<void> begun;
@@ -443,12 +444,14 @@ TEST(GenerationQueue, AnswersAsAConversationDoes) {
     messages.push_back({"assistant", conversation.answer(question)});
     EXPECT_EQ(result.texts.front().text, messages.back().content);
   }
-  EXPECT_THROW(queue.submit({.messages = messages}), Error);  // nothing is asked
-  EXPECT_THROW(queue.submit({.messages = {{"user", "a"}, {"user", "b"}}}), Error);
-  EXPECT_THROW(queue.submit({.prompt = "a", .messages = {{"user", "a"}}}), Error);
+  EXPECT_ERROR("expected a last message of user", queue.submit({.messages = messages}));  // nothing is asked
+  EXPECT_ERROR("message 2: expected one of assistant, found one of 'user'",
+               queue.submit({.messages = {{"user", "a"}, {"user", "b"}}}));
+  EXPECT_ERROR("expected a prompt or messages, found both",
+               queue.submit({.prompt = "a", .messages = {{"user", "a"}}}));
   GenerationQueue without(model);
   EXPECT_NE(without.no_conversations(), "");
-  EXPECT_THROW(without.submit({.messages = {{"user", "a"}}}), Error);
+  EXPECT_ERROR("there is none; say how a turn is written", without.submit({.messages = {{"user", "a"}}}));
 }
 
 TEST(Families, AreListed) {
@@ -458,7 +461,7 @@ TEST(Families, AreListed) {
   ASSERT_NE(gpt2, all.end());
   ASSERT_FALSE(gpt2->presets.empty());
   EXPECT_EQ(Json::parse(preset_config("gpt2", gpt2->presets.front())).at("model_type"), "gpt2");
-  EXPECT_THROW(preset_config("gpt2", "enormous"), Error);
+  EXPECT_ERROR("gpt2 has no preset \"enormous\"", preset_config("gpt2", "enormous"));
 }
 
 // What the process holds of the files in `folder`: mapped memory and open files.
@@ -492,10 +495,14 @@ TEST(Model, LoadingThatFailsLeavesNothingBehind) {
   const std::size_t at = unknown.find("classifier.weight");
   ASSERT_NE(at, unknown.npos);
   unknown[at] = 'k';  // a head without its weight: found when the body has been read
-  for (const std::string& broken : {unknown, whole.substr(0, whole.size() - 8), std::string()}) {
+  const std::pair<std::string, const char*> cases[] = {
+      {unknown, "the tensor classifier.weight is missing"},
+      {whole.substr(0, whole.size() - 8), "it has been cut off"},
+      {"", "expected at least 8 bytes, found 0"}};
+  for (const auto& [broken, error] : cases) {
     write(broken);
-    EXPECT_THROW(Model{letters.path()}, Error);
-    EXPECT_THROW(TextClassifier{letters.path()}, Error);
+    EXPECT_ERROR(error, Model{letters.path()});
+    EXPECT_ERROR(error, TextClassifier{letters.path()});
     EXPECT_EQ(held(letters.path()), std::vector<std::string>());
   }
   write(whole);

@@ -1,6 +1,7 @@
 // Texts that are given, in windows. tests/oracle/check_scoring.py compares the numbers with transformers.
 #include <attend/tasks.h>
 
+#include "expect_error.h"
 #include "formats/json.h"
 #include "generation/models.h"
 #include "temporary_directory.h"
@@ -75,11 +76,12 @@ TEST_F(ScoreTexts, GivesATextTheSameNumbersInEveryBatch) {
 }
 
 TEST_F(ScoreTexts, RefusesWindowsThatLeaveTokensOut) {
-  EXPECT_THROW(score("thequickfox", 4, 5), Error);
-  EXPECT_THROW(score("thequickfox", 4, 0), Error);
-  EXPECT_THROW(score("thequickfox", 1, 1), Error);
-  EXPECT_THROW(score("thequickfox", 1000, 1), Error);
-  EXPECT_THROW(scorer_.score(std::vector<std::string>{"a"}, std::vector<std::string>{"b"}), Error);
+  EXPECT_ERROR("stride: expected 1 to the 4 tokens of a window, found 5", score("thequickfox", 4, 5));
+  EXPECT_ERROR("stride: expected 1 to the 4 tokens of a window, found 0", score("thequickfox", 4, 0));
+  EXPECT_ERROR("tokens that the model reads, found 1", score("thequickfox", 1, 1));
+  EXPECT_ERROR("tokens that the model reads, found 1000", score("thequickfox", 1000, 1));
+  EXPECT_ERROR("has no encoder for a source",
+               scorer_.score(std::vector<std::string>{"a"}, std::vector<std::string>{"b"}));
 }
 
 }  // namespace

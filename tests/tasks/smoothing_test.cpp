@@ -1,6 +1,7 @@
 // Outlier channels behind norms, as trained GPT-2s have them, made here in small random models.
 #include "tasks/smoothing.h"
 
+#include "expect_error.h"
 #include "formats/json.h"
 #include "generation/models.h"
 #include "models/forward.h"
@@ -104,12 +105,13 @@ TEST_F(Smoothing, IsStored) {
   const PretrainedModel stored =
       PretrainedModel::load(ModelDirectory(directory_.path() / "stored"), Purpose::inference);
   EXPECT_TRUE(at::equal(forward(stored).at("logits"), forward(model).at("logits")));
-  EXPECT_THROW(smoothing_factors(ModelDirectory(directory_.path() / "stored"), texts_), Error);
+  EXPECT_ERROR("its weights are stored in fewer bits",
+               smoothing_factors(ModelDirectory(directory_.path() / "stored"), texts_));
 }
 
 TEST_F(Smoothing, NeedsNormsBeforeMatrices) {
   const ModelDirectory directory(this->directory("bert-masked-lm"));  // its norms stand behind
-  EXPECT_THROW(smoothing_factors(directory, texts_), Error);
+  EXPECT_ERROR("has no norm that matrices alone read", smoothing_factors(directory, texts_));
 }
 
 }  // namespace

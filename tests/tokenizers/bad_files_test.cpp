@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
@@ -153,9 +154,9 @@ TEST_F(BadFile, DamageNeverCrashes) {
 
 TEST(BadText, IsRefused) {
   const Tokenizer tokenizer = Tokenizer::from_file(test_data() / "tokenizers/bert_uncased");
-  EXPECT_THROW(tokenizer.encode("a\xFF"), Error);
-  EXPECT_THROW(tokenizer.encode("\xC3"), Error);
-  EXPECT_THROW(tokenizer.encode("\xED\xA0\x80"), Error);
+  EXPECT_ERROR("not valid UTF-8 at byte 1", tokenizer.encode("a\xFF"));
+  EXPECT_ERROR("not valid UTF-8 at byte 0", tokenizer.encode("\xC3"));
+  EXPECT_ERROR("not valid UTF-8 at byte 0", tokenizer.encode("\xED\xA0\x80"));
   EXPECT_EQ(tokenizer.id_to_token(-1), std::nullopt);
   EXPECT_EQ(tokenizer.id_to_token(1 << 30), std::nullopt);
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{-5, 1 << 30}), "");
@@ -164,11 +165,12 @@ TEST(BadText, IsRefused) {
 TEST(BadOptions, TruncationThatLeavesNoRoomIsAnError) {
   Tokenizer tokenizer = Tokenizer::from_file(test_data() / "tokenizers/bert_uncased");
   tokenizer.truncation() = Truncation{.max_length = 1};
-  EXPECT_THROW(tokenizer.encode("a b c"), Error);  // [CLS] and [SEP] are two
+  EXPECT_ERROR("max_length is 1, but the special tokens alone are 2",
+               tokenizer.encode("a b c"));  // [CLS] and [SEP] are two
   tokenizer.truncation() = Truncation{.max_length = 4, .stride = 2};
-  EXPECT_THROW(tokenizer.encode("the lamp is off"), Error);
+  EXPECT_ERROR("the stride 2 must be below the length", tokenizer.encode("the lamp is off"));
   tokenizer.truncation() = Truncation{.strategy = Truncation::Strategy::only_second, .max_length = 4};
-  EXPECT_THROW(tokenizer.encode("the lamp is off"), Error);
+  EXPECT_ERROR("only_second needs a second text", tokenizer.encode("the lamp is off"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <attend/error.h>
 
+#include "expect_error.h"
+
 #include <gtest/gtest.h>
 
 namespace attend::tokenizers {
@@ -39,7 +41,7 @@ TEST(Pattern, LeavesBackslashesAsTheyAre) {
   EXPECT_EQ(matches("\\\\w", "\\w"), 1U);
   EXPECT_EQ(matches("\\\\w", "a"), 0U);
   EXPECT_EQ(matches("\\\\\\w", "\\a"), 1U);
-  EXPECT_THROW(Pattern::regex("a\\", "test"), Error);
+  EXPECT_ERROR("'a\\' is not a regular expression", Pattern::regex("a\\", "test"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "training/optimizer.h"
 
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/json.h"
 #include "test_data.h"
 #include "training/schedule.h"
@@ -216,41 +217,43 @@ TEST(Optimizer, RefusesAStateThatDoesNotFit) {
   take_step(*optimizer, 0, 0.1);
   const auto own = optimizer->state();
   const Tensor mean = own.at("mean.wide").clone();
-  const auto refuses = [&](auto spoil) {
+  const auto refuses = [&](const char* error, auto spoil) {
     std::map<std::string, Tensor> state;
     for (const auto& [name, tensor] : own) state[name] = tensor + 1;
     spoil(state);
-    EXPECT_THROW(optimizer->restore(state, 5), Error);
+    EXPECT_ERROR(error, optimizer->restore(state, 5));
     EXPECT_TRUE(at::equal(own.at("mean.wide"), mean)) << "nothing has changed";
     EXPECT_EQ(optimizer->steps(), 1);
   };
-  refuses([](auto& state) { state.erase("variance.wide"); });
-  refuses([](auto& state) { state["variance.wide"] = at::zeros({7, 5}); });
-  refuses([](auto& state) { state["variance.wide"] = at::zeros({5, 7}, at::kInt); });
-  refuses([](auto& state) { state["variance.wide"][2][3] = NAN; });
+  refuses("variance.wide is missing", [](auto& state) { state.erase("variance.wide"); });
+  refuses("found Float [7, 5]", [](auto& state) { state["variance.wide"] = at::zeros({7, 5}); });
+  refuses("found Int [5, 7]", [](auto& state) { state["variance.wide"] = at::zeros({5, 7}, at::kInt); });
+  refuses("variance.wide holds a number that is not finite",
+          [](auto& state) { state["variance.wide"][2][3] = NAN; });
 }
 
 TEST(Optimizer, RefusesOptionsOutOfRange) {
-  const auto refuses = [](const OptimizerOptions& options) {
-    EXPECT_THROW(make_optimizer(fresh_parameters(), options), Error);
+  const auto refuses = [](const char* error, const OptimizerOptions& options) {
+    EXPECT_ERROR(error, make_optimizer(fresh_parameters(), options));
   };
-  refuses({.beta1 = 1});
-  refuses({.beta2 = NAN});
-  refuses({.weight_decay = -1});
-  refuses({.kind = OptimizerKind::sgd, .nesterov = true});
-  refuses({.kind = OptimizerKind::adafactor, .adafactor = {.clip_threshold = 0}});
-  refuses({.kind = OptimizerKind::muon, .muon = {.steps = 0}});
-  EXPECT_THROW(parse_optimizer("adam"), Error);
-  EXPECT_THROW(make_optimizer({}, {}), Error);
+  refuses("optimizer: beta1: expected a number", {.beta1 = 1});
+  refuses("optimizer: beta2: expected a number", {.beta2 = NAN});
+  refuses("optimizer: weight decay: expected a number", {.weight_decay = -1});
+  refuses("Nesterov's variant needs a momentum", {.kind = OptimizerKind::sgd, .nesterov = true});
+  refuses("Adafactor's clip threshold: expected a number",
+          {.kind = OptimizerKind::adafactor, .adafactor = {.clip_threshold = 0}});
+  refuses("Muon's steps: expected a number", {.kind = OptimizerKind::muon, .muon = {.steps = 0}});
+  EXPECT_ERROR("--optimizer adam: expected adamw", parse_optimizer("adam"));
+  EXPECT_ERROR("nothing to train: none of 0 parameters", make_optimizer({}, {}));
   std::vector<Parameter> twice = fresh_parameters();
   twice[1].name = twice[0].name;
-  EXPECT_THROW(make_optimizer(twice, {}), Error);
+  EXPECT_ERROR("two parameters are called wide", make_optimizer(twice, {}));
   std::vector<Parameter> uneven = fresh_parameters();
   uneven[0].parts = 3;
-  EXPECT_THROW(make_optimizer(uneven, {.kind = OptimizerKind::muon}), Error);
+  EXPECT_ERROR("wide: expected 3 equal parts", make_optimizer(uneven, {.kind = OptimizerKind::muon}));
   std::vector<Parameter> none = fresh_parameters();
   for (Parameter& p : none) p.hidden_matrix = false;
-  EXPECT_THROW(make_optimizer(none, {.kind = OptimizerKind::muon}), Error);
+  EXPECT_ERROR("is a matrix between hidden states", make_optimizer(none, {.kind = OptimizerKind::muon}));
 }
 
 TEST(GradientNorm, IsThatOfAllGradientsAndNamesTheFirstThatIsNotFinite) {
@@ -298,8 +301,8 @@ TEST(WeightAverage, IsTheMeanUntilItsDecayIsReached) {
     average.update();
     resumed.update();
     EXPECT_TRUE(at::equal(average.state().at("average.x"), resumed.state().at("average.x")));
-    EXPECT_THROW(resumed.restore({}, 3), Error);
-    EXPECT_THROW(WeightAverage(std::span(&p, 1), 1), Error);
+    EXPECT_ERROR("average of weights does not fit: average.x is missing", resumed.restore({}, 3));
+    EXPECT_ERROR("the average of weights: decay: expected a number", WeightAverage(std::span(&p, 1), 1));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "training/parameter_groups.h"
 
+#include "expect_error.h"
 #include "models/pretrained_model.h"
 
 #include <map>
@@ -129,15 +130,30 @@ TEST(ParameterGroups, NamesMayHaveSomethingBeforeThem) {
 }
 
 TEST(ParameterGroups, RefuseWhatMatchesNothing) {
-  for (const char* pattern : {"decoder", "layers.0-3", "layers.2-1", "decoder.layers.0", "embedding", "",
-                              "encoder.layers", "(", "layers.99999999999999999999", "self_attention"})
-    EXPECT_THROW(parameter_groups(classifier(), {.frozen = {pattern}}), Error) << pattern;
-  EXPECT_THROW(parameter_groups(classifier(), {.frozen = {".*"}}), Error) << "nothing is left";
+  const std::string layers = ": expected layers from 0 to ", none = "it matches none of";
+  const std::pair<const char*, std::string> cases[] = {
+      {"decoder", none},
+      {"layers.0-3", layers + "2"},
+      {"layers.2-1", layers + "2"},
+      {"decoder.layers.0", layers + "-1"},
+      {"embedding", none},
+      {"", none},
+      {"encoder.layers", none},
+      {"(", "is not a regular expression"},
+      {"layers.99999999999999999999", none},
+      {"self_attention", none},
+  };
+  for (const auto& each : cases)
+    EXPECT_ERROR(each.second, parameter_groups(classifier(), {.frozen = {each.first}})) << each.first;
+  EXPECT_ERROR("nothing is left to train", parameter_groups(classifier(), {.frozen = {".*"}}))
+      << "nothing is left";
   for (const double wrong : {0.0, 1.5, -1.0, double{NAN}}) {
-    EXPECT_THROW(parameter_groups(classifier(), {.layer_decay = wrong}), Error) << wrong;
+    EXPECT_ERROR("--layer-decay: expected a number", parameter_groups(classifier(), {.layer_decay = wrong}))
+        << wrong;
   }
   for (const double wrong : {0.0, -1.0, double{NAN}, double{INFINITY}}) {
-    EXPECT_THROW(parameter_groups(classifier(), {.head_rate = wrong}), Error) << wrong;
+    EXPECT_ERROR("--head-rate: expected a number", parameter_groups(classifier(), {.head_rate = wrong}))
+        << wrong;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
@@ -89,8 +90,8 @@ TEST(Schedule, AWarmUpBelowOneIsAShareOfTheTotal) {
   EXPECT_EQ(warmup_steps(400, 0), 400);
   EXPECT_EQ(warmup_steps(0, 0), 0);
   for (const double wrong : {-1.0, 1.5, double{NAN}, double{INFINITY}})
-    EXPECT_THROW(warmup_steps(wrong, 100), Error) << wrong;
-  EXPECT_THROW(warmup_steps(0.1, 0), Error);
+    EXPECT_ERROR("expected a whole number of steps, or a share", warmup_steps(wrong, 100)) << wrong;
+  EXPECT_ERROR("a share of all steps needs their number", warmup_steps(0.1, 0));
 }
 
 TEST(ReduceOnPlateau, FollowsTorch) {
@@ -107,7 +108,7 @@ TEST(ReduceOnPlateau, FollowsTorch) {
   }
   const ReduceOnPlateau plateau{.patience = 0};
   EXPECT_EQ(plateau.after({}, NAN).factor, plateau.by) << "what is not a number is not better";
-  EXPECT_THROW((ReduceOnPlateau{.by = 1}.check()), Error);
+  EXPECT_ERROR("reduce-on-plateau: factor: expected a number", (ReduceOnPlateau{.by = 1}.check()));
 }
 
 }  // namespace

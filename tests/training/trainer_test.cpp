@@ -1,6 +1,7 @@
 #include "training/trainer.h"
 
 #include "base/file.h"
+#include "expect_error.h"
 #include "models/companions.h"
 #include "models/tensors.h"
 #include "objectives/masked_language_model.h"
@@ -202,10 +203,10 @@ TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
   fs::create_directories(tokenizer.parent_path());
   write_file_atomically(tokenizer, "{}");
   TrainingOptions again = options("run", 10);
-  EXPECT_THROW(run(again, tokenizer.parent_path()), Error);
+  EXPECT_ERROR("a run has been here (step-10)", run(again, tokenizer.parent_path()));
   EXPECT_FALSE(fs::exists(root_ / "run" / "tokenizer.json")) << "another run's tokenizer";
   tiny_model().save(root_ / "model");
-  EXPECT_THROW(run(options("model", 10)), Error);
+  EXPECT_ERROR("there already is a model in it", run(options("model", 10)));
   EXPECT_EQ(fs::exists(root_ / "model" / "checkpoints"), false);
 }
 
@@ -256,7 +257,7 @@ TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
                 {{"mean.x", at::zeros({2})}});
   TrainingOptions o = options("run", 20);
   o.resume = true;
-  EXPECT_THROW(run(o), Error);
+  EXPECT_ERROR("the checkpoint's optimizer state does not fit: mean.", run(o));
 }
 
 TEST_F(TrainerTest, TheAverageIsTheMeanOfTheCheckpoints) {
