@@ -108,7 +108,7 @@ struct TableReading {
 };
 
 // The places of a table with a header. A header that was only guessed must not hide that it is none.
-ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& place, Header header,
+ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& place, TableHeader header,
                           const TableReading& reading) {
   const auto has_flags = [&](std::size_t column) {
     return rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const Record& row) {
@@ -118,7 +118,7 @@ ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& pl
   try {
     return places_by_name({rows.front(), place, true, has_flags}, reading.columns, reading.layout);
   } catch (const Error& error) {
-    if (header != Header::guessed) throw;
+    if (header != TableHeader::guessed) throw;
     fail("{} (if this line is a row and no header: --no-header)", error.what());
   }
 }
@@ -130,9 +130,9 @@ void read_records(const std::string& file, TableFormat format, const TableReadin
   TextStream stream(whole.text());
   RecordReader reader(stream, form_of(format), file);
   TableSummary summary(file);
-  const Header header = find_header(rows, reading.options, reading.columns, format, reading.layout);
+  const TableHeader header = find_header(rows, reading.options, reading.columns, format, reading.layout);
   ColumnPlaces places;
-  if (header == Header::no) {
+  if (header == TableHeader::no) {
     places = places_by_order(usual_width(rows), reading.columns, reading.layout, file);
     reading.bad.advise(
         fmt::format("the columns were taken as {}; if they are others, say which is which (--column)",
@@ -141,7 +141,7 @@ void read_records(const std::string& file, TableFormat format, const TableReadin
     reader.next();
     places = places_under(rows, reader.place(), header, reading);
   }
-  summary.describe(places, header == Header::no ? Record() : rows.front(), header, reader.separator());
+  summary.describe(places, header == TableHeader::no ? Record() : rows.front(), header, reader.separator());
   for (;;) {
     std::optional<Record> record;
     try {

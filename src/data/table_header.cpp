@@ -97,17 +97,17 @@ bool is_guessed(const std::vector<Record>& rows, const Columns& columns, TableFo
 
 }  // namespace
 
-Header find_header(const std::vector<Record>& rows, const TableOptions& options, const Columns& columns,
-                   TableFormat format, const TableLayout& layout) {
+TableHeader find_header(const std::vector<Record>& rows, const TableOptions& options, const Columns& columns,
+                        TableFormat format, const TableLayout& layout) {
   for (const auto& [role, column] : columns) {
     if (column_number(column)) continue;
     if (options.header == false)
       fail("--no-header: expected the numbers of columns, found {}={}", role, column);
-    return Header::yes;
+    return TableHeader::yes;
   }
-  if (options.header) return *options.header ? Header::yes : Header::no;
-  if (has_known_names(rows.front(), columns, layout)) return Header::yes;
-  return is_guessed(rows, columns, format, layout) ? Header::guessed : Header::no;
+  if (options.header) return *options.header ? TableHeader::yes : TableHeader::no;
+  if (has_known_names(rows.front(), columns, layout)) return TableHeader::yes;
+  return is_guessed(rows, columns, format, layout) ? TableHeader::guessed : TableHeader::no;
 }
 
 }  // namespace attend

@@ -6,7 +6,7 @@
 
 namespace attend {
 
-enum class Header { no, yes, guessed };
+enum class TableHeader { no, yes, guessed };
 
 // `rows` are the first of the table. The first is a header
 // - if `options` say so, or name a column by a name;
@@ -17,7 +17,7 @@ enum class Header { no, yes, guessed };
 // - every other label occurs several times; or
 // - the table is CSV, which mostly has a header (without labels: if most other rows do not look like names).
 // Error for options that contradict each other. `columns` from columns_for.
-Header find_header(const std::vector<Record>& rows, const TableOptions& options, const Columns& columns,
-                   TableFormat format, const TableLayout& layout);
+TableHeader find_header(const std::vector<Record>& rows, const TableOptions& options, const Columns& columns,
+                        TableFormat format, const TableLayout& layout);
 
 }  // namespace attend

@@ -37,13 +37,14 @@ Json as_list(const Json& value) {
 
 }  // namespace
 
-void TableSummary::describe(const ColumnPlaces& places, const std::vector<std::string>& names, Header header,
-                            char separator) {
+void TableSummary::describe(const ColumnPlaces& places, const std::vector<std::string>& names,
+                            TableHeader header, char separator) {
   columns_ = "columns " + named_columns(places, names);
-  has_header_ = header != Header::no;
-  ends_ = header == Header::no        ? "; header: no"
-          : header == Header::guessed ? "; header: yes, by the look of line 1 (--no-header if it is a row)"
-                                      : "; header: yes";
+  has_header_ = header != TableHeader::no;
+  ends_ = header == TableHeader::no ? "; header: no"
+          : header == TableHeader::guessed
+              ? "; header: yes, by the look of line 1 (--no-header if it is a row)"
+              : "; header: yes";
   if (separator == ';') ends_ += "; separated by semicolons";
 }
 

@@ -16,7 +16,7 @@ class TableSummary {
   explicit TableSummary(std::string file) : file_(std::move(file)) {}
 
   // Of TSV and CSV: `names` is the header, or empty.
-  void describe(const ColumnPlaces& places, const std::vector<std::string>& names, Header header,
+  void describe(const ColumnPlaces& places, const std::vector<std::string>& names, TableHeader header,
                 char separator);
   // Of JSON: objects may differ; the first says what is in the file.
   void describe_fields(const ColumnPlaces& places, const std::vector<std::string>& names);

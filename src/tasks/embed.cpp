@@ -189,7 +189,7 @@ std::vector<std::size_t> Embedder::count_tokens(const std::vector<std::string>& 
 std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
                                                 const EmbedOptions& options) {
   c10::InferenceMode inference;
-  const Transformer network = state_->model.with_adapter(options.adapter).network();
+  Transformer network = state_->model.with_adapter(options.adapter).network();
   const std::int64_t size = state_->dimensions(options);
   VectorOptions how{.prompt_tokens = state_->prompt_tokens(options),
                     .normalize = options.normalize.value_or(true)};

@@ -9,7 +9,7 @@ namespace {
 
 // With an encoder, the keys and values of sources have the same shape.
 CacheShape shape_of(const PretrainedModel& model) {
-  const Stack decoder = model.network()->decoder;
+  Stack decoder = model.network()->decoder;
   const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
   return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
           .heads = attention.heads,
@@ -44,7 +44,7 @@ std::int64_t PagedDecoder::source_length(const Prompt& prompt) const {
     const auto [rows, columns] = network_->encoder->patches->grid(prompt.image.unsqueeze(0));
     return 1 + rows * columns;
   }
-  const Transformer network = network_of(prompt.adapter);
+  Transformer network = network_of(prompt.adapter);
   const Embeddings& reader = (has_encoder() ? network->encoder : network->decoder)->embeddings;
   return static_cast<std::int64_t>(prompt.ids.size()) + std::ssize(reader->prompt(prompt.adapter));
 }
@@ -54,7 +54,7 @@ void PagedDecoder::check(const Prompt& prompt) const {
   if (reads_images() && !prompt.image.defined())
     fail("the model reads images (the input pixel_values), and this is a text");
   if (reads_images()) return;
-  const Transformer network = network_of(prompt.adapter);
+  Transformer network = network_of(prompt.adapter);
   const std::int64_t limit =
       (has_encoder() ? network->encoder : network->decoder)->max_positions(prompt.adapter);
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
@@ -83,7 +83,7 @@ void PagedDecoder::add_with_sources(std::span<const Prompt* const> prompts,
                                     std::vector<Sequence>& sequences) {
   for_each_network(
       prompts.size(), [&](std::size_t i) { return prompts[i]->adapter; },
-      [&](const Transformer& network, const std::vector<std::size_t>& numbers) {
+      [&](Transformer& network, const std::vector<std::size_t>& numbers) {
         std::vector<const Prompt*> theirs;
         for (const std::size_t i : numbers) theirs.push_back(prompts[i]);
         Pass pass = Pass::inference();
@@ -114,22 +114,22 @@ void PagedDecoder::begin(Sequence& sequence, const Prompt& prompt, std::uint64_t
 
 void PagedDecoder::for_each_network(
     std::size_t count, const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
-    const std::function<void(const Transformer&, const std::vector<std::size_t>&)>& work) const {
+    const std::function<void(Transformer&, const std::vector<std::size_t>&)>& work) const {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   // Those of one adapter next to each other, so that its rows are one product.
   std::ranges::stable_sort(order, {}, adapter_of);
   std::vector<std::pair<Transformer, std::vector<std::size_t>>> groups;
   for (const std::size_t i : order) {
-    const Transformer network = network_of(adapter_of(i));
+    Transformer network = network_of(adapter_of(i));
     auto group = std::ranges::find_if(groups, [&](const auto& g) { return g.first.get() == network.get(); });
     if (group == groups.end()) group = groups.insert(group, {network, {}});
     group->second.push_back(i);
   }
-  for (const auto& [network, numbers] : groups) work(network, numbers);
+  for (auto& [network, numbers] : groups) work(network, numbers);
 }
 
-HiddenText PagedDecoder::encode_texts(const Transformer& network, std::span<const Prompt* const> prompts,
+HiddenText PagedDecoder::encode_texts(Transformer& network, std::span<const Prompt* const> prompts,
                                       Pass& pass) const {
   std::vector<std::int64_t> lengths, ids, positions;
   std::vector<std::optional<std::int64_t>> adapters;  // of each row
@@ -151,7 +151,7 @@ HiddenText PagedDecoder::encode_texts(const Transformer& network, std::span<cons
   return network->read(batch, pass);
 }
 
-HiddenText PagedDecoder::encode_images(const Transformer& network, std::span<const Prompt* const> prompts,
+HiddenText PagedDecoder::encode_images(Transformer& network, std::span<const Prompt* const> prompts,
                                        Pass& pass) const {
   std::vector<std::int64_t> lengths;
   std::vector<std::optional<std::int64_t>> all, adapters;  // of each row
@@ -223,7 +223,7 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
-  const Stack decoder = network_of(prompt.adapter)->decoder;
+  Stack decoder = network_of(prompt.adapter)->decoder;
   if (has_encoder() || decoder->prefix_length(prompt.adapter) > 0 || decoder->spec().prompts_are_whole())
     return 0;
   std::vector<std::int64_t> tokens = decoder->embeddings->prompt(prompt.adapter);
@@ -234,7 +234,7 @@ std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
 std::vector<std::int64_t> PagedDecoder::tokens_of(const Feed& feed) const {
   std::vector<std::int64_t> tokens;
   const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
-  const Stack decoder = network_of(adapter)->decoder;
+  Stack decoder = network_of(adapter)->decoder;
   if (cache_.length(feed.sequence) == decoder->prefix_length(adapter))
     tokens = decoder->embeddings->prompt(adapter);
   tokens.insert(tokens.end(), feed.tokens.begin(), feed.tokens.end());
@@ -255,7 +255,7 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
   try {
     for_each_network(
         feeds.size(), [&](std::size_t i) { return adapter_of_[static_cast<std::size_t>(feeds[i].sequence)]; },
-        [&](const Transformer& network, const std::vector<std::size_t>& numbers) {
+        [&](Transformer& network, const std::vector<std::size_t>& numbers) {
           std::vector<Feed> theirs;
           for (const std::size_t i : numbers) {
             places[i] = all;
@@ -277,7 +277,7 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
   return scores.index_select(0, torch::tensor(rows, at::kLong));
 }
 
-Tensor PagedDecoder::read(const Transformer& network, std::span<const Feed> feeds) {
+Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
   std::vector<std::int64_t> lengths, ids, positions, scored;
   std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
   CacheUse use{&cache_, {}};

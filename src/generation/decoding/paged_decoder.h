@@ -57,16 +57,14 @@ class PagedDecoder : public Decoder {
   }
   // work(network, numbers) for those of `count` texts that it computes, in the order of their adapters, for
   // each network that computes any.
-  void for_each_network(
-      std::size_t count, const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
-      const std::function<void(const Transformer&, const std::vector<std::size_t>&)>& work) const;
-  HiddenText encode_texts(const Transformer& network, std::span<const Prompt* const> prompts,
-                          Pass& pass) const;
-  HiddenText encode_images(const Transformer& network, std::span<const Prompt* const> prompts,
-                           Pass& pass) const;
+  void for_each_network(std::size_t count,
+                        const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
+                        const std::function<void(Transformer&, const std::vector<std::size_t>&)>& work) const;
+  HiddenText encode_texts(Transformer& network, std::span<const Prompt* const> prompts, Pass& pass) const;
+  HiddenText encode_images(Transformer& network, std::span<const Prompt* const> prompts, Pass& pass) const;
   // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
-  Tensor read(const Transformer& network, std::span<const Feed> feeds);
+  Tensor read(Transformer& network, std::span<const Feed> feeds);
   void add_with_sources(std::span<const Prompt* const> prompts, std::vector<Sequence>& sequences);
   void begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind,
              std::vector<std::int64_t> positions);
