@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace attend::tokenizers {
 
@@ -19,10 +20,18 @@ struct Scratch {
   // Gives back what a large text has taken. The cache of words, which bounds itself, stays.
   void shrink() {
     constexpr std::size_t kept = std::size_t{1} << 20;  // bytes: a text of some ten thousand words
-    if (pieces.capacity_in_bytes() > kept) pieces = Pieces();
-    if (tokens.capacity_in_bytes() > kept) tokens = Tokens();
-    if (model.parts.capacity() * sizeof(TokenPart) > kept) model.parts = {};
-    if (model.text.capacity() > kept) model.text = std::string();
+    if (pieces.capacity_in_bytes() > kept) clear(pieces);
+    if (tokens.capacity_in_bytes() > kept) clear(tokens);
+    if (model.parts.capacity() * sizeof(TokenPart) > kept) clear(model.parts);
+    if (model.text.capacity() > kept) clear(model.text);
+  }
+
+ private:
+  // By a swap: what is assigned an empty string keeps its memory.
+  template <class T>
+  static void clear(T& value) {
+    T empty;
+    std::swap(value, empty);
   }
 };
 
