@@ -306,7 +306,7 @@ TEST(Generate, NamesTheBadPrompt) {
                          generate(marian, Prompts{std::vector<std::int64_t>(41, 3)},
                                   GenerationConfig::of(marian));
                        }),
-                       "its 41 tokens"));
+                       "the text has 41 tokens, but the model reads 40"));
   EXPECT_TRUE(
       contains(error_of([&] {
                  generate(marian, Prompts{{3}}, config_of(marian, {{"decoder_start_token_id", nullptr}}));

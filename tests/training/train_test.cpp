@@ -47,7 +47,12 @@ class TrainTest : public testing::Test {
   }
   static std::string run(const Recipe& r) {
     testing::internal::CaptureStderr();
-    const std::string error = error_of([&] { train(r); });
+    std::string error;
+    try {
+      train(r);
+    } catch (const Error& thrown) {
+      error = thrown.what();
+    }
     return testing::internal::GetCapturedStderr() + error;
   }
   static Strings labels_of(const fs::path& path) { return read_labels(ModelDirectory(path).config()); }
