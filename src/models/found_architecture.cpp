@@ -6,7 +6,7 @@
 #include "models/weight_reader.h"
 #include "nn/transformer.h"
 
-#include <algorithm>
+#include <set>
 
 namespace attend {
 namespace {
@@ -22,19 +22,17 @@ Fit fit(const Family& family, const Fields& config, std::string_view architectur
   if (has_head(architecture, Head::body)) spec.pooler = false;  // it may be missing
   const std::vector<WeightName> table = family.weights(spec);
   const WeightReader reader(checkpoint, family.prefix, adapters, "");
-  Fit result;
-  Transformer network(spec);  // only address space: nothing is written into its weights
+  std::set<std::string> places;  // by every spelling; a table may have rows of other architectures too
+  Transformer network(spec);     // only address space: nothing is written into its weights
   for (const auto& item : network->named_parameters()) {
     const WeightSource source = find_source(table, item.key());
-    for (const std::string& name : source.names)
+    for (const std::string& name : source.names) {
       if (!reader.has(name, source, item.value(), /*shape=*/true)) return {.complete = false};
+      for (std::string& spelling : spellings(name, family.prefix)) places.insert(std::move(spelling));
+    }
   }
-  for (const auto& [name, view] : checkpoint.tensors()) {
-    const std::vector<std::string> all = spellings(name, family.prefix);
-    result.placed += std::ranges::any_of(table, [&](const WeightName& row) {
-      return std::ranges::any_of(all, [&](const std::string& each) { return matches(row.checkpoint, each); });
-    });
-  }
+  Fit result;
+  for (const auto& [name, view] : checkpoint.tensors()) result.placed += places.contains(name);
   return result;
 }
 
