@@ -133,7 +133,7 @@ refuses("expected a model of pictures", "m-bert", "--image", "portrait.png")
 refuses("a target is for a decoder with an encoder", "m-gpt2", text, "--target", "x")
 refuses("the model reads 512", "m-bert", "the " * 600)
 refuses("text", "m-vit", "--image", "text")
-refuses("is empty", "m-gpt2", "")
+refuses("has no tokens", "m-gpt2", "")
 refuses("head 9: expected one from 0 to 3", "m-bert", text, "--svg", "never.svg", "--head", "9")
 refuses("no-such", "no-such", text)
 PYTHON

@@ -98,7 +98,7 @@ refuses "there already is a model in it (config.json)" "$attend" convert plain s
 refuses "there already is a model in it (config.json)" "$attend" quantize plain somebody
 [ "$(cat somebody/config.json)" = '{"mine": 1}' ] || fail "somebody's config.json was written over"
 # The setting is named, and the weights are not blamed.
-refuses "temperature: 1e-38 is so small" "$attend" generate plain "the lamp" --sample --temperature 1e-38
+refuses "temperature: 1e-44 is so small" "$attend" generate plain "the lamp" --sample --temperature 1e-44
 
 # An adapter learns beside them (QLoRA), and beside what is stored in fewer bits the same.
 learn() {

@@ -96,7 +96,7 @@ refuses "there already is a model in it (config.json)" "$attend" quantize model 
 same '{"mine": 1}' "$(cat mine/config.json)" "somebody's config.json"
 "$attend" quantize model small 2>/dev/null
 [ ! -e small/generation_config.json ] || fail "quantize: a generation_config.json for BERT"
-refuses "expected a directory to make, found a file" "$attend" convert model text
+refuses "expected a directory to write to, found a file" "$attend" convert model text
 
 # Layers that config.json does not count.
 cp -r model shallow
