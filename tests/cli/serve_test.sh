@@ -236,7 +236,7 @@ def bad_requests(server):
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a"}, "[MASK]")
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, 'there is no "help": expected top_k')
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": {"text": "a", "foo": 1}}, 'there is no field "foo"')
-    server.refused(400, vector, {"model": "bert", "input": "a", "normalize": False}, 'there is no field "normalize"')
+    server.refused(400, vector, {"model": "bert", "input": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/tokenize", {"model": "bert", "text": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "no token")
     server.refused(404, "/v1/other", {}, "/v1/completions")
