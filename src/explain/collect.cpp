@@ -9,6 +9,7 @@
 #include "generation/generate.h"
 #include "models/forward.h"
 #include "models/padded.h"
+#include "nn/matrix_product.h"
 #include "tasks/text_model.h"
 #include "tokenizers/files/directory_facts.h"
 #include "vision/image_processor.h"
@@ -34,6 +35,10 @@ class Collector {
     capture_.hidden_states = capture_.attentions = capture_.scores = true;
     capture_.layers = options.layers;
     pass_.capture = &capture_;
+    if (options.bfloat16 && !Bfloat16Products::available())
+      fail(
+          "products in bfloat16: this machine has no instructions for them (AVX512_BF16), so nothing would "
+          "differ; weights can be compared instead (--against-weights bfloat16)");
     pass_.bfloat16 = options.bfloat16;
   }
 

@@ -29,7 +29,9 @@ page bert why "$text the [MASK] is on the table" --attribute all --toward lamp -
 page marian written "$text" --attribute integrated-gradients,rollout
 page gpt2 one a
 page bert two "$text" --against-text "fruit flies like a door"
-"$attend" explain m-bert "$text" --against-bfloat16 --output rounded.html
+# A machine without such products refuses; weights in bfloat16 make the same kind of page.
+"$attend" explain m-bert "$text" --against-bfloat16 --output rounded.html 2>refusal ||
+  { grep -q AVX512_BF16 refusal && page bert rounded "$text" --against-weights bfloat16; }
 page bert nasty "</script><script>window.attacked = 1</script><!-- "$'\u202e\u2066'" <b onclick=x>&lt; 東京 e"$'\u0301'
 page bert long "$(for _ in $(seq 102); do echo "$text"; done)"
 node "$here/page_test.mjs" "$work" "$here/../../src/explain/page" "$browser"
