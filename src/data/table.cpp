@@ -42,7 +42,7 @@ std::vector<Record> first_records(std::string_view text, const std::string& file
       std::optional<Record> record = reader.next();
       if (!record) break;
       rows.push_back(std::move(*record));
-    } catch (const Error&) {  // of a row that is bad, or of what is no table: said when it is read
+    } catch (const Error&) {  // of a bad row, or of a file without a table: reported when it is read
       if (rows.empty()) throw;
     }
   }

@@ -109,7 +109,7 @@ std::string TableSummary::labels() const {
 }
 
 void TableSummary::report() const {
-  if (rows_ == 0) return;  // whoever reads the table says so
+  if (rows_ == 0) return;  // the reader of the table reports it
   inform("{}: {}{}; {} row{}{}", file_, columns_, labels(), rows_, rows_ == 1 ? "" : "s", ends_);
   if (first_stands_out())
     warn("{}: the label \"{}\" stands in line 1 alone; if that line names the columns, say --header", file_,

@@ -26,7 +26,7 @@ struct SentenceDirectory {
   std::vector<SentenceModule> modules;  // in order, the first of them pooling
   std::map<std::string, std::string> prompts = {{"query", ""}, {"document", ""}};  // by name
   Similarity similarity = Similarity::cosine;
-  std::optional<std::int64_t> dimensions = {};  // vectors are cut to so many numbers (truncate_dim)
+  std::optional<std::int64_t> dimensions = {};  // how many numbers of a vector are kept (truncate_dim)
   bool assumed = false;                         // the directory has no modules.json
 
   bool normalizes() const { return modules.back().kind == SentenceModule::Kind::unit_length; }

@@ -52,7 +52,7 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
       squares.part[p] = fused(difference, difference, squares.part[p]);
     });
     const float variance = squares.total() / static_cast<float>(d);
-    // A variance that overflows would make zeros of the whole row, and nobody would notice.
+    // A variance that overflows would make zeros of the whole row, which no check finds.
     const float inverse = bias && variance > FLT_MAX ? NAN : 1 / std::sqrt(variance + epsilon);
     for_vectors(d, [&](std::int64_t i, std::int64_t count, int) {
       const Vector normal = (load_part(row + i, count) - m) * inverse;

@@ -43,7 +43,7 @@ std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) c
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
                     std::span<const std::int64_t> tokens) {
   // The first child inherits, the others branch. The branches come first, for they may fail, and then the
-  // rows must be as they were: whoever releases this search would otherwise give a sequence back twice.
+  // rows must be as they were: else the release of this search would free a sequence twice.
   std::vector<bool> taken(rows_.size(), false);
   std::vector<Row> next;
   next.reserve(parents.size());
