@@ -61,7 +61,7 @@ class Check:
 
     def says(self, output: Path) -> torch.Tensor:
         rows = []
-        for line in self.run("run", "text-classification", output, "--top", "3", *TEXTS).splitlines():
+        for line in self.run("run", "text-classification", output, "--top-k", "3", *TEXTS).splitlines():
             scores = {item["label"]: item["score"] for item in json.loads(line)}
             rows.append([scores[label] for label in LABELS])
         return torch.tensor(rows)
