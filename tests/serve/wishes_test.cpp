@@ -27,11 +27,13 @@ TEST(Wishes, TranslateTheFieldsOfOpenAI) {
                              {"user", "somebody"},
                              {"presence_penalty", 0},
                              {"top_k", nullptr}});
-  const Json expected = {
-      {"max_new_tokens", 7},      {"num_return_sequences", 2},
-      {"stop_strings", {"end"}},  {"temperature", 0.5},
-      {"do_sample", true},        {"sequence_bias", Json::array({Json::array({Json::array({12}), -100.0})})},
-      {"repetition_penalty", 1.5}};
+  const Json expected = {{"max_new_tokens", 7},
+                         {"num_return_sequences", 2},
+                         {"stop_strings", {"end"}},
+                         {"temperature", 0.5},
+                         {"sequence_bias", Json::array({Json::array({Json::array({12}), -100.0})})},
+                         {"repetition_penalty", 1.5},
+                         {"do_sample", true}};
   EXPECT_EQ(all.settings, expected);
   EXPECT_EQ(all.seed, static_cast<std::uint64_t>(-3));
   EXPECT_FALSE(all.stream);
