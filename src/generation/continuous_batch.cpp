@@ -113,8 +113,8 @@ void ContinuousBatch::admit() {
   while (!waiting_.empty()) {
     Job& job = *waiting_.begin()->second;
     try {
-      // Who begins again needs soon what it had. A page stays for every other text that goes on, or somebody
-      // would have to leave again at once.
+      // A restarted request soon needs the pages it had. One page is spared for every other running text, so
+      // that none is preempted again at once.
       const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
                                                      decoder_->pages_shared(job.request.prompt);
       count(job);

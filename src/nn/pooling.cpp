@@ -87,7 +87,7 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
 
 Tensor to_unit_length(const Tensor& x) {
   const Tensor length = at::linalg_vector_norm(x, 2, {1}, true).clamp_min(1e-12);
-  // NaN in place of an infinite length, which would make zeros of x that nobody notices.
+  // NaN in place of an infinite length, which would make zeros of x that no check finds.
   return x / (length + (length - length));
 }
 

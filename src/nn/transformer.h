@@ -16,7 +16,7 @@ struct HiddenText {
   std::shared_ptr<const AdapterChoice> adapters;
 };
 
-// Any number of threads may run it at a time, as long as nobody changes it.
+// Any number of threads may run it at a time, as long as no thread changes it.
 class TransformerImpl : public torch::nn::Module {
  public:
   explicit TransformerImpl(const ModelSpec& spec);

@@ -50,10 +50,10 @@ Pipe::Part wait_for_first(Pipe& pipe, const ClientSocket& client) {
     first = pipe.take(milliseconds(200));
   if (first.state == Pipe::State::ended || (first.state == Pipe::State::open && !first.text.empty()))
     return first;
-  pipe.gone();  // nobody will read the rest
+  pipe.gone();  // the rest will not be read
   if (first.error) std::rethrow_exception(first.error);
   if (first.state == Pipe::State::broken) refuse(503, "the server is stopping");
-  constexpr int kClientHasLeft = 499;  // as nginx has it; nobody reads it but the metrics
+  constexpr int kClientHasLeft = 499;  // as nginx has it; only the metrics show it
   refuse(kClientHasLeft, "the client has left");
 }
 
@@ -159,7 +159,7 @@ struct Server::State {
       fail_system(
           "cannot listen on {}, port {}: another program has the port, or the address is not this machine's",
           options.host, options.port);
-    // Connections that nobody has taken yet. The library keeps 5, and the others' clients try again in a
+    // Connections that are not accepted yet. The library keeps 5, and the others' clients try again in a
     // second.
     if (::listen(listening, kBacklog) != 0) fail_system("cannot listen on {}, port {}", options.host, port);
   }

@@ -54,7 +54,7 @@ class Answer {
   }
   void end(std::size_t p, const QueueResult& result) try {
     if (over_) return;
-    if (result.end == QueueEnd::cancelled) return break_off();  // nobody is there to read it
+    if (result.end == QueueEnd::cancelled) return break_off();  // the client has left
     if (result.end == QueueEnd::failed) return fail_with(result.error);
     prompt_tokens_ += result.prompt_tokens;
     for (const GeneratedText& text : result.texts) new_tokens_ += text.ids.size();

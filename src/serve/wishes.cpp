@@ -52,8 +52,8 @@ Json sequence_bias(const Json& given) {
     const auto [rest, error] = std::from_chars(token.data(), token.data() + token.size(), id);
     if (error != std::errc() || rest != token.data() + token.size() || !bias.is_number())
       fail("logit_bias: expected numbers by the ids of tokens, found {}: {}", token, shown(bias));
-    if (constexpr double kMost = 1e30; std::abs(bias.get<double>()) > kMost)
-      fail("logit_bias: expected a number from {} to {}, found {}: {}", -kMost, kMost, token, shown(bias));
+    if (constexpr double kMax = 1e30; std::abs(bias.get<double>()) > kMax)
+      fail("logit_bias: expected a number from {} to {}, found {}: {}", -kMax, kMax, token, shown(bias));
     all.push_back({Json::array({id}), bias.get<double>()});
   }
   return all;
