@@ -7,6 +7,7 @@ if [ -z "$browser" ] || ! command -v node >/dev/null || ! command -v npm >/dev/n
   echo "skipped: node, npm and chromium are needed"
   exit 77
 fi
+"$(dirname "$0")/../../scripts/build-page" --install
 attend=$(realpath "${ATTEND:-build/release/attend}")
 here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
