@@ -90,7 +90,9 @@ struct Conversation::State : GeneratingModel {
     config.max_new_tokens =
         std::min(*config.max_new_tokens, most_tokens() - static_cast<std::int64_t>(ids.size()));
     BatchResult result;
-    BatchRequest request{{ids, {}, {}}, batch.prepare(config, seed++, tokenizers.target.get())};
+    Prompt prompt;
+    prompt.ids = ids;
+    BatchRequest request{std::move(prompt), batch.prepare(config, seed++, tokenizers.target.get())};
     request.on_token = [&](std::size_t, std::int64_t token) {
       show(text.put(stream.put(static_cast<TokenId>(token))));
     };

@@ -16,7 +16,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kCls = 2;
+constexpr std::int64_t kClsId = 2;
 
 // Words of a few letters, cut into pieces: "rains" is rain ##s. Types 0 and 1.
 Json tokenizer_json() {
@@ -245,7 +245,7 @@ TEST_F(LabelsOfParts, WindowsOverlapAndThoseWithoutTheWholeAnswerPointAtTheFirst
   EXPECT_EQ(all.windows()[1].answer.end, 5 + 4);
   EXPECT_EQ(all.windows()[2].answer.start, 0);
   for (const auto& window : all.windows()) {
-    EXPECT_EQ(all.text(window).ids.front(), kCls);
+    EXPECT_EQ(all.text(window).ids.front(), kClsId);
     EXPECT_EQ(static_cast<std::int64_t>(all.text(window).ids.size()), window.tokens);
   }
 }

@@ -1,4 +1,5 @@
 // The same memory, seen otherwise.
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <fmt/ranges.h>
@@ -11,10 +12,32 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
   body->data = offset == 0 ? x.body().data
                            : std::shared_ptr<std::byte>(x.body().data,
                                                         x.body().data.get() + offset * x.element_size());
+  body->memory = x.body().memory;
   body->type = x.scalar_type();
   body->sizes = sizes;
   body->strides = strides;
   return Tensor(std::move(body));
+}
+
+// All of x, seen otherwise; rule turns a gradient of what is seen into one of x.
+template <class Rule>
+Tensor whole_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, const Rule& rule) {
+  Tensor seen = view_of(x, sizes, strides);
+  if (GradMode::is_enabled()) record_view(seen, x, rule);
+  return seen;
+}
+
+// A part of x; part(y) is the same part of another tensor of its shape.
+template <class Part>
+Tensor part_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, std::int64_t offset,
+               const Part& part) {
+  Tensor seen = view_of(x, sizes, strides, offset);
+  if (GradMode::is_enabled()) record_part(seen, x, part);
+  return seen;
+}
+
+Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& strides) {
+  return whole_of(x, shape, strides, [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
 }
 
 // With the one -1 replaced by what is left.
@@ -68,7 +91,7 @@ Tensor Tensor::view(IntArrayRef shape) const {
   const auto strides = strides_for(*this, whole);
   if (!strides)
     fail("[{}] does not lie in memory as [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
-  return view_of(*this, whole, *strides);
+  return in_shape(*this, whole, *strides);
 }
 
 Tensor Tensor::view(ScalarType type) const {
@@ -85,7 +108,7 @@ Tensor Tensor::view(ScalarType type) const {
 
 Tensor Tensor::reshape(IntArrayRef shape) const {
   const Dimensions whole = whole_shape(*this, shape);
-  if (const auto strides = strides_for(*this, whole)) return view_of(*this, whole, *strides);
+  if (const auto strides = strides_for(*this, whole)) return in_shape(*this, whole, *strides);
   return clone().view(whole);
 }
 
@@ -96,7 +119,8 @@ Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) co
     fail("of {} places, {} from number {} on were asked for", size(d), count, first);
   Dimensions shape = body().sizes;
   shape[w] = count;
-  return view_of(*this, shape, body().strides, first * stride(d));
+  return part_of(*this, shape, body().strides, first * stride(d),
+                 [=](const Tensor& whole) { return whole.narrow(d, first, count); });
 }
 
 Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::optional<std::int64_t> end,
@@ -111,7 +135,8 @@ Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::opt
   Dimensions shape = body().sizes, steps = body().strides;
   shape[w] = (stop - begin + step - 1) / step;
   steps[w] *= step;
-  return view_of(*this, shape, steps, begin * stride(d));
+  return part_of(*this, shape, steps, begin * stride(d),
+                 [=](const Tensor& whole) { return whole.slice(d, begin, stop, step); });
 }
 
 Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
@@ -121,14 +146,15 @@ Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
   Dimensions shape = body().sizes, steps = body().strides;
   shape.erase(w);
   steps.erase(w);
-  return view_of(*this, shape, steps, place * stride(d));
+  return part_of(*this, shape, steps, place * stride(d),
+                 [=](const Tensor& whole) { return whole.select(d, place); });
 }
 
 Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
   Dimensions shape = body().sizes, steps = body().strides;
   std::swap(shape[wrapped(a)], shape[wrapped(b)]);
   std::swap(steps[wrapped(a)], steps[wrapped(b)]);
-  return view_of(*this, shape, steps);
+  return whole_of(*this, shape, steps, [=](const Tensor& g) { return g.transpose(a, b); });
 }
 
 Tensor Tensor::permute(IntArrayRef order) const {
@@ -140,7 +166,9 @@ Tensor Tensor::permute(IntArrayRef order) const {
     shape.push_back(size(d));
     steps.push_back(stride(d));
   }
-  return view_of(*this, shape, steps);
+  Dimensions back = order;
+  for (std::size_t i = 0; i < order.size(); ++i) back[wrapped(order[i])] = static_cast<std::int64_t>(i);
+  return whole_of(*this, shape, steps, [back](const Tensor& g) { return g.permute(back); });
 }
 
 Tensor Tensor::unsqueeze(std::int64_t d) const {
@@ -150,11 +178,15 @@ Tensor Tensor::unsqueeze(std::int64_t d) const {
   const std::int64_t step = place < shape.size() ? shape[place] * steps[place] : 1;
   shape.insert(place, 1);
   steps.insert(place, step);
-  return view_of(*this, shape, steps);
+  return in_shape(*this, shape, steps);
 }
 
 Tensor Tensor::squeeze(std::int64_t d) const {
-  return size(d) == 1 ? select(d, 0) : *this;
+  if (size(d) != 1) return *this;
+  Dimensions shape = body().sizes, steps = body().strides;
+  shape.erase(wrapped(d));
+  steps.erase(wrapped(d));
+  return in_shape(*this, shape, steps);
 }
 
 Tensor Tensor::squeeze() const {
@@ -174,12 +206,17 @@ Tensor Tensor::expand(IntArrayRef shape) const {
       fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
     steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
   }
-  return view_of(*this, whole, steps);
+  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });  // the tape sums what is repeated
 }
 
 Tensor Tensor::diagonal() const {
   if (dim() != 2) fail("expected a matrix, found {} dimensions", dim());
-  return view_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)});
+  return part_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)}, 0,
+                 [](const Tensor& whole) { return whole.diagonal(); });
+}
+
+Tensor alias(const Tensor& x) {
+  return whole_of(x, x.sizes(), x.strides(), [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::detach() const {
