@@ -48,8 +48,7 @@ int run(int argc, char** argv) {
   }
   for (const Verb& verb : verbs()) {
     if (name != verb.name) continue;
-    const RunVerb run_verb =
-        verb.home == Home::program ? find_program_verb(name) : find_serving_verb(name);
+    const RunVerb run_verb = verb.home == Home::program ? find_program_verb(name) : find_serving_verb(name);
     if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
     return run_verb(argc - 1, argv + 1);
   }

@@ -25,12 +25,24 @@ int train(int argc, char** argv);
 int translate(int argc, char** argv);
 
 RunVerb find_program_verb(const std::string& name) {
-  static const std::map<std::string, RunVerb> table = {
-      {"adapter", adapter},     {"bench", bench},         {"chat", chat},         {"convert", convert},
-      {"detokenize", detokenize}, {"embed", embed},       {"evaluate", evaluate}, {"explain", explain},
-      {"forward", forward},     {"generate", generate},   {"init", init},         {"inspect", inspect},
-      {"quantize", quantize},   {"run", run},             {"tokenize", tokenize}, {"tokenizer", tokenizer},
-      {"train", train},         {"translate", translate}};
+  static const std::map<std::string, RunVerb> table = {{"adapter", adapter},
+                                                       {"bench", bench},
+                                                       {"chat", chat},
+                                                       {"convert", convert},
+                                                       {"detokenize", detokenize},
+                                                       {"embed", embed},
+                                                       {"evaluate", evaluate},
+                                                       {"explain", explain},
+                                                       {"forward", forward},
+                                                       {"generate", generate},
+                                                       {"init", init},
+                                                       {"inspect", inspect},
+                                                       {"quantize", quantize},
+                                                       {"run", run},
+                                                       {"tokenize", tokenize},
+                                                       {"tokenizer", tokenizer},
+                                                       {"train", train},
+                                                       {"translate", translate}};
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
 }

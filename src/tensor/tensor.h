@@ -2,6 +2,9 @@
 #pragma once
 
 #include "base/error.h"
+#include "tensor/host/autograd.h"
+#include "tensor/host/module.h"
+#include "tensor/host/operations.h"
 
 #include <cstring>
 #include <memory>
@@ -11,10 +14,6 @@
 #include <vector>
 
 #include <fmt/ranges.h>
-
-#include "tensor/host/autograd.h"
-#include "tensor/host/module.h"
-#include "tensor/host/operations.h"
 namespace at = attend::host;
 namespace c10 = attend::host;
 namespace torch = attend::host;

@@ -83,8 +83,7 @@ struct Function {
     auto node = std::make_shared<FunctionNode>();
     std::vector<Tensor> inputs;
     (node->note(inputs, arguments), ...);
-    const bool recorded =
-        GradMode::is_enabled() && std::any_of(inputs.begin(), inputs.end(), needs_gradient);
+    const bool recorded = GradMode::is_enabled() && std::any_of(inputs.begin(), inputs.end(), needs_gradient);
     Tensor result;
     {
       const NoGradGuard unrecorded;

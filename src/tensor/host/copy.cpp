@@ -96,11 +96,13 @@ void copy(const Tensor& target, const Tensor& from) {
     with_any_type(source.scalar_type(), [&](auto from_zero) {
       using To = decltype(to_zero);
       using From = decltype(from_zero);
-      for_each_row_at_once(target.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
-        To* const t = reinterpret_cast<To*>(to) + starts[0];
-        const From* const f = reinterpret_cast<const From*>(start) + starts[1];
-        for (std::int64_t i = 0; i < n; ++i) t[i * steps[0]] = converted<To>(f[i * steps[1]]);
-      });
+      for_each_row_at_once(target.sizes(), strides,
+                           [&](const auto& starts, std::int64_t n, const auto& steps) {
+                             To* const t = reinterpret_cast<To*>(to) + starts[0];
+                             const From* const f = reinterpret_cast<const From*>(start) + starts[1];
+                             for (std::int64_t i = 0; i < n; ++i)
+                               t[i * steps[0]] = converted<To>(f[i * steps[1]]);
+                           });
     });
   });
 }
@@ -131,12 +133,15 @@ Rule unchanged() {
 const Tensor& Tensor::copy_(const Tensor& from) const {
   return in_place(
       *this, [&] { copy(*this, from); },
-      [] { return [](const Tensor& g) { return std::vector<Tensor>{Tensor(), g}; }; }, from);
+      [] { return [](const Tensor& g) {
+             return std::vector<Tensor>{Tensor(), g};
+           }; }, from);
 }
 
 const Tensor& Tensor::fill_(Scalar value) const {
-  return in_place(*this, [&] { fill(*this, value); },
-                  [] { return [](const Tensor&) { return std::vector<Tensor>{Tensor()}; }; });
+  return in_place(
+      *this, [&] { fill(*this, value); },
+      [] { return [](const Tensor&) { return std::vector<Tensor>{Tensor()}; }; });
 }
 
 const Tensor& Tensor::fill_diagonal_(Scalar value) const {
@@ -226,11 +231,12 @@ Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
     }
     return made;
   };
-  return with_rule(compute,
-                   [&](const Tensor&) {
-                     return [=](const Tensor& g) { return std::vector<Tensor>{triangle(g, upper, diagonal)}; };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [=](const Tensor& g) { return std::vector<Tensor>{triangle(g, upper, diagonal)}; };
+      },
+      x);
 }
 
 }  // namespace
@@ -316,13 +322,14 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar va
     copy(inside, kept);
     return made;
   };
-  return with_rule(compute,
-                   [&](const Tensor&) {
-                     std::vector<std::int64_t> cut;
-                     for (const std::int64_t count : before_and_behind) cut.push_back(-count);
-                     return [cut](const Tensor& g) { return std::vector<Tensor>{constant_pad_nd(g, cut)}; };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        std::vector<std::int64_t> cut;
+        for (const std::int64_t count : before_and_behind) cut.push_back(-count);
+        return [cut](const Tensor& g) { return std::vector<Tensor>{constant_pad_nd(g, cut)}; };
+      },
+      x);
 }
 
 }  // namespace attend::host

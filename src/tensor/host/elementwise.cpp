@@ -177,9 +177,9 @@ Tensor summed(const Tensor& a, const Tensor& b, Scalar factor) {
   return with_rule([&] { return arithmetic(a, scaled(a, b, factor), common_type(a, b), kAdd); },
                    [&](const Tensor&) {
                      return [left = needs_gradient(a), right = needs_gradient(b), factor](const Tensor& g) {
-                       return std::vector<Tensor>{wanted_from(left, [&] { return g; }), wanted_from(right, [&] {
-                                                    return factor.to<double>() == 1 ? g : g * factor;
-                                                  })};
+                       return std::vector<Tensor>{
+                           wanted_from(left, [&] { return g; }),
+                           wanted_from(right, [&] { return factor.to<double>() == 1 ? g : g * factor; })};
                      };
                    },
                    a, b);
@@ -204,7 +204,8 @@ Tensor operator*(const Tensor& a, const Tensor& b) {
   return with_rule([&] { return arithmetic(a, b, common_type(a, b), kMultiply); },
                    [&](const Tensor&) {
                      const bool left = needs_gradient(a), right = needs_gradient(b);
-                     return [left, right, x = right ? Saved(a) : Saved(), y = left ? Saved(b) : Saved()](const Tensor& g) {
+                     return [left, right, x = right ? Saved(a) : Saved(),
+                             y = left ? Saved(b) : Saved()](const Tensor& g) {
                        return std::vector<Tensor>{wanted_from(left, [&] { return g * y(); }),
                                                   wanted_from(right, [&] { return g * x(); })};
                      };
@@ -216,9 +217,9 @@ Tensor operator/(const Tensor& a, const Tensor& b) {
                    [&](const Tensor&) {
                      const bool left = needs_gradient(a), right = needs_gradient(b);
                      return [left, right, x = right ? Saved(a) : Saved(), y = Saved(b)](const Tensor& g) {
-                       return std::vector<Tensor>{wanted_from(left, [&] { return g / y(); }), wanted_from(right, [&] {
-                                                    return (g * x() / (y() * y())).neg();
-                                                  })};
+                       return std::vector<Tensor>{
+                           wanted_from(left, [&] { return g / y(); }),
+                           wanted_from(right, [&] { return (g * x() / (y() * y())).neg(); })};
                      };
                    },
                    a, b);
@@ -274,9 +275,9 @@ const Tensor& Tensor::add_(const Tensor& other, Scalar factor) const {
 const Tensor& Tensor::sub_(const Tensor& other, Scalar factor) const {
   return in_place(
       *this, [&] { into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kSubtract); },
-      [&] {
-        return [factor](const Tensor& g) { return std::vector<Tensor>{g, g * -factor.to<double>()}; };
-      },
+      [&] { return [factor](const Tensor& g) {
+              return std::vector<Tensor>{g, g * -factor.to<double>()};
+            }; },
       other);
 }
 const Tensor& Tensor::add_(Scalar other) const {
@@ -361,11 +362,12 @@ namespace {
 // A function of each number, whose gradient is g times slope(x).
 template <class Compute, class Slope>
 Tensor differentiable(const Tensor& x, const Compute& compute, const Slope& slope) {
-  return with_rule(compute,
-                   [&](const Tensor&) {
-                     return [x = Saved(x), slope](const Tensor& g) { return std::vector<Tensor>{g * slope(x())}; };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [x = Saved(x), slope](const Tensor& g) { return std::vector<Tensor>{g * slope(x())}; };
+      },
+      x);
 }
 
 // The same with the slope as a function of numbers. What only one of the two needs the other is not kept for.
@@ -393,13 +395,16 @@ Tensor of_result(const Tensor& x, const F& f, const Slope& slope) {
 // What has steps and no slopes.
 template <class Compute>
 Tensor flat(const Tensor& x, const Compute& compute) {
-  return with_rule(compute,
-                   [](const Tensor&) {
-                     return [](const Tensor& g) { return std::vector<Tensor>{zeros_like(g)}; };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{zeros_like(g)}; }; }, x);
 }
 
+// Of the approximation by tanh.
+template <class T>
+T inner_of_gelu(T x) {
+  return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
+}
 template <class T>
 T normal_density(T x) {
   return T(0.3989422804014327) * std::exp(x * x / -2);
@@ -411,6 +416,24 @@ T normal_share(T x) {
 
 }  // namespace
 
+Tensor Tensor::bitwise_and(Scalar mask) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(mask, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a & b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
+Tensor Tensor::bitwise_right_shift(Scalar by) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(by, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a >> b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
 Tensor Tensor::remainder(Scalar by) const {
   const ScalarType type = common_type(*this, by);
   return flat(*this, [&] {
@@ -430,7 +453,8 @@ Tensor Tensor::remainder(Scalar by) const {
 }
 Tensor Tensor::neg() const {
   return with_rule([&] { return same_type(*this, [](auto x) { return -x; }); },
-                   [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{g.neg()}; }; }, *this);
+                   [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{g.neg()}; }; },
+                   *this);
 }
 Tensor Tensor::abs() const {
   return differentiable(
@@ -520,26 +544,26 @@ Tensor sigmoid(const Tensor& x) {
   return of_result(
       x, [](auto v) { return sigmoid_of(v); }, [](auto y) { return y * (1 - y); });
 }
+Tensor Tensor::sigmoid() const {
+  return host::sigmoid(*this);
+}
 Tensor relu(const Tensor& x) {
   return with_rule([&] { return x.clamp_min(0); },
                    [&](const Tensor& y) {
-                     return [y = Saved::result(y)](const Tensor& g) { return std::vector<Tensor>{g * y().gt(0)}; };
+                     return [y = Saved::result(y)](const Tensor& g) {
+                       return std::vector<Tensor>{g * y().gt(0)};
+                     };
                    },
                    x);
 }
 Tensor gelu(const Tensor& x, const std::string& approximate) {
   if (approximate == "tanh") {
-    constexpr double kScale = 0.7978845608028654, kCube = 0.044715;
     return of_input(
-        x,
+        x, [](auto v) { return v / 2 * (1 + std::tanh(inner_of_gelu(v))); },
         [](auto v) {
           using T = decltype(v);
-          return v / 2 * (1 + std::tanh(T(kScale) * (v + T(kCube) * v * v * v)));
-        },
-        [](auto v) {
-          using T = decltype(v);
-          const T t = std::tanh(T(kScale) * (v + T(kCube) * v * v * v));
-          return (1 + t) / 2 + v / 2 * (1 - t * t) * T(kScale) * (1 + 3 * T(kCube) * v * v);
+          const T t = std::tanh(inner_of_gelu(v));
+          return (1 + t) / 2 + v / 2 * (1 - t * t) * T(0.7978845608028654) * (1 + 3 * T(0.044715) * v * v);
         });
   }
   return of_input(
@@ -593,7 +617,9 @@ Tensor special_entr(const Tensor& x) {
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   return with_rule(
-      [&] { return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; }); },
+      [&] {
+        return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; });
+      },
       [&](const Tensor&) {
         return [a = Saved(a), b = Saved(b)](const Tensor& g) {  // of equals each has half
           const Tensor half = g * a().eq(b()) / 2;
@@ -615,13 +641,14 @@ Tensor logaddexp(const Tensor& a, const Tensor& b) {
       }
     });
   };
-  return with_rule(compute,
-                   [&](const Tensor& y) {
-                     return [a = Saved(a), b = Saved(b), y = Saved::result(y)](const Tensor& g) {
-                       return std::vector<Tensor>{g * (a() - y()).exp(), g * (b() - y()).exp()};
-                     };
-                   },
-                   a, b);
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [a = Saved(a), b = Saved(b), y = Saved::result(y)](const Tensor& g) {
+          return std::vector<Tensor>{g * (a() - y()).exp(), g * (b() - y()).exp()};
+        };
+      },
+      a, b);
 }
 
 namespace {
@@ -649,15 +676,16 @@ Tensor chosen_from(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  return with_rule([&] { return chosen_from(condition, a, b); },
-                   [&](const Tensor&) {
-                     return [left = needs_gradient(a), right = needs_gradient(b), c = Saved(condition)](const Tensor& g) {
-                       const Tensor none = scalar_tensor(0, g.options());
-                       return std::vector<Tensor>{wanted_from(left, [&] { return chosen_from(c(), g, none); }),
-                                                  wanted_from(right, [&] { return chosen_from(c(), none, g); })};
-                     };
-                   },
-                   a, b);
+  return with_rule(
+      [&] { return chosen_from(condition, a, b); },
+      [&](const Tensor&) {
+        return [left = needs_gradient(a), right = needs_gradient(b), c = Saved(condition)](const Tensor& g) {
+          const Tensor none = scalar_tensor(0, g.options());
+          return std::vector<Tensor>{wanted_from(left, [&] { return chosen_from(c(), g, none); }),
+                                     wanted_from(right, [&] { return chosen_from(c(), none, g); })};
+        };
+      },
+      a, b);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {

@@ -269,9 +269,11 @@ namespace {
 void add_gathered(const Tensor& whole, std::int64_t d, const Tensor& places, const Tensor& values) {
   with_type(whole.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    for_gathered(whole, d, places, values,
-                 [to = whole.data_ptr<T>(), from = values.const_data_ptr<T>()](
-                     std::int64_t own, std::int64_t other) { to[own] = static_cast<T>(to[own] + from[other]); });
+    for_gathered(
+        whole, d, places, values,
+        [to = whole.data_ptr<T>(), from = values.const_data_ptr<T>()](std::int64_t own, std::int64_t other) {
+          to[own] = static_cast<T>(to[own] + from[other]);
+        });
   });
   whole.bump_version();
 }

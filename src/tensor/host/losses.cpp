@@ -46,9 +46,8 @@ Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& want
                                         const Tensor& positive, std::int64_t reduction) {
   // max(-x, 0) + log(1 + exp(-|x|)), whose slope at 0 is that of the logistic function.
   const Tensor softplus = logaddexp(scores.neg(), zeros_like(scores));
-  Tensor losses = positive.defined()
-                      ? (1 - wanted) * scores + ((positive - 1) * wanted + 1) * softplus
-                      : scores - scores * wanted + softplus;
+  Tensor losses = positive.defined() ? (1 - wanted) * scores + ((positive - 1) * wanted + 1) * softplus
+                                     : scores - scores * wanted + softplus;
   if (weight.defined()) losses = losses * weight;
   return reduced(losses, reduction, scalar_tensor(losses.numel(), scores.options()));
 }

@@ -28,7 +28,8 @@ void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
                        sums[static_cast<std::size_t>(j)] += factor * row[j];
                    }
                    for (std::int64_t j = 0; j < columns; ++j)
-                     c.data_ptr<double>()[i * c.stride(0) + j * c.stride(1)] = sums[static_cast<std::size_t>(j)];
+                     c.data_ptr<double>()[i * c.stride(0) + j * c.stride(1)] =
+                         sums[static_cast<std::size_t>(j)];
                  }
                });
 }
@@ -100,7 +101,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return with_rule([&] { return batched(a, b); },
                    [&](const Tensor&) {
                      const bool left = needs_gradient(a), right = needs_gradient(b);
-                     return [left, right, x = right ? Saved(a) : Saved(), y = left ? Saved(b) : Saved()](const Tensor& g) {
+                     return [left, right, x = right ? Saved(a) : Saved(),
+                             y = left ? Saved(b) : Saved()](const Tensor& g) {
                        return std::vector<Tensor>{left ? matmul(g, y().transpose(-2, -1)) : Tensor(),
                                                   right ? matmul(x().transpose(-2, -1), g) : Tensor()};
                      };
@@ -242,24 +244,26 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
     const std::int64_t rows = length > 0 ? from.numel() / length : 0;
     for_resampled(length, size, [&](std::int64_t to, std::int64_t place, float weight) {
       for (std::int64_t row = 0; row < rows; ++row)
-        made.data_ptr<float>()[row * size + to] += weight * from.const_data_ptr<float>()[row * length + place];
+        made.data_ptr<float>()[row * size + to] +=
+            weight * from.const_data_ptr<float>()[row * length + place];
     });
     return made;
   };
-  return with_rule(compute,
-                   [&](const Tensor&) {
-                     return [length, size, whole = Dimensions(x.sizes())](const Tensor& g) {
-                       const Tensor given = g.contiguous(), made = zeros(whole, g.options());
-                       const std::int64_t rows = size > 0 ? given.numel() / size : 0;
-                       for_resampled(length, size, [&](std::int64_t from, std::int64_t place, float weight) {
-                         for (std::int64_t row = 0; row < rows; ++row)
-                           made.data_ptr<float>()[row * length + place] +=
-                               weight * given.const_data_ptr<float>()[row * size + from];
-                       });
-                       return std::vector<Tensor>{made};
-                     };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [length, size, whole = Dimensions(x.sizes())](const Tensor& g) {
+          const Tensor given = g.contiguous(), made = zeros(whole, g.options());
+          const std::int64_t rows = size > 0 ? given.numel() / size : 0;
+          for_resampled(length, size, [&](std::int64_t from, std::int64_t place, float weight) {
+            for (std::int64_t row = 0; row < rows; ++row)
+              made.data_ptr<float>()[row * length + place] +=
+                  weight * given.const_data_ptr<float>()[row * size + from];
+          });
+          return std::vector<Tensor>{made};
+        };
+      },
+      x);
 }
 
 }  // namespace

@@ -257,9 +257,8 @@ Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) 
   const ScalarType wanted = sum_type(*this, type);
   return with_rule([&] { return sum_of(*this, dims, keep, wanted); },
                    [&](const Tensor&) {
-                     return [with_ones = ones_along(*this, dims), whole = Dimensions(sizes())](const Tensor& g) {
-                       return std::vector<Tensor>{spread(g, with_ones, whole)};
-                     };
+                     return [with_ones = ones_along(*this, dims), whole = Dimensions(sizes())](
+                                const Tensor& g) { return std::vector<Tensor>{spread(g, with_ones, whole)}; };
                    },
                    *this);
 }
@@ -368,13 +367,14 @@ Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64
 
 template <class Compute>
 Tensor with_softmax_rule(const Tensor& x, std::int64_t d, bool logarithms, const Compute& compute) {
-  return with_rule(compute,
-                   [&](const Tensor& y) {
-                     return [d, logarithms, y = Saved::result(y)](const Tensor& g) {
-                       return std::vector<Tensor>{softmax_gradient(y(), g, d, logarithms)};
-                     };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [d, logarithms, y = Saved::result(y)](const Tensor& g) {
+          return std::vector<Tensor>{softmax_gradient(y(), g, d, logarithms)};
+        };
+      },
+      x);
 }
 
 }  // namespace
@@ -389,6 +389,10 @@ Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) 
       for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
     });
   });
+}
+
+Tensor Tensor::softmax(std::int64_t d) const {
+  return host::softmax(*this, d);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
@@ -415,13 +419,14 @@ Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
     };
     return x.scalar_type() == kDouble ? run(double{}) : run(float{});
   };
-  return with_rule(compute,
-                   [&](const Tensor& y) {
-                     return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
-                       return std::vector<Tensor>{(x() - y().reshape(with_ones)).exp() * g.reshape(with_ones)};
-                     };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          return std::vector<Tensor>{(x() - y().reshape(with_ones)).exp() * g.reshape(with_ones)};
+        };
+      },
+      x);
 }
 Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
   return host::logsumexp(*this, IntArrayRef(d), keep);
@@ -439,7 +444,8 @@ double sum_of_squares(const Tensor& x) {
     std::vector<double> sums(static_cast<std::size_t>(pieces));
     parallel_for(sums.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t first = static_cast<std::int64_t>(i) * kPiece, last = std::min(length, first + kPiece);
+        const std::int64_t first = static_cast<std::int64_t>(i) * kPiece,
+                           last = std::min(length, first + kPiece);
         std::array<double, kLanes> lanes{};
         std::int64_t j = first;
         for (; j + kLanes <= last; j += kLanes)
@@ -465,21 +471,22 @@ Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef given, bool
   const ScalarType wanted = type.value_or(x.scalar_type());
   const auto compute = [&] {
     if (dims.size() == x.sizes().size() && !keep)
-      return scalar_tensor(std::sqrt(sum_of_squares(isFloatingType(x.scalar_type()) && !is_reduced(x.scalar_type())
-                                                        ? x
-                                                        : x.to(kDouble))),
-                           wanted);
+      return scalar_tensor(
+          std::sqrt(sum_of_squares(
+              isFloatingType(x.scalar_type()) && !is_reduced(x.scalar_type()) ? x : x.to(kDouble))),
+          wanted);
     return x.to(kDouble).square().sum(dims, keep).sqrt().to(wanted);
   };
-  return with_rule(compute,
-                   [&](const Tensor& y) {
-                     return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
-                       const Tensor length = y().reshape(with_ones);  // of length 0: no gradient
-                       const Tensor share = g.reshape(with_ones) / where(length.eq(0), ones_like(length), length);
-                       return std::vector<Tensor>{x() * share};
-                     };
-                   },
-                   x);
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          const Tensor length = y().reshape(with_ones);  // of length 0: no gradient
+          const Tensor share = g.reshape(with_ones) / where(length.eq(0), ones_like(length), length);
+          return std::vector<Tensor>{x() * share};
+        };
+      },
+      x);
 }
 Tensor Tensor::norm(Scalar power, std::int64_t d, bool keep) const {
   return linalg_vector_norm(*this, power, IntArrayRef(d), keep);
@@ -504,19 +511,19 @@ Tensor Tensor::cumsum(std::int64_t d) const {
       for (std::int64_t i = 0; i < count; ++i) {
         T* const row = made.data_ptr<T>() + i * length;
         Sum<T> sum = 0;
-        for (std::int64_t j = 0; j < length; ++j)
-          row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
+        for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
       }
     });
     return made.transpose(d, -1);
   };
-  return with_rule(compute,
-                   [&](const Tensor&) {
-                     return [d](const Tensor& g) {  // each number is in all sums from its own on
-                       return std::vector<Tensor>{g.sum(d, true) - g.cumsum(d) + g};
-                     };
-                   },
-                   *this);
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [d](const Tensor& g) {  // each number is in all sums from its own on
+          return std::vector<Tensor>{g.sum(d, true) - g.cumsum(d) + g};
+        };
+      },
+      *this);
 }
 
 Tensor Tensor::argsort(bool, std::int64_t d, bool descending) const {  // always stable

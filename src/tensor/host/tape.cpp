@@ -76,9 +76,8 @@ Part part_of(const Tensor& base, const Tensor& view) {
 }
 
 Add adding(Part part) {
-  return [part = std::move(part)](const Tensor& whole, const Tensor& gradient) {
-    part(whole).add_(gradient);
-  };
+  return
+      [part = std::move(part)](const Tensor& whole, const Tensor& gradient) { part(whole).add_(gradient); };
 }
 
 // A tensor that nobody else sees, and may be written to.
@@ -93,7 +92,8 @@ Tensor fitted(Tensor x, const Node::Result& to) {
   const std::size_t more = x.sizes().size() - std::min(x.sizes().size(), to.sizes.size());
   Dimensions dims;
   for (std::size_t d = 0; d < x.sizes().size(); ++d)
-    if (d < more || (to.sizes[d - more] == 1 && x.sizes()[d] != 1)) dims.push_back(static_cast<std::int64_t>(d));
+    if (d < more || (to.sizes[d - more] == 1 && x.sizes()[d] != 1))
+      dims.push_back(static_cast<std::int64_t>(d));
   const Dimensions from = x.sizes();
   if (dims.size() > 0) x = x.sum(dims, /*keep=*/true);
   for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
@@ -224,7 +224,8 @@ class Engine {
       if (all_ && gradients.front().defined()) accumulate(*leaf, std::move(gradients.front()));
       return;
     }
-    const bool any = std::any_of(gradients.begin(), gradients.end(), [](const Tensor& t) { return t.defined(); });
+    const bool any =
+        std::any_of(gradients.begin(), gradients.end(), [](const Tensor& t) { return t.defined(); });
     bool leads = false;
     for (const Edge& edge : node.inputs) leads = leads || (edge && states_.at(edge.node.get()).leads);
     std::vector<Tensor> results(node.inputs.size());
@@ -272,7 +273,10 @@ Node::~Node() {
     for (Edge& edge : inputs)
       if (edge) to.push_back(std::move(edge.node));
   };
-  if (waiting != nullptr) return give(*waiting);
+  if (waiting != nullptr) {
+    give(*waiting);
+    return;
+  }
   std::vector<std::shared_ptr<Node>> own;
   waiting = &own;
   give(own);
@@ -289,7 +293,8 @@ void Node::add_to(const Tensor&, const Tensor&) const {
 
 const Tensor& Saved::operator()() const {
   if (tensor_.defined() && tensor_._version() != version_)
-    fail("[{}] was changed in place, but its gradient needs what it was", fmt::join(tensor_.sizes().vec(), ", "));
+    fail("[{}] was changed in place, but its gradient needs what it was",
+         fmt::join(tensor_.sizes().vec(), ", "));
   return tensor_;
 }
 

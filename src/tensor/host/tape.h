@@ -70,10 +70,10 @@ struct Node {
 };
 
 struct Gradients {
-  Tensor grad;         // of a leaf
-  Edge made_by;        // of a result
+  Tensor grad;   // of a leaf
+  Edge made_by;  // of a result
   std::weak_ptr<Node> leaf;
-  Tensor base;         // a view: of which tensor
+  Tensor base;                // a view: of which tensor
   std::uint32_t version = 0;  // a view: how often the memory had changed when made_by was right
 };
 
@@ -109,8 +109,8 @@ void record(const Tensor& result, const std::vector<Tensor>& inputs, Rule rule);
 void record(const Tensor& result, std::vector<Edge> inputs, Rule rule);
 // `result` is a part of `input`, or was made of rows of it: its gradient is added to the input's by `add`.
 void record_adding(const Tensor& result, const Tensor& input, Add add);
-// `result` shows `input`'s memory, which is noted while recording is on: all of it, and rule makes a gradient of
-// the input's shape of its own; or a part, and part(gradient of input) is where its gradient belongs.
+// `result` shows `input`'s memory, which is noted while recording is on: all of it, and rule makes a gradient
+// of the input's shape of its own; or a part, and part(gradient of input) is where its gradient belongs.
 void record_view(const Tensor& result, const Tensor& input, std::function<Tensor(const Tensor&)> rule);
 void record_part(const Tensor& result, const Tensor& input, Part part);
 // What made it, where gradients of it go.

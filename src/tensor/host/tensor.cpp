@@ -29,7 +29,9 @@ std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
     memory->release = [](std::byte* piece, std::size_t) { std::free(piece); };
   } else {
     memory->begin = LargeMemory::shared().take(memory->size);
-    memory->release = [](std::byte* begin, std::size_t size) { LargeMemory::shared().give_back(begin, size); };
+    memory->release = [](std::byte* begin, std::size_t size) {
+      LargeMemory::shared().give_back(begin, size);
+    };
   }
   return memory;
 } catch (const std::bad_alloc&) {

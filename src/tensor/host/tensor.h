@@ -169,10 +169,11 @@ class Tensor {
   Tensor squeeze() const;
   Tensor expand(IntArrayRef shape) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
-  Tensor diagonal() const;
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t rows = 0, std::int64_t columns = 1) const;
   Tensor detach() const;
   Tensor cpu() const { return *this; }
   std::vector<Tensor> chunk(std::int64_t count, std::int64_t d = 0) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t d = 0) const;  // the last may be smaller
   std::vector<Tensor> split_with_sizes(IntArrayRef sizes, std::int64_t d = 0) const;
   std::vector<Tensor> unbind(std::int64_t d = 0) const;
 
@@ -254,12 +255,15 @@ class Tensor {
   Tensor log2() const;
   Tensor sqrt() const;
   Tensor rsqrt() const;
+  Tensor sigmoid() const;
   Tensor square() const;
   Tensor floor() const;
   Tensor round() const;
   Tensor sign() const;
   Tensor isfinite() const;
   Tensor logical_not() const;
+  Tensor bitwise_and(Scalar mask) const;
+  Tensor bitwise_right_shift(Scalar by) const;
   Tensor remainder(Scalar by) const;  // of the divisor's sign
   Tensor clamp(std::optional<Scalar> least, std::optional<Scalar> most) const;
   Tensor clamp_min(Scalar least) const { return clamp(least, {}); }
@@ -293,6 +297,8 @@ class Tensor {
   std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const;  // with their places
   Tensor amax(std::int64_t d, bool keep = false) const;
   Tensor argmax(std::int64_t d, bool keep = false) const;
+  Tensor argmax() const { return flatten().argmax(0); }
+  Tensor softmax(std::int64_t d) const;
   Tensor any() const;
   Tensor any(std::int64_t d) const;
   Tensor all() const;

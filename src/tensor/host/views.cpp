@@ -37,7 +37,8 @@ Tensor part_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
 }
 
 Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& strides) {
-  return whole_of(x, shape, strides, [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
+  return whole_of(x, shape, strides,
+                  [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
 }
 
 // With the one -1 replaced by what is left.
@@ -209,10 +210,22 @@ Tensor Tensor::expand(IntArrayRef shape) const {
   return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });  // the tape sums what is repeated
 }
 
-Tensor Tensor::diagonal() const {
-  if (dim() != 2) fail("expected a matrix, found {} dimensions", dim());
-  return part_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)}, 0,
-                 [](const Tensor& whole) { return whole.diagonal(); });
+Tensor Tensor::diagonal(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
+  const std::size_t row = wrapped(rows), column = wrapped(columns);
+  if (row == column) fail("a diagonal lies in two dimensions");
+  const std::int64_t below = std::max<std::int64_t>(0, -offset), beside = std::max<std::int64_t>(0, offset);
+  const std::int64_t length = std::max<std::int64_t>(0, std::min(size(rows) - below, size(columns) - beside));
+  const std::int64_t step = stride(rows) + stride(columns),
+                     begin = length > 0 ? below * stride(rows) + beside * stride(columns) : 0;
+  Dimensions shape = body().sizes, steps = body().strides;
+  for (const std::size_t d : {std::max(row, column), std::min(row, column)}) {
+    shape.erase(d);
+    steps.erase(d);
+  }
+  shape.push_back(length);
+  steps.push_back(step);
+  return part_of(*this, shape, steps, begin,
+                 [=](const Tensor& whole) { return whole.diagonal(offset, rows, columns); });
 }
 
 Tensor alias(const Tensor& x) {
@@ -228,6 +241,13 @@ std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
   // As torch has it, of nothing there are as many parts as were asked for.
   if (size(d) == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
   const std::int64_t each = (size(d) + count - 1) / count;
+  std::vector<Tensor> parts;
+  for (std::int64_t first = 0; first < size(d); first += each)
+    parts.push_back(narrow(d, first, std::min(each, size(d) - first)));
+  return parts;
+}
+
+std::vector<Tensor> Tensor::split(std::int64_t each, std::int64_t d) const {
   std::vector<Tensor> parts;
   for (std::int64_t first = 0; first < size(d); first += each)
     parts.push_back(narrow(d, first, std::min(each, size(d) - first)));
