@@ -1,15 +1,17 @@
 // attend bench MODEL --work W: times a model.
-#include "cli/both_modules.h"
+#include "tasks/bench.h"
+
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "formats/json.h"
+#include "training/bench.h"
 
 #include <algorithm>
 #include <iostream>
 
 namespace attend::cli {
 
-int bench(int argc, char** argv, const TrainingWork& training_work) {
+int bench(int argc, char** argv) {
   BenchOptions options;
   std::string precision = "float32";
   bool json = false;
@@ -42,7 +44,6 @@ int bench(int argc, char** argv, const TrainingWork& training_work) {
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   options.bfloat16 = precision == "bfloat16";
-  if (options.work == "train" && !training_work) throw NeedsTraining();
   const BenchResult result = attend::bench(options, training_work);
   if (json) {
     std::cout << Json{{"seconds_per_round", result.seconds_per_round},

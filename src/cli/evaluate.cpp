@@ -1,10 +1,10 @@
 // attend evaluate TASK MODEL DATA...: the task's metrics.
 #include <attend/tasks.h>
+#include <attend/training.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/both_modules.h"
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
 #include "cli/table_options.h"
@@ -84,8 +84,7 @@ void evaluate_translation(const EvaluateArguments& a) {
   print(a, figures, a.task == "summarization" ? rouges : to_string(bleu) + "\n" + to_string(chrf));
 }
 
-void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evaluate_recipe) {
-  if (!evaluate_recipe) throw NeedsTraining();
+void evaluate_objective(const EvaluateArguments& a) {
   Recipe recipe;
   recipe.objective = a.task == "similarity" ? "scored-pairs" : a.task;
   recipe.model = a.model;
@@ -101,7 +100,7 @@ void evaluate_objective(const EvaluateArguments& a, const EvaluateRecipe& evalua
   recipe.save_scores = a.save_scores;
   Json figures;
   std::string text;
-  for (const auto& [name, value] : evaluate_recipe(recipe)) {
+  for (const auto& [name, value] : attend::evaluate(recipe)) {
     figures[name] = value;
     text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
   }

@@ -35,7 +35,6 @@ int forward(int argc, char** argv) {
   parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  if (options.gradients && !kHasGradients) throw NeedsTraining();
   const ModelDirectory directory(model);
   const PretrainedModel loaded =
       PretrainedModel::load(directory, options.gradients ? Purpose::training : Purpose::inference);

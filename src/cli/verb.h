@@ -12,10 +12,9 @@
 
 namespace attend::cli {
 
-// Where a verb's code lies: in the program itself, in attend-inference.so, in attend-serving.so, which alone
-// loads the library of HTTP, or in attend-training.so, which alone loads torch. A module is loaded when one
-// of its verbs is called.
-enum class Home { program, inference, serving, training };
+// Where a verb's code lies: in the program itself, or in attend-serving.so, which alone loads the library of
+// HTTP, and is loaded when its verb is called.
+enum class Home { program, serving };
 
 struct Verb {
   const char* name;
@@ -23,18 +22,13 @@ struct Verb {
   Home home;
 };
 
-// What a verb of attend-inference.so throws, before it has done anything, if it was asked for gradients or
-// objectives: main then begins again with attend-training.so, which has these verbs too. (Both in one process
-// would not do: they define the same names.)
-struct NeedsTraining {};
-
 // Every verb there is, in the order of `attend --help`.
 std::span<const Verb> verbs();
 
 // A verb parses its own arguments (argv[0] is its name) and returns the exit status. It may throw Error.
 using RunVerb = int (*)(int argc, char** argv);
 
-// The verbs of the program and, in each module, its own. Null if `name` is not one of them.
+// The verbs of the program, and those of the module. Null if `name` is not one of them.
 RunVerb find_program_verb(const std::string& name);
 extern "C" RunVerb attend_find_module_verb(const char* name);
 

@@ -124,14 +124,14 @@ TokenScores gradient_rollout(const AttributionTask& task) {
                                      : torch::autograd::grad({score.sum()}, weights, {}, false, false, true);
   std::map<const void*, Tensor> gradient_of;
   for (std::size_t i = 0; i < weights.size(); ++i)
-    if (found[i].defined()) gradient_of[weights[i].unsafeGetTensorImpl()] = found[i];
+    if (found[i].defined()) gradient_of[weights[i].identity()] = found[i];
   if (!all_differentiable || gradient_of.empty())
     fail(
         "the gradient-weighted rollout: in blocks (BigBird) the weights as they are shown are not those that "
         "the result is made of; shorter texts are read without blocks");
   const at::NoGradGuard no_more;
   const Flow flow = flow_of(capture, task, [&](const Tensor& w) {
-    const auto gradient = gradient_of.find(w.unsafeGetTensorImpl());
+    const auto gradient = gradient_of.find(w.identity());
     // None reaches weights behind which nothing is read.
     if (gradient == gradient_of.end()) return at::zeros_like(w).mean(0, true);
     return (gradient->second * w.detach()).clamp_min(0).mean(0, true);

@@ -116,7 +116,8 @@ bool in_kernels(const OwnKeys& own) {
 }
 
 template <class Kernel>
-void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch_size, const Kernel& kernel) {
+void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t scratch_size,
+                const Kernel& kernel) {
   const std::int64_t tasks = a.sequences * a.heads;
   // Keys and values are touched once, which is all where a text has one query; behind them multiply-adds of
   // both products count, a sixteenth each.
@@ -133,14 +134,14 @@ void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch
 void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
   if (in_int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
-    return run(a, layout, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
+    return run_kernel(a, layout, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
       kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
     });
   }
-  run(a, layout, kernels::kernels().attention_scratch(a),
-      [&](std::int64_t begin, std::int64_t end, float* scratch) {
-        kernels::kernels().attention_forward(a, begin, end, scratch);
-      });
+  run_kernel(a, layout, kernels::kernels().attention_scratch(a),
+             [&](std::int64_t begin, std::int64_t end, float* scratch) {
+               kernels::kernels().attention_forward(a, begin, end, scratch);
+             });
 }
 
 // query, key and value are views with rows of their own stride.
@@ -237,10 +238,10 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     g.of_key = point(dof_key);
     g.of_segment = point(dof_segment);
     g.of_head = point(dof_head);
-    run(a, s.layout, kernels::kernels().attention_scratch(a),
-        [&](std::int64_t begin, std::int64_t end, float* scratch) {
-          kernels::kernels().attention_backward(a, g, begin, end, scratch);
-        });
+    run_kernel(a, s.layout, kernels::kernels().attention_scratch(a),
+               [&](std::int64_t begin, std::int64_t end, float* scratch) {
+                 kernels::kernels().attention_backward(a, g, begin, end, scratch);
+               });
     return {dfirst,      dkey_value, dof_query, dof_key, dof_head.defined() ? dof_head.sum(0) : dof_head,
             dof_segment, Tensor(),   Tensor()};
   }

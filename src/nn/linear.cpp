@@ -150,7 +150,7 @@ Tensor activate(const Tensor& x, Activation activation) {
 const float* PackedWeight::get(const Tensor& weight) {
   static std::mutex packing;  // of any weight: several threads may be the first to use one
   const std::lock_guard lock(packing);
-  const std::uint32_t version = weight.is_inference() ? 0 : weight._version();
+  const std::uint32_t version = weight._version();
   if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
     panels_ = panels_of(weight.t());
     source_ = weight.const_data_ptr();

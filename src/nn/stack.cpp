@@ -36,9 +36,8 @@ bool only_reads(const Pass& pass, const Capture::Stack* capture, const Tensor& i
          capture == nullptr && input.is_cpu();
 }
 
-// Torch's threads each have their own idea of whether gradients are wanted, and do not nest with ours.
 ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t width) {
-  return reading_groups(lengths, width, parallel_threads(), /*apart=*/!kHasGradients);
+  return reading_groups(lengths, width, parallel_threads(), /*apart=*/true);
 }
 
 // Where the norm is before the attention: earlier states are normed like those of now. Before anything has
@@ -141,7 +140,8 @@ Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
                                  const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read) {
   std::vector<Tensor> parts(static_cast<std::size_t>(groups.count()));
   const auto read_one = [&](std::size_t i) {
-    Pass own = pass;  // of this thread alone
+    Pass own = pass;        // of this thread alone
+    own.gradients = false;  // which each thread has to be told
     const PassScope scope(own);
     parts[i] = read(groups.begins[i], groups.begins[i + 1] - groups.begins[i], own);
   };

@@ -110,7 +110,8 @@ class RetrievalMeter : public Meter {
 Tensor false_negatives(const Tensor& numbers) {
   const Tensor firsts = numbers.select(1, 0), seconds = numbers.select(1, 1);
   const auto equal = [](const Tensor& a, const Tensor& b) { return a.unsqueeze(1).eq(b.unsqueeze(0)); };
-  Tensor left_out = equal(firsts, firsts) | equal(seconds, seconds) | equal(firsts, seconds);
+  Tensor left_out =
+      equal(firsts, firsts).logical_or(equal(seconds, seconds)).logical_or(equal(firsts, seconds));
   left_out.fill_diagonal_(false);
   return left_out;
 }

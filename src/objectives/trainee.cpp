@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, Tensor>> Trainee::parameters() const {
   std::set<const void*> seen;
   for (const Part& part : parts_)
     for (const auto& [name, tensor] : own_parameters(part.model))
-      if (seen.insert(tensor.unsafeGetTensorImpl()).second)
+      if (seen.insert(tensor.identity()).second)
         all.emplace_back(part.name.empty() ? name : part.name + "." + name, tensor);
   return all;
 }

@@ -33,10 +33,6 @@ struct Model::State {
 };
 
 Model::Model(const ModelPath& path, const ModelOptions& options) {
-  if (options.gradients && !kHasGradients)
-    fail(
-        "gradients are in the library with training (attend::training), which this program is not linked "
-        "with");
   const ErrorScope scope(ErrorKind::model);
   state_ = std::make_shared<const State>(path, options);
 }

@@ -115,8 +115,8 @@ void Optimizer::step(double rate, double gradient_scale) {
       slots_[i].rule->apply({weights[part], gradients[part], slots_[i].states[part], rate * factor,
                              gradient_scale, p.decays ? weight_decay_ : 0, steps_});
     }
-    // Perhaps written behind torch's back: packed copies of the weight must notice.
-    p.weight.unsafeGetTensorImpl()->bump_version();
+    // Perhaps written through pointers: packed copies of the weight must notice.
+    p.weight.bump_version();
     p.weight.mutable_grad().reset();
   }
 }

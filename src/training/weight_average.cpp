@@ -29,8 +29,8 @@ void WeightAverage::swap() {
       parallel_ranges(pair.weight.numel(), 2, [&](std::int64_t begin, std::int64_t end) {
         std::swap_ranges(weight + begin, weight + end, average + begin);
       });
-      // Written behind torch's back: packed copies of the weight must notice.
-      pair.weight.unsafeGetTensorImpl()->bump_version();
+      // Written through pointers: packed copies of the weight must notice.
+      pair.weight.bump_version();
     } else {
       const Tensor weight = pair.weight.detach().clone();
       pair.weight.copy_(pair.average);

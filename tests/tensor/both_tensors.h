@@ -1,9 +1,10 @@
 // One expression computed twice, with torch's tensors and with our own (tensor/host), for tests that compare
-// the two. Include this only where ATTEND_TORCH is set.
+// the two. The only place that includes torch.
 #pragma once
 
+#include "tensor/host/autograd.h"
 #include "tensor/host/operations.h"
-#include "tensor/tensor.h"
+#include "tensor/torch.h"
 
 #include <cstring>
 #include <sstream>
@@ -44,6 +45,7 @@ struct AsHost {
     const auto& data = memory.body().data;
     auto body = std::make_shared<host::Tensor::Body>();
     body->data = {data, data.get() + x.storage_offset() * static_cast<std::int64_t>(x.element_size())};
+    body->memory = memory.body().memory;
     body->type = host_type(x.scalar_type());
     body->sizes = host::IntArrayRef(x.sizes().data(), x.sizes().size());
     body->strides = host::IntArrayRef(x.strides().data(), x.strides().size());

@@ -1,4 +1,5 @@
 // Copies and conversions.
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <bit>
@@ -64,16 +65,14 @@ void with_any_type(ScalarType type, F&& f) {
   with_type(type, f);
 }
 
-}  // namespace
-
-const Tensor& Tensor::copy_(const Tensor& from) const {
-  const Tensor source = from.expand(sizes());
-  const std::array<Dimensions, 2> strides{body().strides, source.body().strides};
-  std::byte* const to = body().data.get();
+void copy(const Tensor& target, const Tensor& from) {
+  const Tensor source = from.expand(target.sizes());
+  const std::array<Dimensions, 2> strides{target.body().strides, source.body().strides};
+  std::byte* const to = target.body().data.get();
   const std::byte* const start = source.body().data.get();
-  if (scalar_type() == source.scalar_type()) {
-    const std::int64_t bytes = element_size();
-    for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+  if (target.scalar_type() == source.scalar_type()) {
+    const std::int64_t bytes = target.element_size();
+    for_each_row_at_once(target.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       std::byte* t = to + starts[0] * bytes;
       const std::byte* f = start + starts[1] * bytes;
       if (steps[0] == 1 && steps[1] == 1) {
@@ -91,43 +90,73 @@ const Tensor& Tensor::copy_(const Tensor& from) const {
       if (bytes == 4) one_by_one(std::uint32_t{});
       if (bytes == 8) one_by_one(std::uint64_t{});
     });
-    return *this;
+    return;
   }
-  with_any_type(scalar_type(), [&](auto to_zero) {
+  with_any_type(target.scalar_type(), [&](auto to_zero) {
     with_any_type(source.scalar_type(), [&](auto from_zero) {
       using To = decltype(to_zero);
       using From = decltype(from_zero);
-      for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
-        To* const t = reinterpret_cast<To*>(to) + starts[0];
-        const From* const f = reinterpret_cast<const From*>(start) + starts[1];
-        for (std::int64_t i = 0; i < n; ++i) t[i * steps[0]] = converted<To>(f[i * steps[1]]);
-      });
+      for_each_row_at_once(target.sizes(), strides,
+                           [&](const auto& starts, std::int64_t n, const auto& steps) {
+                             To* const t = reinterpret_cast<To*>(to) + starts[0];
+                             const From* const f = reinterpret_cast<const From*>(start) + starts[1];
+                             for (std::int64_t i = 0; i < n; ++i)
+                               t[i * steps[0]] = converted<To>(f[i * steps[1]]);
+                           });
     });
   });
-  return *this;
 }
 
-const Tensor& Tensor::fill_(Scalar value) const {
-  const std::array<Dimensions, 1> strides{body().strides};
-  with_any_type(scalar_type(), [&](auto zero) {
+void fill(const Tensor& target, Scalar value) {
+  const std::array<Dimensions, 1> strides{target.body().strides};
+  with_any_type(target.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     T filled{};
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
       filled = rounded<T>(value.to<float>());
     else
       filled = value.to<T>();
-    T* const to = reinterpret_cast<T*>(body().data.get());
-    for_each_row(sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+    T* const to = reinterpret_cast<T*>(target.body().data.get());
+    for_each_row_at_once(target.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       for (std::int64_t i = 0; i < n; ++i) to[starts[0] + i * steps[0]] = filled;
     });
   });
+}
+
+// A gradient that passes as it is; the tape gives it the type that it must have.
+Rule unchanged() {
+  return [](const Tensor& g) { return std::vector<Tensor>{g}; };
+}
+
+}  // namespace
+
+const Tensor& Tensor::copy_(const Tensor& from) const {
+  return in_place(
+      *this, [&] { copy(*this, from); },
+      [] { return [](const Tensor& g) {
+             return std::vector<Tensor>{Tensor(), g};
+           }; }, from);
+}
+
+const Tensor& Tensor::fill_(Scalar value) const {
+  return in_place(
+      *this, [&] { fill(*this, value); },
+      [] { return [](const Tensor&) { return std::vector<Tensor>{Tensor()}; }; });
+}
+
+const Tensor& Tensor::fill_diagonal_(Scalar value) const {
+  diagonal().fill_(value);
   return *this;
 }
 
 Tensor Tensor::clone() const {
-  const Tensor made = empty_like(*this);
-  made.copy_(*this);
-  return made;
+  return with_rule(
+      [&] {
+        const Tensor made = empty_like(*this);
+        copy(made, *this);
+        return made;
+      },
+      [](const Tensor&) { return unchanged(); }, *this);
 }
 
 Tensor Tensor::contiguous() const {
@@ -136,9 +165,13 @@ Tensor Tensor::contiguous() const {
 
 Tensor Tensor::to(ScalarType type) const {
   if (type == scalar_type()) return *this;
-  const Tensor made = empty(sizes(), type);
-  made.copy_(*this);
-  return made;
+  return with_rule(
+      [&] {
+        const Tensor made = empty(sizes(), type);
+        copy(made, *this);
+        return made;
+      },
+      [](const Tensor&) { return unchanged(); }, *this);
 }
 
 Tensor Tensor::repeat(IntArrayRef times) const {
@@ -181,17 +214,29 @@ Tensor Tensor::roll(std::int64_t by) const {
   return cat({flat.narrow(0, n - shift, shift), flat.narrow(0, 0, n - shift)}).view(sizes());
 }
 
+Tensor Tensor::flip(std::int64_t d) const {
+  return index_select(d, arange(size(d) - 1, -1, -1, kLong));
+}
+
 namespace {
 
 // x with zeros where `column - row` is on the other side of a diagonal.
 Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
-  const Tensor made = x.clone();
-  const std::int64_t rows = x.size(-2), columns = x.size(-1);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t edge = std::clamp<std::int64_t>(row + diagonal + (upper ? 0 : 1), 0, columns);
-    made.select(-2, row).narrow(-1, upper ? 0 : edge, upper ? edge : columns - edge).zero_();
-  }
-  return made;
+  const auto compute = [&] {
+    const Tensor made = x.clone();
+    const std::int64_t rows = x.size(-2), columns = x.size(-1);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t edge = std::clamp<std::int64_t>(row + diagonal + (upper ? 0 : 1), 0, columns);
+      made.select(-2, row).narrow(-1, upper ? 0 : edge, upper ? edge : columns - edge).zero_();
+    }
+    return made;
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [=](const Tensor& g) { return std::vector<Tensor>{triangle(g, upper, diagonal)}; };
+      },
+      x);
 }
 
 }  // namespace
@@ -230,12 +275,25 @@ Tensor cat(TensorList parts, std::int64_t d) {
     shape[place] += part.sizes()[place];
   }
   const Tensor made = empty(shape, type);
-  std::int64_t first = 0;
+  std::vector<Tensor> own;
+  std::vector<std::int64_t> sizes;
   for (const Tensor& part : all) {
     if (part.dim() != shaped->dim()) continue;
-    made.narrow(static_cast<std::int64_t>(place), first, part.sizes()[place]).copy_(part);
-    first += part.sizes()[place];
+    own.push_back(part);
+    sizes.push_back(part.sizes()[place]);
   }
+  const auto d_of_all = static_cast<std::int64_t>(place);
+  const bool recorded = GradMode::is_enabled() && std::any_of(own.begin(), own.end(), needs_gradient);
+  {
+    const NoGradGuard unrecorded;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      copy(made.narrow(d_of_all, first, sizes[i]), own[i]);
+      first += sizes[i];
+    }
+  }
+  if (recorded)
+    record(made, own, [sizes, d_of_all](const Tensor& g) { return g.split_with_sizes(sizes, d_of_all); });
   return made;
 }
 
@@ -246,22 +304,32 @@ Tensor stack(TensorList parts, std::int64_t d) {
 }
 
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value) {
-  Dimensions shape = x.sizes();
-  const std::size_t padded = before_and_behind.size() / 2;
-  for (std::size_t i = 0; i < padded; ++i)
-    shape[shape.size() - 1 - i] += before_and_behind[2 * i] + before_and_behind[2 * i + 1];
-  const Tensor made = full(shape, value, x.options());
-  Tensor inside = made, kept = x;
-  for (std::size_t i = 0; i < padded; ++i) {  // fewer than none before or behind cuts
-    const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
-    const std::int64_t before = before_and_behind[2 * i], behind = before_and_behind[2 * i + 1];
-    const std::int64_t cut = std::max<std::int64_t>(0, -before);
-    const std::int64_t count = x.size(d) - cut - std::max<std::int64_t>(0, -behind);
-    kept = kept.narrow(d, cut, count);
-    inside = inside.narrow(d, std::max<std::int64_t>(0, before), count);
-  }
-  inside.copy_(kept);
-  return made;
+  const auto compute = [&] {
+    Dimensions shape = x.sizes();
+    const std::size_t padded = before_and_behind.size() / 2;
+    for (std::size_t i = 0; i < padded; ++i)
+      shape[shape.size() - 1 - i] += before_and_behind[2 * i] + before_and_behind[2 * i + 1];
+    const Tensor made = full(shape, value, x.options());
+    Tensor inside = made, kept = x;
+    for (std::size_t i = 0; i < padded; ++i) {  // fewer than none before or behind cuts
+      const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
+      const std::int64_t before = before_and_behind[2 * i], behind = before_and_behind[2 * i + 1];
+      const std::int64_t cut = std::max<std::int64_t>(0, -before);
+      const std::int64_t count = x.size(d) - cut - std::max<std::int64_t>(0, -behind);
+      kept = kept.narrow(d, cut, count);
+      inside = inside.narrow(d, std::max<std::int64_t>(0, before), count);
+    }
+    copy(inside, kept);
+    return made;
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        std::vector<std::int64_t> cut;
+        for (const std::int64_t count : before_and_behind) cut.push_back(-count);
+        return [cut](const Tensor& g) { return std::vector<Tensor>{constant_pad_nd(g, cut)}; };
+      },
+      x);
 }
 
 }  // namespace attend::host

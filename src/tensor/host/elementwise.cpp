@@ -1,4 +1,5 @@
 // Number by number, with broadcasting.
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <cmath>
@@ -19,7 +20,7 @@ void loop(const Tensor& out, const Tensor& a, const Tensor& b, Op op) {
   Out* const to = out.data_ptr<Out>();
   const In *const left = x.const_data_ptr<In>(), *const right = y.const_data_ptr<In>();
   const std::array<Dimensions, 3> strides{out.body().strides, x.body().strides, y.body().strides};
-  for_each_row(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+  for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
     Out* const t = to + starts[0];
     const In *const l = left + starts[1], *const r = right + starts[2];
     if (steps[0] == 1 && steps[1] == 1 && steps[2] == 1)
@@ -99,7 +100,7 @@ Tensor function(const Tensor& x, F f) {
     using T = decltype(zero);
     T* const to = out.data_ptr<T>();
     const T* const data = from.const_data_ptr<T>();
-    for_each_row(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+    for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       for (std::int64_t i = 0; i < n; ++i) to[starts[0] + i * steps[0]] = f(data[starts[1] + i * steps[1]]);
     });
   };
@@ -164,17 +165,64 @@ Dimensions broadcast(IntArrayRef a, IntArrayRef b) {
   return shape;
 }
 
+namespace {
+
+// make() where the input needs it.
+template <class Make>
+Tensor wanted_from(bool needs, const Make& make) {
+  return needs ? make() : Tensor();
+}
+
+Tensor summed(const Tensor& a, const Tensor& b, Scalar factor) {
+  return with_rule([&] { return arithmetic(a, scaled(a, b, factor), common_type(a, b), kAdd); },
+                   [&](const Tensor&) {
+                     return [left = needs_gradient(a), right = needs_gradient(b), factor](const Tensor& g) {
+                       return std::vector<Tensor>{
+                           wanted_from(left, [&] { return g; }),
+                           wanted_from(right, [&] { return factor.to<double>() == 1 ? g : g * factor; })};
+                     };
+                   },
+                   a, b);
+}
+
+}  // namespace
+
 Tensor operator+(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, common_type(a, b), kAdd);
+  return summed(a, b, 1);
 }
 Tensor operator-(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, common_type(a, b), kSubtract);
+  return with_rule([&] { return arithmetic(a, b, common_type(a, b), kSubtract); },
+                   [&](const Tensor&) {
+                     return [left = needs_gradient(a), right = needs_gradient(b)](const Tensor& g) {
+                       return std::vector<Tensor>{wanted_from(left, [&] { return g; }),
+                                                  wanted_from(right, [&] { return g.neg(); })};
+                     };
+                   },
+                   a, b);
 }
 Tensor operator*(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, common_type(a, b), kMultiply);
+  return with_rule([&] { return arithmetic(a, b, common_type(a, b), kMultiply); },
+                   [&](const Tensor&) {
+                     const bool left = needs_gradient(a), right = needs_gradient(b);
+                     return [left, right, x = right ? Saved(a) : Saved(),
+                             y = left ? Saved(b) : Saved()](const Tensor& g) {
+                       return std::vector<Tensor>{wanted_from(left, [&] { return g * y(); }),
+                                                  wanted_from(right, [&] { return g * x(); })};
+                     };
+                   },
+                   a, b);
 }
 Tensor operator/(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, floating(common_type(a, b)), kDivide);
+  return with_rule([&] { return arithmetic(a, b, floating(common_type(a, b)), kDivide); },
+                   [&](const Tensor&) {
+                     const bool left = needs_gradient(a), right = needs_gradient(b);
+                     return [left, right, x = right ? Saved(a) : Saved(), y = Saved(b)](const Tensor& g) {
+                       return std::vector<Tensor>{
+                           wanted_from(left, [&] { return g / y(); }),
+                           wanted_from(right, [&] { return (g * x() / (y() * y())).neg(); })};
+                     };
+                   },
+                   a, b);
 }
 Tensor operator+(const Tensor& a, Scalar b) {
   return a + alone(b, common_type(a, b));
@@ -202,7 +250,7 @@ Tensor operator/(Scalar a, const Tensor& b) {
 }
 
 Tensor Tensor::add(const Tensor& other, Scalar factor) const {
-  return *this + scaled(*this, other, factor);
+  return summed(*this, other, factor);
 }
 Tensor Tensor::mul(const Tensor& other) const {
   return *this * other;
@@ -210,31 +258,66 @@ Tensor Tensor::mul(const Tensor& other) const {
 Tensor Tensor::mul(Scalar other) const {
   return *this * other;
 }
+Tensor Tensor::lerp(const Tensor& other, Scalar share) const {
+  return *this + (other - *this) * share;
+}
 
 const Tensor& Tensor::add_(const Tensor& other, Scalar factor) const {
-  into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kAdd);
-  return *this;
+  return in_place(
+      *this, [&] { into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kAdd); },
+      [&] {
+        return [factor](const Tensor& g) {
+          return std::vector<Tensor>{g, factor.to<double>() == 1 ? g : g * factor};
+        };
+      },
+      other);
 }
 const Tensor& Tensor::sub_(const Tensor& other, Scalar factor) const {
-  into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kSubtract);
-  return *this;
+  return in_place(
+      *this, [&] { into(*this, *this, scaled(*this, other, factor), common_type(*this, other), kSubtract); },
+      [&] { return [factor](const Tensor& g) {
+              return std::vector<Tensor>{g, g * -factor.to<double>()};
+            }; },
+      other);
 }
 const Tensor& Tensor::add_(Scalar other) const {
   return add_(alone(other, common_type(*this, other)));
 }
+const Tensor& Tensor::sub_(Scalar other) const {
+  return sub_(alone(other, common_type(*this, other)));
+}
 const Tensor& Tensor::mul_(const Tensor& other) const {
+  if (tracked(*this, other)) return copy_(*this * other);
   into(*this, *this, other, common_type(*this, other), kMultiply);
+  bump_version();
   return *this;
 }
 const Tensor& Tensor::mul_(Scalar other) const {
   return mul_(alone(other, common_type(*this, other)));
 }
 const Tensor& Tensor::div_(const Tensor& other) const {
+  if (tracked(*this, other)) return copy_(*this / other);
   into(*this, *this, other, floating(common_type(*this, other)), kDivide);
+  bump_version();
   return *this;
 }
 const Tensor& Tensor::div_(Scalar other) const {
   return div_(alone(other, floating(common_type(*this, other))));
+}
+const Tensor& Tensor::lerp_(const Tensor& other, Scalar share) const {
+  return add_((other - *this) * share);
+}
+const Tensor& Tensor::addcmul_(const Tensor& a, const Tensor& b, Scalar factor) const {
+  return add_(a * b * factor);
+}
+const Tensor& Tensor::addcdiv_(const Tensor& a, const Tensor& b, Scalar factor) const {
+  return add_(a / b * factor);
+}
+const Tensor& Tensor::rsqrt_() const {
+  return copy_(rsqrt());
+}
+const Tensor& Tensor::sign_() const {
+  return copy_(sign());
 }
 const Tensor& Tensor::clamp_min_(Scalar least) const {
   return copy_(clamp_min(least));
@@ -274,116 +357,303 @@ Tensor Tensor::isfinite() const {
   });
 }
 
-Tensor Tensor::neg() const {
-  return same_type(*this, [](auto x) { return -x; });
+namespace {
+
+// A function of each number, whose gradient is g times slope(x).
+template <class Compute, class Slope>
+Tensor differentiable(const Tensor& x, const Compute& compute, const Slope& slope) {
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [x = Saved(x), slope](const Tensor& g) { return std::vector<Tensor>{g * slope(x())}; };
+      },
+      x);
 }
-Tensor Tensor::abs() const {
-  return same_type(*this, [](auto x) {
-    return x < decltype(x)(0) ? -x : x == decltype(x)(0) ? decltype(x)(0) : x;
+
+// The same with the slope as a function of numbers. What only one of the two needs the other is not kept for.
+template <class F, class Slope>
+Tensor of_input(const Tensor& x, const F& f, const Slope& slope) {
+  return with_rule([&] { return function(x, f); },
+                   [&](const Tensor&) {
+                     return [x = Saved(x), slope](const Tensor& g) {
+                       return std::vector<Tensor>{g * function(x(), slope)};
+                     };
+                   },
+                   x);
+}
+template <class F, class Slope>
+Tensor of_result(const Tensor& x, const F& f, const Slope& slope) {
+  return with_rule([&] { return function(x, f); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y), slope](const Tensor& g) {
+                       return std::vector<Tensor>{g * function(y(), slope)};
+                     };
+                   },
+                   x);
+}
+
+// What has steps and no slopes.
+template <class Compute>
+Tensor flat(const Tensor& x, const Compute& compute) {
+  return with_rule(
+      compute,
+      [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{zeros_like(g)}; }; }, x);
+}
+
+// Of the approximation by tanh.
+template <class T>
+T inner_of_gelu(T x) {
+  return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
+}
+template <class T>
+T normal_density(T x) {
+  return T(0.3989422804014327) * std::exp(x * x / -2);
+}
+template <class T>
+T normal_share(T x) {
+  return (1 + std::erf(x * T(0.7071067811865476))) / 2;
+}
+
+}  // namespace
+
+Tensor Tensor::bitwise_and(Scalar mask) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(mask, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a & b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
+Tensor Tensor::bitwise_right_shift(Scalar by) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(by, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a >> b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
+Tensor Tensor::remainder(Scalar by) const {
+  const ScalarType type = common_type(*this, by);
+  return flat(*this, [&] {
+    return arithmetic(*this, alone(by, type), type, [](auto a, auto b) {
+      using T = decltype(a);
+      if constexpr (std::is_floating_point_v<T>) {
+        const T rest = std::fmod(a, b);
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      } else if constexpr (std::is_same_v<T, bool>) {
+        return false;
+      } else {
+        const auto rest = static_cast<T>(a % b);
+        return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+      }
+    });
   });
 }
+Tensor Tensor::neg() const {
+  return with_rule([&] { return same_type(*this, [](auto x) { return -x; }); },
+                   [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{g.neg()}; }; },
+                   *this);
+}
+Tensor Tensor::abs() const {
+  return differentiable(
+      *this,
+      [&] {
+        return same_type(*this, [](auto x) {
+          return x < decltype(x)(0) ? -x : x == decltype(x)(0) ? decltype(x)(0) : x;
+        });
+      },
+      [](const Tensor& x) { return x.sign(); });
+}
 Tensor Tensor::square() const {
-  return same_type(*this, [](auto x) { return x * x; });
+  return differentiable(
+      *this, [&] { return same_type(*this, [](auto x) { return x * x; }); },
+      [](const Tensor& x) { return x * 2; });
 }
 Tensor Tensor::sign() const {
-  return same_type(*this, [](auto x) { return (x > decltype(x)(0)) - (x < decltype(x)(0)); });
+  return flat(*this, [&] {
+    return same_type(*this, [](auto x) { return (x > decltype(x)(0)) - (x < decltype(x)(0)); });
+  });
 }
 Tensor Tensor::floor() const {
-  return to_integers(*this, [](auto x) { return std::floor(x); });
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::floor(x); }); });
 }
 Tensor Tensor::round() const {
-  return to_integers(*this, [](auto x) { return std::nearbyint(x); });
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::nearbyint(x); }); });
 }
 Tensor Tensor::exp() const {
-  return function(*this, [](auto x) { return std::exp(x); });
+  return with_rule([&] { return function(*this, [](auto x) { return std::exp(x); }); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y)](const Tensor& g) { return std::vector<Tensor>{g * y()}; };
+                   },
+                   *this);
 }
 Tensor Tensor::log() const {
-  return function(*this, [](auto x) { return std::log(x); });
+  return of_input(
+      *this, [](auto x) { return std::log(x); }, [](auto x) { return 1 / x; });
 }
 Tensor Tensor::log2() const {
-  return function(*this, [](auto x) { return std::log2(x); });
+  return of_input(
+      *this, [](auto x) { return std::log2(x); }, [](auto x) { return decltype(x)(1.4426950408889634) / x; });
 }
 Tensor Tensor::sqrt() const {
-  return function(*this, [](auto x) { return std::sqrt(x); });
+  return of_result(
+      *this, [](auto x) { return std::sqrt(x); }, [](auto y) { return 1 / (2 * y); });
+}
+Tensor Tensor::rsqrt() const {
+  return of_result(
+      *this, [](auto x) { return 1 / std::sqrt(x); }, [](auto y) { return y * y * y / -2; });
 }
 
 Tensor Tensor::clamp(std::optional<Scalar> least, std::optional<Scalar> most) const {
   ScalarType type = scalar_type();
   if (least) type = promoted(type, common_type(*this, *least));
   if (most) type = promoted(type, common_type(*this, *most));
-  return arithmetic(*this, *this, type, [&](auto x, auto) {  // what is not a number stays so
-    using T = decltype(x);
-    if (least && x < least->to<T>()) x = least->to<T>();
-    if (most && x > most->to<T>()) x = most->to<T>();
-    return x;
-  });
+  return differentiable(
+      *this,
+      [&] {
+        return arithmetic(*this, *this, type, [&](auto x, auto) {  // what is not a number stays so
+          using T = decltype(x);
+          if (least && x < least->to<T>()) x = least->to<T>();
+          if (most && x > most->to<T>()) x = most->to<T>();
+          return x;
+        });
+      },
+      [least, most](const Tensor& x) {
+        Tensor inside = ones_like(x);
+        if (least) inside = inside * x.ge(*least);
+        if (most) inside = inside * x.le(*most);
+        return inside;
+      });
 }
 
 Tensor sin(const Tensor& x) {
-  return function(x, [](auto v) { return std::sin(v); });
+  return of_input(
+      x, [](auto v) { return std::sin(v); }, [](auto v) { return std::cos(v); });
 }
 Tensor cos(const Tensor& x) {
-  return function(x, [](auto v) { return std::cos(v); });
+  return of_input(
+      x, [](auto v) { return std::cos(v); }, [](auto v) { return -std::sin(v); });
 }
 Tensor tanh(const Tensor& x) {
-  return function(x, [](auto v) { return std::tanh(v); });
+  return of_result(
+      x, [](auto v) { return std::tanh(v); }, [](auto y) { return 1 - y * y; });
 }
 Tensor sigmoid(const Tensor& x) {
-  return function(x, [](auto v) { return sigmoid_of(v); });
+  return of_result(
+      x, [](auto v) { return sigmoid_of(v); }, [](auto y) { return y * (1 - y); });
+}
+Tensor Tensor::sigmoid() const {
+  return host::sigmoid(*this);
 }
 Tensor relu(const Tensor& x) {
-  return x.clamp_min(0);
+  return with_rule([&] { return x.clamp_min(0); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y)](const Tensor& g) {
+                       return std::vector<Tensor>{g * y().gt(0)};
+                     };
+                   },
+                   x);
 }
 Tensor gelu(const Tensor& x, const std::string& approximate) {
-  if (approximate == "tanh")
-    return function(x, [](auto v) {
-      return v / 2 *
-             (1 + std::tanh(decltype(v)(0.7978845608028654) * (v + decltype(v)(0.044715) * v * v * v)));
-    });
-  return function(x, [](auto v) { return v / 2 * (1 + std::erf(v * decltype(v)(0.7071067811865476))); });
+  if (approximate == "tanh") {
+    return of_input(
+        x, [](auto v) { return v / 2 * (1 + std::tanh(inner_of_gelu(v))); },
+        [](auto v) {
+          using T = decltype(v);
+          const T t = std::tanh(inner_of_gelu(v));
+          return (1 + t) / 2 + v / 2 * (1 - t * t) * T(0.7978845608028654) * (1 + 3 * T(0.044715) * v * v);
+        });
+  }
+  return of_input(
+      x, [](auto v) { return v / 2 * (1 + std::erf(v * decltype(v)(0.7071067811865476))); },
+      [](auto v) { return normal_share(v) + v * normal_density(v); });
 }
 Tensor silu(const Tensor& x) {
-  return function(x, [](auto v) { return v * sigmoid_of(v); });
+  return of_input(
+      x, [](auto v) { return v * sigmoid_of(v); },
+      [](auto v) { return sigmoid_of(v) * (1 + v * (1 - sigmoid_of(v))); });
 }
 Tensor mish(const Tensor& x) {
-  return function(x, [](auto v) { return v * std::tanh(std::log1p(std::exp(v))); });
+  return of_input(
+      x, [](auto v) { return v * std::tanh(std::log1p(std::exp(v))); },
+      [](auto v) {
+        const auto t = std::tanh(std::log1p(std::exp(v)));
+        return t + v * (1 - t * t) * sigmoid_of(v);
+      });
 }
 Tensor leaky_relu(const Tensor& x) {
-  return function(x, [](auto v) { return v > 0 ? v : v * decltype(v)(0.01); });
+  return of_input(
+      x, [](auto v) { return v > 0 ? v : v * decltype(v)(0.01); },
+      [](auto v) { return v > 0 ? decltype(v)(1) : decltype(v)(0.01); });
 }
 Tensor erf(const Tensor& x) {
-  return function(x, [](auto v) { return std::erf(v); });
+  return of_input(
+      x, [](auto v) { return std::erf(v); },
+      [](auto v) { return decltype(v)(1.1283791670955126) * std::exp(-v * v); });
 }
 Tensor ceil(const Tensor& x) {
-  return to_integers(x, [](auto v) { return std::ceil(v); });
-}
-Tensor rsqrt(const Tensor& x) {
-  return function(x, [](auto v) { return 1 / std::sqrt(v); });
+  return flat(x, [&] { return to_integers(x, [](auto v) { return std::ceil(v); }); });
 }
 Tensor exp2(const Tensor& x) {
-  return function(x, [](auto v) { return std::exp2(v); });
+  return of_result(
+      x, [](auto v) { return std::exp2(v); }, [](auto y) { return y * decltype(y)(0.6931471805599453); });
 }
 Tensor pow(Scalar base, const Tensor& exponent) {
-  return function(exponent, [&](auto v) { return std::pow(base.to<decltype(v)>(), v); });
+  return of_result(
+      exponent, [&](auto v) { return std::pow(base.to<decltype(v)>(), v); },
+      [rate = std::log(base.to<double>())](auto y) { return y * static_cast<decltype(y)>(rate); });
+}
+Tensor special_entr(const Tensor& x) {
+  return of_input(
+      x,
+      [](auto v) {
+        using T = decltype(v);
+        return v > 0 ? -v * std::log(v) : v == 0 ? T(0) : v != v ? v : -std::numeric_limits<T>::infinity();
+      },
+      [](auto v) { return -std::log(v) - 1; });
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; });
+  return with_rule(
+      [&] {
+        return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; });
+      },
+      [&](const Tensor&) {
+        return [a = Saved(a), b = Saved(b)](const Tensor& g) {  // of equals each has half
+          const Tensor half = g * a().eq(b()) / 2;
+          return std::vector<Tensor>{g * a().gt(b()) + half, g * a().lt(b()) + half};
+        };
+      },
+      a, b);
 }
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
-  return arithmetic(a, b, floating(common_type(a, b)), [](auto x, auto y) {
-    using T = decltype(x);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (x == y) return x + std::log(T(2));
-      return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
-    } else {
-      return x;
-    }
-  });
+  const auto compute = [&] {
+    return arithmetic(a, b, floating(common_type(a, b)), [](auto x, auto y) {
+      using T = decltype(x);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (x == y) return x + std::log(T(2));
+        return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
+      } else {
+        return x;
+      }
+    });
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [a = Saved(a), b = Saved(b), y = Saved::result(y)](const Tensor& g) {
+          return std::vector<Tensor>{g * (a() - y()).exp(), g * (b() - y()).exp()};
+        };
+      },
+      a, b);
 }
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+namespace {
+
+Tensor chosen_from(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const ScalarType type = common_type(a, b);
   const Dimensions shape = broadcast(condition.sizes(), broadcast(a.sizes(), b.sizes()));
   const Tensor out = empty(shape, type), x = a.to(type).expand(shape), y = b.to(type).expand(shape),
@@ -392,7 +662,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
                                           y.body().strides};
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    for_each_row(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+    for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       T* const to = out.data_ptr<T>() + starts[0];
       const bool* const c = chosen.const_data_ptr<bool>() + starts[1];
       const T *const l = x.const_data_ptr<T>() + starts[2], *const r = y.const_data_ptr<T>() + starts[3];
@@ -401,6 +671,21 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     });
   });
   return out;
+}
+
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return with_rule(
+      [&] { return chosen_from(condition, a, b); },
+      [&](const Tensor&) {
+        return [left = needs_gradient(a), right = needs_gradient(b), c = Saved(condition)](const Tensor& g) {
+          const Tensor none = scalar_tensor(0, g.options());
+          return std::vector<Tensor>{wanted_from(left, [&] { return chosen_from(c(), g, none); }),
+                                     wanted_from(right, [&] { return chosen_from(c(), none, g); })};
+        };
+      },
+      a, b);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {

@@ -1,4 +1,5 @@
 // Places that are numbers in another tensor.
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <cstring>
@@ -76,31 +77,90 @@ void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const T
 
 }  // namespace
 
-Tensor Tensor::index_select(std::int64_t d, const Tensor& places) const {
-  const std::size_t w = wrapped(d);
-  const std::vector<std::int64_t> numbers = checked(places, size(d));
-  Dimensions shape = sizes();
+namespace {
+
+bool has_rows(const Tensor& x, std::size_t d) {
+  return d == 0 && x.size(0) > 0 && x.select(0, 0).is_contiguous();
+}
+
+Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>& numbers) {
+  const NoGradGuard unrecorded;
+  const std::size_t w = x.wrapped(d);
+  Dimensions shape = x.sizes();
   shape[w] = static_cast<std::int64_t>(numbers.size());
-  const Tensor made = empty(shape, scalar_type());
-  if (w == 0 && size(0) > 0 && select(0, 0).is_contiguous()) {  // rows
-    const std::int64_t row = select(0, 0).numel() * element_size(), step = stride(0) * element_size();
+  const Tensor made = empty(shape, x.scalar_type());
+  if (has_rows(x, w)) {
+    const std::int64_t row = x.select(0, 0).numel() * x.element_size(), step = x.stride(0) * x.element_size();
     auto* to = static_cast<std::byte*>(made.data_ptr());
     for (const std::int64_t number : numbers) {
-      std::memcpy(to, static_cast<const std::byte*>(data_ptr()) + number * step,
+      std::memcpy(to, static_cast<const std::byte*>(x.data_ptr()) + number * step,
                   static_cast<std::size_t>(row));
       to += row;
     }
     return made;
   }
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    made.select(d, static_cast<std::int64_t>(i)).copy_(select(d, numbers[i]));
+    made.select(d, static_cast<std::int64_t>(i)).copy_(x.select(d, numbers[i]));
   return made;
 }
 
-Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t) {
+// whole[.., numbers[i], ..] += values[.., i, ..]. Every thread has columns of its own, so that the order of
+// the sums is that of the numbers.
+void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::int64_t>& numbers,
+                  const Tensor& values) {
+  if (whole.numel() == 0 || values.numel() == 0) return;
+  const Tensor given = values.to(whole.scalar_type());
+  if (!has_rows(whole, whole.wrapped(d)) || whole.dim() == 0) {
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      whole.select(d, numbers[i]).add_(given.select(d, static_cast<std::int64_t>(i)));
+    return;
+  }
+  const Tensor rows = given.contiguous();
+  const std::int64_t row = rows.numel() / rows.size(0), step = whole.stride(0);
+  with_type(whole.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    T* const to = whole.data_ptr<T>();
+    const T* const from = rows.const_data_ptr<T>();
+    constexpr std::size_t kFewest = 1 << 14;
+    parallel_for(static_cast<std::size_t>(row), std::max<std::size_t>(64, kFewest / numbers.size()),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t i = 0; i < numbers.size(); ++i) {
+                     T* const t = to + numbers[i] * step;
+                     const T* const f = from + static_cast<std::int64_t>(i) * row;
+                     for (std::size_t j = begin; j < end; ++j) t[j] = static_cast<T>(t[j] + f[j]);
+                   }
+                 });
+  });
+  whole.bump_version();
+}
+
+}  // namespace
+
+Tensor Tensor::index_select(std::int64_t d, const Tensor& places) const {
+  std::vector<std::int64_t> numbers = checked(places, size(d));
+  Tensor made = selected(*this, d, numbers);
+  if (tracked(*this))
+    record_adding(made, *this, [d, numbers = std::move(numbers)](const Tensor& whole, const Tensor& g) {
+      add_selected(whole, d, numbers, g);
+    });
+  return made;
+}
+
+Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
   Dimensions shape = ids.sizes();
   shape.push_back(table.size(1));
-  return table.index_select(0, ids).view(shape);
+  if (!tracked(table)) return table.index_select(0, ids).view(shape);
+  std::vector<std::int64_t> numbers = checked(ids, table.size(0));
+  Tensor made = selected(table, 0, numbers);
+  // Padding teaches its row nothing.
+  record_adding(made, table, [numbers = std::move(numbers), padding](const Tensor& whole, const Tensor& g) {
+    if (padding < 0) return add_selected(whole, 0, numbers, g);
+    std::vector<std::int64_t> rows, places;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] != padding) rows.push_back(numbers[i]), places.push_back(static_cast<std::int64_t>(i));
+    add_selected(whole, 0, rows, selected(g, 0, places));
+  });
+  return made.view(shape);
 }
 
 Tensor Tensor::index(ArrayRef<Tensor> places) const {
@@ -137,14 +197,23 @@ const Tensor& Tensor::index_put_(ArrayRef<Tensor> places, const Tensor& values) 
     numbers.push_back(checked(places[d].expand(shape).contiguous(), sizes()[d], /*from_end=*/true));
   Dimensions whole = shape;
   for (std::size_t d = places.size(); d < sizes().size(); ++d) whole.push_back(sizes()[d]);
-  Tensor given = values.expand(whole).contiguous();
-  if (shape.size() > 0) given = given.flatten(0, static_cast<std::int64_t>(shape.size()) - 1);
-  for (std::size_t i = 0; i < numbers[0].size(); ++i) {
-    Tensor part = *this;
-    for (const auto& of_dimension : numbers) part = part.select(0, of_dimension[i]);
-    part.copy_(given.select(0, static_cast<std::int64_t>(i)));
-  }
-  return *this;
+  const auto write = [&] {
+    Tensor given = values.expand(whole).contiguous();
+    if (shape.size() > 0) given = given.flatten(0, static_cast<std::int64_t>(shape.size()) - 1);
+    for (std::size_t i = 0; i < numbers[0].size(); ++i) {
+      Tensor part = *this;
+      for (const auto& of_dimension : numbers) part = part.select(0, of_dimension[i]);
+      part.copy_(shape.size() > 0 ? given.select(0, static_cast<std::int64_t>(i)) : given);
+    }
+  };
+  return in_place(
+      *this, write,
+      [&] {
+        return [all = std::vector<Tensor>(places.begin(), places.end())](const Tensor& g) {
+          return std::vector<Tensor>{g.index_put(all, scalar_tensor(0, g.options())), g.index(all)};
+        };
+      },
+      values);
 }
 
 Tensor Tensor::index_put(ArrayRef<Tensor> places, const Tensor& values) const {
@@ -155,17 +224,35 @@ Tensor Tensor::index_put(ArrayRef<Tensor> places, const Tensor& values) const {
 
 const Tensor& Tensor::index_copy_(std::int64_t d, const Tensor& places, const Tensor& values) const {
   check_values(values, d, places);
-  for_places(*this, d, places, [&](const Tensor& part, std::int64_t i) { part.copy_(values.select(d, i)); });
-  return *this;
+  return in_place(
+      *this,
+      [&] {
+        for_places(*this, d, places,
+                   [&](const Tensor& part, std::int64_t i) { part.copy_(values.select(d, i)); });
+      },
+      [&] {
+        return [d, places](const Tensor& g) {
+          return std::vector<Tensor>{g.index_fill(d, places, 0), g.index_select(d, places)};
+        };
+      },
+      values);
 }
 const Tensor& Tensor::index_add_(std::int64_t d, const Tensor& places, const Tensor& values) const {
   check_values(values, d, places);
-  for_places(*this, d, places, [&](const Tensor& part, std::int64_t i) { part.add_(values.select(d, i)); });
-  return *this;
+  return in_place(
+      *this, [&] { add_selected(*this, d, checked(places, size(d)), values); },
+      [&] {
+        return [d, places](const Tensor& g) { return std::vector<Tensor>{g, g.index_select(d, places)}; };
+      },
+      values);
 }
 const Tensor& Tensor::index_fill_(std::int64_t d, const Tensor& places, Scalar value) const {
-  for_places(*this, d, places, [&](const Tensor& part, std::int64_t) { part.fill_(value); });
-  return *this;
+  return in_place(
+      *this,
+      [&] { for_places(*this, d, places, [&](const Tensor& part, std::int64_t) { part.fill_(value); }); },
+      [&] {
+        return [d, places](const Tensor& g) { return std::vector<Tensor>{g.index_fill(d, places, 0)}; };
+      });
 }
 Tensor Tensor::index_copy(std::int64_t d, const Tensor& places, const Tensor& values) const {
   return Tensor(clone()).index_copy_(d, places, values);
@@ -177,8 +264,24 @@ Tensor Tensor::index_fill(std::int64_t d, const Tensor& places, Scalar value) co
   return Tensor(clone()).index_fill_(d, places, value);
 }
 
+namespace {
+
+void add_gathered(const Tensor& whole, std::int64_t d, const Tensor& places, const Tensor& values) {
+  with_type(whole.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    for_gathered(
+        whole, d, places, values,
+        [to = whole.data_ptr<T>(), from = values.const_data_ptr<T>()](std::int64_t own, std::int64_t other) {
+          to[own] = static_cast<T>(to[own] + from[other]);
+        });
+  });
+  whole.bump_version();
+}
+
+}  // namespace
+
 Tensor Tensor::gather(std::int64_t d, const Tensor& places) const {
-  const Tensor made = empty(places.sizes(), scalar_type());
+  Tensor made = empty(places.sizes(), scalar_type());
   with_type(scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     for_gathered(*this, d, places, made,
@@ -186,23 +289,41 @@ Tensor Tensor::gather(std::int64_t d, const Tensor& places) const {
                    to[other] = from[own];
                  });
   });
+  if (tracked(*this))
+    record_adding(made, *this,
+                  [d, places](const Tensor& whole, const Tensor& g) { add_gathered(whole, d, places, g); });
   return made;
 }
 
 const Tensor& Tensor::scatter_(std::int64_t d, const Tensor& places, const Tensor& values) const {
-  const Tensor given = values.to(scalar_type());
-  with_type(scalar_type(), [&](auto zero) {
-    using T = decltype(zero);
-    for_gathered(*this, d, places, given,
-                 [to = data_ptr<T>(), from = given.const_data_ptr<T>()](
-                     std::int64_t own, std::int64_t other) { to[own] = from[other]; });
-  });
-  return *this;
+  const auto write = [&] {
+    const Tensor given = values.to(scalar_type());
+    with_type(scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      for_gathered(*this, d, places, given,
+                   [to = data_ptr<T>(), from = given.const_data_ptr<T>()](
+                       std::int64_t own, std::int64_t other) { to[own] = from[other]; });
+    });
+  };
+  return in_place(
+      *this, write,
+      [&] {
+        return [d, places, shape = Dimensions(values.sizes())](const Tensor& g) {
+          const Tensor before = g.clone(), own = zeros(shape, g.options());
+          before.scatter_(d, places, zeros(places.sizes(), g.options()));
+          Tensor inside = own;
+          for (std::int64_t i = 0; i < places.dim(); ++i) inside = inside.narrow(i, 0, places.size(i));
+          inside.copy_(g.gather(d, places));
+          return std::vector<Tensor>{before, own};
+        };
+      },
+      values);
 }
 
 Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor& values,
                               const char* how) const {
   if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not there", how);
+  if (tracked(*this, values)) fail("scatter_reduce has no gradient");
   const Tensor made = clone();
   with_type(scalar_type(), [&](auto zero) {
     using T = decltype(zero);

@@ -1,3 +1,4 @@
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <fmt/ranges.h>
@@ -5,7 +6,7 @@
 namespace attend::host {
 namespace {
 
-Tensor reduced(const Tensor& losses, std::int64_t reduction, double count) {
+Tensor reduced(const Tensor& losses, std::int64_t reduction, const Tensor& count) {
   if (reduction == Reduction::None) return losses;
   return reduction == Reduction::Sum ? losses.sum() : losses.sum() / count;
 }
@@ -14,29 +15,46 @@ Tensor reduced(const Tensor& losses, std::int64_t reduction, double count) {
 
 Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tensor& weight,
                           std::int64_t reduction, std::int64_t ignored, double smoothing) {
-  if (weight.defined()) fail("losses with weights are not there");
   Dimensions shape = scores.sizes();
   shape.erase(scores.wrapped(1));
   if (!(labels.sizes() == IntArrayRef(shape)))
     fail("labels of the shape [{}] for scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
          fmt::join(scores.sizes().vec(), ", "));
   const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
-  const Tensor own = logs.gather(1, where(counted, labels, 0).unsqueeze(1)).squeeze(1).neg();
+  const Tensor places = where(counted, labels, 0);
+  Tensor own = logs.gather(1, places.unsqueeze(1)).squeeze(1).neg(), share;  // of each label
+  if (weight.defined()) {
+    share = where(counted, weight.index_select(0, places.flatten()).view(places.sizes()), 0);
+    own = own * share;
+  }
   // Without smoothing no other label's score counts, which may be -inf.
-  const Tensor losses = smoothing == 0 ? own : own * (1 - smoothing) - logs.mean(1) * smoothing;
-  return reduced(where(counted, losses, 0), reduction, counted.sum().to(kDouble).item<double>());
+  Tensor losses = own;
+  if (smoothing != 0) {
+    Tensor all = logs;
+    if (weight.defined()) {
+      Dimensions along;
+      for (std::int64_t d = 0; d < scores.dim(); ++d) along.push_back(d == 1 ? weight.numel() : 1);
+      all = logs * weight.view(along);
+    }
+    losses = own * (1 - smoothing) - all.mean(1) * smoothing;
+  }
+  const Tensor count = weight.defined() ? share.sum() : counted.sum().to(scores.scalar_type());
+  return reduced(where(counted, losses, 0), reduction, count);
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor& weight,
                                         const Tensor& positive, std::int64_t reduction) {
-  if (weight.defined() || positive.defined()) fail("losses with weights are not there");
-  const Tensor losses = scores.clamp_min(0) - scores * wanted + (scores.abs().neg().exp() + 1).log();
-  return reduced(losses, reduction, static_cast<double>(scores.numel()));
+  // max(-x, 0) + log(1 + exp(-|x|)), whose slope at 0 is that of the logistic function.
+  const Tensor softplus = logaddexp(scores.neg(), zeros_like(scores));
+  Tensor losses = positive.defined() ? (1 - wanted) * scores + ((positive - 1) * wanted + 1) * softplus
+                                     : scores - scores * wanted + softplus;
+  if (weight.defined()) losses = losses * weight;
+  return reduced(losses, reduction, scalar_tensor(losses.numel(), scores.options()));
 }
 
 Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction) {
   const Tensor losses = (a - b).square();
-  return reduced(losses, reduction, static_cast<double>(losses.numel()));
+  return reduced(losses, reduction, scalar_tensor(losses.numel(), losses.options()));
 }
 
 }  // namespace attend::host

@@ -49,9 +49,7 @@ Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value = 0);
 Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t = -1);
 Tensor repeat_interleave(const Tensor& times);
-inline Tensor alias(const Tensor& x) {
-  return x;
-}
+Tensor alias(const Tensor& x);  // another tensor of the same memory, on the tape too
 inline Tensor argsort(const Tensor& x, bool stable, std::int64_t d, bool descending) {
   return x.argsort(stable, d, descending);
 }
@@ -72,7 +70,22 @@ Tensor mish(const Tensor& x);
 Tensor leaky_relu(const Tensor& x);
 Tensor erf(const Tensor& x);
 Tensor ceil(const Tensor& x);
-Tensor rsqrt(const Tensor& x);
+Tensor special_entr(const Tensor& x);  // -x log x
+inline Tensor rsqrt(const Tensor& x) {
+  return x.rsqrt();
+}
+inline Tensor exp(const Tensor& x) {
+  return x.exp();
+}
+inline Tensor floor(const Tensor& x) {
+  return x.floor();
+}
+inline Tensor isfinite(const Tensor& x) {
+  return x.isfinite();
+}
+inline void mul_out(Tensor& out, const Tensor& a, const Tensor& b) {
+  out = a * b;
+}
 Tensor exp2(const Tensor& x);
 Tensor pow(Scalar base, const Tensor& exponent);
 Tensor maximum(const Tensor& a, const Tensor& b);
@@ -91,7 +104,8 @@ inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
 Tensor logsumexp(const Tensor& x, IntArrayRef d, bool keep = false);
-Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef dims, bool keep = false);
+Tensor linalg_vector_norm(const Tensor& x, Scalar power = 2, IntArrayRef dims = {}, bool keep = false,
+                          std::optional<ScalarType> type = {});
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d);
 Tensor layer_norm(const Tensor& x, IntArrayRef shape, const Tensor& weight, const Tensor& bias,
@@ -99,6 +113,7 @@ Tensor layer_norm(const Tensor& x, IntArrayRef shape, const Tensor& weight, cons
 
 // Products.
 Tensor matmul(const Tensor& a, const Tensor& b);  // also of batches, which may be broadcast
+Tensor mv(const Tensor& a, const Tensor& x);
 inline Tensor mm(const Tensor& a, const Tensor& b) {
   return matmul(a, b);
 }

@@ -1,4 +1,6 @@
 // Products of matrices, and what is made of them.
+#include "base/parallel.h"
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 #include "tensor/product.h"
 
@@ -9,20 +11,31 @@
 namespace attend::host {
 namespace {
 
-template <class T>
-void multiply_plain(const Tensor& c, const Tensor& a, const Tensor& b) {
-  for (std::int64_t i = 0; i < c.size(0); ++i)
-    for (std::int64_t j = 0; j < c.size(1); ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < a.size(1); ++k)
-        sum += static_cast<double>(a.const_data_ptr<T>()[i * a.stride(0) + k * a.stride(1)]) *
-               static_cast<double>(b.const_data_ptr<T>()[k * b.stride(0) + j * b.stride(1)]);
-      c.data_ptr<T>()[i * c.stride(0) + j * c.stride(1)] = static_cast<T>(sum);
-    }
+// Row by row of C, over rows of B: what is not hot, and what kernels are compared with.
+void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
+  const Tensor rows = b.contiguous();
+  const std::int64_t depth = a.size(1), columns = c.size(1);
+  parallel_for(static_cast<std::size_t>(c.size(0)),
+               static_cast<std::size_t>(1 + 16384 / std::max<std::int64_t>(1, depth * columns)),
+               [&](std::size_t begin, std::size_t end) {
+                 std::vector<double> sums(static_cast<std::size_t>(columns));
+                 for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i) {
+                   std::fill(sums.begin(), sums.end(), 0.0);
+                   for (std::int64_t k = 0; k < depth; ++k) {
+                     const double factor = a.const_data_ptr<double>()[i * a.stride(0) + k * a.stride(1)];
+                     const double* const row = rows.const_data_ptr<double>() + k * columns;
+                     for (std::int64_t j = 0; j < columns; ++j)
+                       sums[static_cast<std::size_t>(j)] += factor * row[j];
+                   }
+                   for (std::int64_t j = 0; j < columns; ++j)
+                     c.data_ptr<double>()[i * c.stride(0) + j * c.stride(1)] =
+                         sums[static_cast<std::size_t>(j)];
+                 }
+               });
 }
 
-// c [m, n], whose rows lie anywhere, = a [m, k] b [k, n].
-void multiply(const Tensor& c, const Tensor& a, const Tensor& b) {
+// c [m, n], whose rows lie anywhere, = a [m, k] b [k, n]; on all threads, or on this one.
+void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
   if (a.size(1) != b.size(0))
     fail("[{}] and [{}] are no factors of a product", fmt::join(a.sizes().vec(), ", "),
          fmt::join(b.sizes().vec(), ", "));
@@ -31,11 +44,44 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b) {
     c.zero_();
     return;
   }
-  if (c.scalar_type() == kDouble) return multiply_plain<double>(c, a, b);
-  if (b.stride(0) == 0) return multiply(c, a, b.clone());
+  if (c.scalar_type() == kDouble) return multiply_doubles(c, a, b);
+  if (b.stride(0) == 0) return multiply(c, a, b.clone(), at_once);
   kernels::MatrixProduct m = product_of(a, c);
   point_at(m, b);
-  kernels::kernels().multiply(m, 0, m.rows, 0, kernels::kernels().panel_count(m.columns));
+  const std::int64_t panels = kernels::kernels().panel_count(m.columns);
+  if (!at_once) return kernels::kernels().multiply(m, 0, m.rows, 0, panels);
+  parallel_for(static_cast<std::size_t>(panels),
+               static_cast<std::size_t>(1 + 16384 / std::max<std::int64_t>(1, m.rows * m.depth * 3)),
+               [&](std::size_t begin, std::size_t end) {
+                 kernels::kernels().multiply(m, 0, m.rows, static_cast<std::int64_t>(begin),
+                                             static_cast<std::int64_t>(end));
+               });
+}
+
+// Of two matrices, or of batches of them, of one type.
+Tensor batched(const Tensor& a, const Tensor& b) {
+  const IntArrayRef left = a.sizes(), right = b.sizes();
+  Dimensions shape = broadcast(left.slice(0, left.size() - 2), right.slice(0, right.size() - 2));
+  Dimensions whole_a = shape, whole_b = shape, batch = shape;
+  for (const std::int64_t d : {a.size(-2), a.size(-1)}) whole_a.push_back(d);
+  for (const std::int64_t d : {b.size(-2), b.size(-1)}) whole_b.push_back(d);
+  shape.push_back(a.size(-2));
+  shape.push_back(b.size(-1));
+  const Tensor c = empty(shape, a.scalar_type());
+  if (batch.size() == 0) {
+    multiply(c, a, b, true);
+    return c;
+  }
+  const auto matrices = [](const Tensor& x) { return x.flatten(0, x.dim() - 3); };
+  const Tensor all_a = matrices(a.expand(whole_a)), all_b = matrices(b.expand(whole_b)), all_c = matrices(c);
+  const std::int64_t work = a.size(-2) * a.size(-1) * b.size(-1);
+  parallel_for(static_cast<std::size_t>(all_c.size(0)),
+               static_cast<std::size_t>(1 + 65536 / std::max<std::int64_t>(1, work)),
+               [&](std::size_t begin, std::size_t end) {
+                 for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                   multiply(all_c[i], all_a[i], all_b[i], false);
+               });
+  return c;
 }
 
 }  // namespace
@@ -44,24 +90,28 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dim() == 0 || b.dim() == 0) fail("a product of matrices needs dimensions");
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
-  const IntArrayRef left = a.sizes(), right = b.sizes();
-  Dimensions shape = broadcast(left.slice(0, left.size() - 2), right.slice(0, right.size() - 2));
-  Dimensions whole_a = shape, whole_b = shape, batch = shape;
-  for (const std::int64_t d : {a.size(-2), a.size(-1)}) whole_a.push_back(d);
-  for (const std::int64_t d : {b.size(-2), b.size(-1)}) whole_b.push_back(d);
-  shape.push_back(a.size(-2));
-  shape.push_back(b.size(-1));
   const ScalarType type = promoted(a.scalar_type(), b.scalar_type());
-  const Tensor c = empty(shape, type);
-  if (batch.size() == 0) {
-    multiply(c, a.to(type), b.to(type));
-    return c;
+  if (a.scalar_type() != type || b.scalar_type() != type) return matmul(a.to(type), b.to(type));
+  // Rows of many matrices that meet the same one are rows of one matrix.
+  if (a.dim() > 2 && b.dim() == 2 && a.is_contiguous()) {
+    Dimensions shape = a.sizes();
+    shape[shape.size() - 1] = b.size(1);
+    return matmul(a.reshape({-1, a.size(-1)}), b).view(shape);
   }
-  const auto matrices = [](const Tensor& x) { return x.flatten(0, x.dim() - 3); };
-  const Tensor all_a = matrices(a.to(type).expand(whole_a)), all_b = matrices(b.to(type).expand(whole_b)),
-               all_c = matrices(c);
-  for (std::int64_t i = 0; i < all_c.size(0); ++i) multiply(all_c[i], all_a[i], all_b[i]);
-  return c;
+  return with_rule([&] { return batched(a, b); },
+                   [&](const Tensor&) {
+                     const bool left = needs_gradient(a), right = needs_gradient(b);
+                     return [left, right, x = right ? Saved(a) : Saved(),
+                             y = left ? Saved(b) : Saved()](const Tensor& g) {
+                       return std::vector<Tensor>{left ? matmul(g, y().transpose(-2, -1)) : Tensor(),
+                                                  right ? matmul(x().transpose(-2, -1), g) : Tensor()};
+                     };
+                   },
+                   a, b);
+}
+
+Tensor mv(const Tensor& a, const Tensor& x) {
+  return matmul(a, x);
 }
 
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
@@ -78,8 +128,57 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return bias.defined() ? y + bias : y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor&, bool) {
-  fail("singular values are computed by the part of attend that trains");
+namespace {
+
+// Columns of a [m, n], m >= n, turned against each other until each pair stands at a right angle (one-sided
+// Jacobi, Hestenes 1958). Their lengths are then the singular values, and v has the turns.
+void turn_apart(Tensor& columns, Tensor& turns) {  // both transposed: a column lies behind another
+  const std::int64_t n = columns.size(0), m = columns.size(1);
+  const auto column = [](Tensor& t, std::int64_t i) { return t.data_ptr<double>() + i * t.size(1); };
+  const auto turn = [](double* p, double* q, std::int64_t length, double cosine, double sine) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      const double x = p[i], y = q[i];
+      p[i] = cosine * x - sine * y;
+      q[i] = sine * x + cosine * y;
+    }
+  };
+  for (int sweep = 0; sweep < 60; ++sweep) {
+    bool turned = false;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = i + 1; j < n; ++j) {
+        double *const p = column(columns, i), *const q = column(columns, j);
+        double alpha = 0, beta = 0, gamma = 0;
+        for (std::int64_t k = 0; k < m; ++k) alpha += p[k] * p[k], beta += q[k] * q[k], gamma += p[k] * q[k];
+        if (std::abs(gamma) <= 1e-15 * std::sqrt(alpha * beta) || gamma == 0) continue;
+        turned = true;
+        const double zeta = (beta - alpha) / (2 * gamma);
+        const double t = (zeta >= 0 ? 1 : -1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
+        const double cosine = 1 / std::sqrt(1 + t * t), sine = cosine * t;
+        turn(p, q, m, cosine, sine);
+        turn(column(turns, i), column(turns, j), n, cosine, sine);
+      }
+    if (!turned) return;
+  }
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices) {
+  if (full_matrices || x.dim() != 2) fail("singular values: expected a matrix and no full bases");
+  const NoGradGuard unrecorded;
+  const bool wide = x.size(0) < x.size(1);
+  Tensor columns = (wide ? x : x.t()).to(kDouble).contiguous().clone();  // [n, m], n <= m
+  Tensor turns = eye(columns.size(0), kDouble);
+  turn_apart(columns, turns);
+  const Tensor lengths = columns.square().sum(1).sqrt();
+  const Tensor order = lengths.argsort(true, 0, /*descending=*/true);
+  const Tensor sizes = lengths.index_select(0, order);
+  const Tensor left = columns.index_select(0, order) / sizes.clamp_min(1e-300).unsqueeze(1),
+               right = turns.index_select(0, order);
+  const ScalarType type = x.scalar_type();
+  // x^T = columns' bases: of a wide one the sides change places.
+  if (wide) return {right.t().to(type).contiguous(), sizes.to(type), left.to(type)};
+  return {left.t().to(type).contiguous(), sizes.to(type), right.to(type)};
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
@@ -123,28 +222,48 @@ std::array<float, 4> cubic(float t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-// Along the last dimension, to `size` places.
+// Along the last dimension, to `size` places: f(place of the result, one that it sees, how much) for all.
+template <class F>
+void for_resampled(std::int64_t length, std::int64_t size, const F& f) {
+  const float scale = static_cast<float>(length) / static_cast<float>(size);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const float place = (static_cast<float>(i) + 0.5f) * scale - 0.5f, whole = std::floor(place);
+    const std::array<float, 4> weights = cubic(place - whole);
+    for (std::int64_t k = 0; k < 4; ++k)
+      f(i, std::clamp<std::int64_t>(static_cast<std::int64_t>(whole) - 1 + k, 0, length - 1),
+        weights[static_cast<std::size_t>(k)]);
+  }
+}
+
 Tensor resampled(const Tensor& x, std::int64_t size) {
   const std::int64_t length = x.size(-1);
   Dimensions shape = x.sizes();
   shape[shape.size() - 1] = size;
-  const Tensor from = x.contiguous(), made = empty(shape, x.scalar_type());
-  const float scale = static_cast<float>(length) / static_cast<float>(size);
-  const std::int64_t rows = length > 0 ? from.numel() / length : 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const float place = (static_cast<float>(i) + 0.5f) * scale - 0.5f, whole = std::floor(place);
-    const std::array<float, 4> weights = cubic(place - whole);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      float sum = 0;
-      for (std::int64_t k = 0; k < 4; ++k)
-        sum += weights[static_cast<std::size_t>(k)] *
-               from.const_data_ptr<float>()[row * length +
-                                            std::clamp<std::int64_t>(static_cast<std::int64_t>(whole) - 1 + k,
-                                                                     0, length - 1)];
-      made.data_ptr<float>()[row * size + i] = sum;
-    }
-  }
-  return made;
+  const auto compute = [&] {
+    const Tensor from = x.contiguous(), made = zeros(shape, x.scalar_type());
+    const std::int64_t rows = length > 0 ? from.numel() / length : 0;
+    for_resampled(length, size, [&](std::int64_t to, std::int64_t place, float weight) {
+      for (std::int64_t row = 0; row < rows; ++row)
+        made.data_ptr<float>()[row * size + to] +=
+            weight * from.const_data_ptr<float>()[row * length + place];
+    });
+    return made;
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [length, size, whole = Dimensions(x.sizes())](const Tensor& g) {
+          const Tensor given = g.contiguous(), made = zeros(whole, g.options());
+          const std::int64_t rows = size > 0 ? given.numel() / size : 0;
+          for_resampled(length, size, [&](std::int64_t from, std::int64_t place, float weight) {
+            for (std::int64_t row = 0; row < rows; ++row)
+              made.data_ptr<float>()[row * length + place] +=
+                  weight * given.const_data_ptr<float>()[row * size + from];
+          });
+          return std::vector<Tensor>{made};
+        };
+      },
+      x);
 }
 
 }  // namespace

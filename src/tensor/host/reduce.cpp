@@ -2,6 +2,7 @@
 #include "base/best.h"
 #include "base/parallel.h"
 #include "kernels/kernels.h"
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <cmath>
@@ -19,7 +20,16 @@ template <class Out, class F>
 Tensor reduce(const RowsAlong& rows, bool keep, F reduced) {
   const Tensor out = empty(rows.shape(keep), scalar_type_of<Out>());
   Out* const to = out.data_ptr<Out>();
-  for (std::int64_t i = 0; i < rows.count; ++i) to[i] = reduced(i);
+  if (rows.count == 1) {  // whose row may be cut for threads
+    to[0] = reduced(0);
+    return out;
+  }
+  const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, rows.length);  // rows worth a thread
+  parallel_for(static_cast<std::size_t>(rows.count), static_cast<std::size_t>(grain),
+               [&](std::size_t begin, std::size_t end) {
+                 for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                   to[i] = reduced(i);
+               });
   return out;
 }
 
@@ -136,19 +146,121 @@ RowsAlong rows_along(const Tensor& x, IntArrayRef dims) {
   return rows;
 }
 
-Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) const {
-  const ScalarType wanted = sum_type(*this, type);
-  const RowsAlong rows = rows_along(to(isFloatingType(scalar_type()) ? wanted : scalar_type()), dims);
-  return with_type(rows.x.scalar_type(), [&](auto zero) {
+namespace {
+
+// What was reduced to `shape` (1 where a dimension was reduced), as large as it was.
+Tensor spread(const Tensor& g, const Dimensions& with_ones, const Dimensions& whole) {
+  return g.reshape(with_ones).expand(whole);
+}
+
+template <class T>
+Sum<T> row_sum(const T* row, std::int64_t length) {
+  Sum<T> sum = 0;
+  for (std::int64_t j = 0; j < length; ++j) sum += static_cast<Sum<T>>(row[j]);
+  return sum;
+}
+
+// The sum of a long row, cut at places that do not depend on the threads.
+template <class T>
+Sum<T> long_row_sum(const T* row, std::int64_t length) {
+  constexpr std::int64_t kPiece = 1 << 16;
+  const std::int64_t pieces = (length + kPiece - 1) / kPiece;
+  std::vector<Sum<T>> sums(static_cast<std::size_t>(pieces));
+  parallel_for(sums.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int64_t first = static_cast<std::int64_t>(i) * kPiece;
+      sums[i] = row_sum(row + first, std::min(kPiece, length - first));
+    }
+  });
+  return row_sum(sums.data(), pieces);
+}
+
+// Sums over the rows of x [rows, columns], column by column.
+template <class T>
+Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
+  const Tensor sums = empty({columns}, scalar_type_of<Sum<T>>());
+  Sum<T>* const to = sums.data_ptr<Sum<T>>();
+  constexpr std::int64_t kBlock = 256;  // columns, whose sums stay close
+  const std::int64_t blocks = (columns + kBlock - 1) / kBlock;
+  const std::int64_t grain = 1 + 64 / std::max<std::int64_t>(1, rows);
+  parallel_for(static_cast<std::size_t>(blocks), static_cast<std::size_t>(grain),
+               [&](std::size_t begin, std::size_t end) {
+                 const std::int64_t first = static_cast<std::int64_t>(begin) * kBlock,
+                                    last = std::min(columns, static_cast<std::int64_t>(end) * kBlock);
+                 for (std::int64_t block = first; block < last; block += kBlock) {
+                   const std::int64_t stop = std::min(last, block + kBlock);
+                   std::fill(to + block, to + stop, Sum<T>{});
+                   for (std::int64_t i = 0; i < rows; ++i) {
+                     const T* const row = x + i * columns;
+                     for (std::int64_t j = block; j < stop; ++j) to[j] += static_cast<Sum<T>>(row[j]);
+                   }
+                 }
+               });
+  return sums;
+}
+
+Tensor sum_of(const Tensor& x, IntArrayRef dims, bool keep, ScalarType wanted) {
+  const Tensor given = x.to(isFloatingType(x.scalar_type()) ? wanted : x.scalar_type());
+  std::size_t leading = 0;  // do the dimensions stand first?
+  while (leading < dims.size() && given.wrapped(dims[leading]) == leading) ++leading;
+  const bool columns = leading == dims.size() && leading > 0 && leading < given.sizes().size() &&
+                       given.numel() > 0 && given.is_contiguous();
+  return with_type(given.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
+    if (columns) {
+      std::int64_t rows = 1;
+      Dimensions kept, with_ones;
+      for (std::size_t d = 0; d < given.sizes().size(); ++d) {
+        const std::int64_t size = given.sizes()[d];
+        with_ones.push_back(d < leading ? 1 : size);
+        if (d < leading)
+          rows *= size;
+        else
+          kept.push_back(size);
+      }
+      return column_sums(given.const_data_ptr<T>(), rows, given.numel() / rows)
+          .view(keep ? with_ones : kept)
+          .to(wanted);
+    }
+    const RowsAlong rows = rows_along(given, dims);
     const Tensor sums = reduce<Sum<T>>(rows, keep, [&](std::int64_t i) {
       const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
-      Sum<T> sum = 0;
-      for (std::int64_t j = 0; j < rows.length; ++j) sum += static_cast<Sum<T>>(row[j]);
-      return sum;
+      return rows.count == 1 && rows.length > (1 << 17) ? long_row_sum(row, rows.length)
+                                                        : row_sum(row, rows.length);
     });
     return sums.to(wanted);
   });
+}
+
+Dimensions ones_along(const Tensor& x, IntArrayRef dims) {
+  Dimensions shape = x.sizes();
+  for (const std::int64_t d : dims) shape[x.wrapped(d)] = 1;
+  return shape;
+}
+
+// The rule of what picks one number along dimensions: those that are like it share its gradient.
+auto to_equals(const Tensor& x, const Dimensions& with_ones) {
+  return [x = Saved(x), with_ones](const Tensor& y) {
+    return [x, with_ones, y = Saved::result(y)](const Tensor& g) {
+      const Tensor same = x().eq(y().reshape(with_ones)).to(g.scalar_type());
+      Dimensions dims;
+      for (std::size_t d = 0; d < with_ones.size(); ++d)
+        if (with_ones[d] == 1) dims.push_back(static_cast<std::int64_t>(d));
+      return std::vector<Tensor>{same * (g.reshape(with_ones) / same.sum(dims, true))};
+    };
+  };
+}
+
+}  // namespace
+
+Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) const {
+  const ScalarType wanted = sum_type(*this, type);
+  return with_rule([&] { return sum_of(*this, dims, keep, wanted); },
+                   [&](const Tensor&) {
+                     return [with_ones = ones_along(*this, dims), whole = Dimensions(sizes())](
+                                const Tensor& g) { return std::vector<Tensor>{spread(g, with_ones, whole)}; };
+                   },
+                   *this);
 }
 
 Tensor Tensor::sum(std::optional<ScalarType> type) const {
@@ -167,16 +279,22 @@ Tensor Tensor::mean(std::int64_t d, bool keep) const {
 }
 
 Tensor Tensor::min() const {
-  return extreme(rows_along(*this, all_dims(*this)), false, kSmaller);
+  return with_rule([&] { return extreme(rows_along(*this, all_dims(*this)), false, kSmaller); },
+                   to_equals(*this, ones_along(*this, all_dims(*this))), *this);
 }
 Tensor Tensor::max() const {
-  return extreme(rows_along(*this, all_dims(*this)), false, kLarger);
+  return with_rule([&] { return extreme(rows_along(*this, all_dims(*this)), false, kLarger); },
+                   to_equals(*this, ones_along(*this, all_dims(*this))), *this);
 }
 Tensor Tensor::amax(std::int64_t d, bool keep) const {
-  return extreme(rows_along(*this, IntArrayRef(d)), keep, kLarger);
+  return with_rule([&] { return extreme(rows_along(*this, IntArrayRef(d)), keep, kLarger); },
+                   to_equals(*this, ones_along(*this, IntArrayRef(d))), *this);
 }
 std::tuple<Tensor, Tensor> Tensor::max(std::int64_t d, bool keep) const {
-  return {amax(d, keep), argmax(d, keep)};
+  const Tensor places = argmax(d, keep);
+  if (!tracked(*this)) return {amax(d, keep), places};
+  const Tensor largest = gather(d, keep ? places : places.unsqueeze(d));
+  return {keep ? largest : largest.squeeze(d), places};
 }
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
   return {x.min(), x.max()};
@@ -211,44 +329,164 @@ Tensor Tensor::all() const {
   return scalar_tensor(std::all_of(begin, begin + numel(), [](bool x) { return x; }), kBool);
 }
 
+namespace {
+
+// The gradient of softmax, of its result y, or of log_softmax, row by row.
+template <class T>
+void softmax_gradient(T* to, const T* y, const T* g, std::int64_t n, bool logarithms) {
+  Sum<T> sum = 0;
+  if (logarithms) {
+    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<Sum<T>>(g[j]);
+    const T share = static_cast<T>(sum);
+    for (std::int64_t j = 0; j < n; ++j) to[j] = g[j] - std::exp(y[j]) * share;
+    return;
+  }
+  for (std::int64_t j = 0; j < n; ++j) sum += static_cast<Sum<T>>(g[j]) * static_cast<Sum<T>>(y[j]);
+  const T share = static_cast<T>(sum);
+  for (std::int64_t j = 0; j < n; ++j) to[j] = (g[j] - share) * y[j];
+}
+
+Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64_t d, bool logarithms) {
+  if (result.dim() == 0) return zeros_like(result);
+  const Tensor y = result.transpose(d, -1).contiguous(),
+               g = gradient.to(result.scalar_type()).transpose(d, -1).contiguous(), made = empty_like(y);
+  const std::int64_t length = y.size(-1), count = length > 0 ? y.numel() / length : 0;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(static_cast<std::size_t>(count),
+                 static_cast<std::size_t>(1 + 4096 / std::max<std::int64_t>(1, length)),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                     softmax_gradient(made.data_ptr<T>() + i * length, y.const_data_ptr<T>() + i * length,
+                                      g.const_data_ptr<T>() + i * length, length, logarithms);
+                 });
+  };
+  y.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return made.transpose(d, -1);
+}
+
+template <class Compute>
+Tensor with_softmax_rule(const Tensor& x, std::int64_t d, bool logarithms, const Compute& compute) {
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [d, logarithms, y = Saved::result(y)](const Tensor& g) {
+          return std::vector<Tensor>{softmax_gradient(y(), g, d, logarithms)};
+        };
+      },
+      x);
+}
+
+}  // namespace
+
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
   const Tensor given = x.to(type.value_or(x.scalar_type()));
-  return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
-    const double most = largest(row, n);
-    double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
-    for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
+  return with_softmax_rule(given, d, false, [&] {
+    return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
+      const double most = largest(row, n);
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
+    });
   });
+}
+
+Tensor Tensor::softmax(std::int64_t d) const {
+  return host::softmax(*this, d);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
   const Tensor given = x.to(type.value_or(x.scalar_type()));
-  return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
-    const double most = largest(row, n);
-    double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
-    const double shift = std::log(sum);
-    for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+  return with_softmax_rule(given, d, true, [&] {
+    return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
+      const double most = largest(row, n);
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
+      const double shift = std::log(sum);
+      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+    });
   });
 }
 
 Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
-  const RowsAlong rows = rows_along(x, dims);
-  const auto run = [&](auto zero) {
-    using T = decltype(zero);
-    return reduce<T>(rows, keep, [&](std::int64_t i) {
-      return log_of_sum(rows.x.const_data_ptr<T>() + i * rows.length, rows.length);
-    });
+  const auto compute = [&] {
+    const RowsAlong rows = rows_along(x, dims);
+    const auto run = [&](auto zero) {
+      using T = decltype(zero);
+      return reduce<T>(rows, keep, [&](std::int64_t i) {
+        return log_of_sum(rows.x.const_data_ptr<T>() + i * rows.length, rows.length);
+      });
+    };
+    return x.scalar_type() == kDouble ? run(double{}) : run(float{});
   };
-  return x.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          return std::vector<Tensor>{(x() - y().reshape(with_ones)).exp() * g.reshape(with_ones)};
+        };
+      },
+      x);
 }
 Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
   return host::logsumexp(*this, IntArrayRef(d), keep);
 }
 
-Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef dims, bool keep) {
+namespace {
+
+double sum_of_squares(const Tensor& x) {
+  const Tensor all = x.contiguous();
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const T* const data = all.const_data_ptr<T>();
+    constexpr std::int64_t kPiece = 1 << 15, kLanes = 8;
+    const std::int64_t length = all.numel(), pieces = (length + kPiece - 1) / kPiece;
+    std::vector<double> sums(static_cast<std::size_t>(pieces));
+    parallel_for(sums.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int64_t first = static_cast<std::int64_t>(i) * kPiece,
+                           last = std::min(length, first + kPiece);
+        std::array<double, kLanes> lanes{};
+        std::int64_t j = first;
+        for (; j + kLanes <= last; j += kLanes)
+          for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            const auto v = static_cast<double>(data[j + lane]);
+            lanes[static_cast<std::size_t>(lane)] += v * v;
+          }
+        for (; j < last; ++j) lanes[0] += static_cast<double>(data[j]) * static_cast<double>(data[j]);
+        sums[i] = std::accumulate(lanes.begin(), lanes.end(), 0.0);
+      }
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  };
+  return all.scalar_type() == kDouble ? run(double{}) : run(float{});
+}
+
+}  // namespace
+
+Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef given, bool keep,
+                          std::optional<ScalarType> type) {
   if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
-  return x.to(kDouble).square().sum(dims, keep).sqrt().to(x.scalar_type());
+  const Dimensions dims = given.empty() ? all_dims(x) : Dimensions(given);
+  const ScalarType wanted = type.value_or(x.scalar_type());
+  const auto compute = [&] {
+    if (dims.size() == x.sizes().size() && !keep)
+      return scalar_tensor(
+          std::sqrt(sum_of_squares(
+              isFloatingType(x.scalar_type()) && !is_reduced(x.scalar_type()) ? x : x.to(kDouble))),
+          wanted);
+    return x.to(kDouble).square().sum(dims, keep).sqrt().to(wanted);
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          const Tensor length = y().reshape(with_ones);  // of length 0: no gradient
+          const Tensor share = g.reshape(with_ones) / where(length.eq(0), ones_like(length), length);
+          return std::vector<Tensor>{x() * share};
+        };
+      },
+      x);
 }
 Tensor Tensor::norm(Scalar power, std::int64_t d, bool keep) const {
   return linalg_vector_norm(*this, power, IntArrayRef(d), keep);
@@ -265,17 +503,27 @@ Tensor layer_norm(const Tensor& x, IntArrayRef, const Tensor& weight, const Tens
 }
 
 Tensor Tensor::cumsum(std::int64_t d) const {
-  const Tensor made = to(sum_type(*this, {})).transpose(d, -1).clone();
-  const std::int64_t length = made.size(-1), count = length > 0 ? made.numel() / length : 0;
-  with_type(made.scalar_type(), [&](auto zero) {
-    using T = decltype(zero);
-    for (std::int64_t i = 0; i < count; ++i) {
-      T* const row = made.data_ptr<T>() + i * length;
-      Sum<T> sum = 0;
-      for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
-    }
-  });
-  return made.transpose(d, -1);
+  const auto compute = [&] {
+    const Tensor made = to(sum_type(*this, {})).transpose(d, -1).clone();
+    const std::int64_t length = made.size(-1), count = length > 0 ? made.numel() / length : 0;
+    with_type(made.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      for (std::int64_t i = 0; i < count; ++i) {
+        T* const row = made.data_ptr<T>() + i * length;
+        Sum<T> sum = 0;
+        for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
+      }
+    });
+    return made.transpose(d, -1);
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [d](const Tensor& g) {  // each number is in all sums from its own on
+          return std::vector<Tensor>{g.sum(d, true) - g.cumsum(d) + g};
+        };
+      },
+      *this);
 }
 
 Tensor Tensor::argsort(bool, std::int64_t d, bool descending) const {  // always stable

@@ -1,4 +1,5 @@
 #include "base/large_memory.h"
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <cmath>
@@ -17,16 +18,22 @@ constexpr bool kWatched = true;
 constexpr bool kWatched = false;
 #endif
 
-std::shared_ptr<std::byte> allocate(std::int64_t bytes) try {
+std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
   constexpr std::size_t kLine = 64;
-  const auto size = std::max(static_cast<std::size_t>(bytes), kLine);
-  if (size < LargeMemory::kLeast || kWatched) {
-    void* const memory = std::aligned_alloc(kLine, (size + kLine - 1) / kLine * kLine);
-    if (memory == nullptr) throw std::bad_alloc();
-    return {static_cast<std::byte*>(memory), std::free};
+  const auto memory = std::make_shared<Memory>();
+  memory->size = std::max(static_cast<std::size_t>(bytes), kLine);
+  if (memory->size < LargeMemory::kLeast || kWatched) {
+    void* const begin = std::aligned_alloc(kLine, (memory->size + kLine - 1) / kLine * kLine);
+    if (begin == nullptr) throw std::bad_alloc();
+    memory->begin = static_cast<std::byte*>(begin);
+    memory->release = [](std::byte* piece, std::size_t) { std::free(piece); };
+  } else {
+    memory->begin = LargeMemory::shared().take(memory->size);
+    memory->release = [](std::byte* begin, std::size_t size) {
+      LargeMemory::shared().give_back(begin, size);
+    };
   }
-  LargeMemory& memory = LargeMemory::shared();
-  return {memory.take(size), [&memory, size](std::byte* begin) { memory.give_back(begin, size); }};
+  return memory;
 } catch (const std::bad_alloc&) {
   throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
 }
@@ -39,9 +46,10 @@ std::int64_t product(IntArrayRef sizes) {
   return count;
 }
 
-Tensor made(std::shared_ptr<std::byte> data, ScalarType type, IntArrayRef sizes) {
+Tensor made(const std::shared_ptr<Memory>& memory, ScalarType type, IntArrayRef sizes) {
   auto body = std::make_shared<Tensor::Body>();
-  body->data = std::move(data);
+  body->data = std::shared_ptr<std::byte>(memory, memory->begin);
+  body->memory = memory.get();
   body->type = type;
   body->sizes = sizes;
   body->strides = contiguous_strides(sizes);
@@ -106,14 +114,14 @@ void Tensor::check_type(ScalarType wanted) const {
     fail("expected a tensor of type {}, found {}", toString(wanted), toString(scalar_type()));
 }
 
-void Tensor::backward() const {
-  fail("this part of attend computes no gradients");
-}
-
 void Tensor::set_data(const Tensor& other) const {
-  const bool learns = requires_grad();
-  body() = other.body();
-  body().requires_grad = learns;
+  Body& own = body();
+  own.data = other.body().data;
+  own.memory = other.body().memory;
+  own.type = other.scalar_type();
+  own.sizes = other.body().sizes;
+  own.strides = other.body().strides;
+  if (own.gradients) own.gradients->leaf.reset();  // which knows the shape
 }
 
 Scalar Tensor::item() const {
@@ -210,14 +218,16 @@ Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOp
 }
 
 Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options) {
-  return from_blob(
-      data, shape, [](void*) {}, options);
+  return from_blob(data, shape, nullptr, options);
 }
 
 Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
                  const TensorOptions& options) {
   product(shape);
-  return made({static_cast<std::byte*>(data), deleter}, options.type(), shape);
+  const auto memory = std::make_shared<Memory>();
+  memory->begin = static_cast<std::byte*>(data);
+  if (deleter) memory->release = [deleter](std::byte* begin, std::size_t) { deleter(begin); };
+  return made(memory, options.type(), shape);
 }
 
 }  // namespace attend::host

@@ -1,10 +1,11 @@
-// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. The names
-// and what they do are those of torch's at::Tensor, of which this is the part that inference needs, so that a
-// source compiles with either (tensor/tensor.h). Nothing here has gradients.
+// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. Names and
+// meanings are those of torch's at::Tensor. What keeps gradients is in tape.h.
 #pragma once
 
 #include "tensor/host/types.h"
 
+#include <atomic>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -28,6 +29,24 @@ class Generator {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 
+// Memory that tensors share, and how often one of them was changed in place.
+struct Memory {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+  std::function<void(std::byte*, std::size_t)> release;
+  std::atomic<std::uint32_t> version = 0;
+
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    if (release) release(begin, size);
+  }
+};
+
+struct Gradients;  // what a tensor knows of gradients (tape.h)
+struct Node;
+
 template <class T, std::size_t n>
 class TensorAccessor {
  public:
@@ -50,13 +69,23 @@ class Tensor {
  public:
   struct Body {
     std::shared_ptr<std::byte> data;  // the first number; keeps the memory it lies in
+    Memory* memory = nullptr;         // which `data` keeps
     ScalarType type = kFloat;
     Dimensions sizes, strides;  // strides in numbers
     bool requires_grad = false;
+    std::shared_ptr<Gradients> gradients = {};
   };
 
   Tensor() = default;
   explicit Tensor(std::shared_ptr<Body> body) : body_(std::move(body)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & = default;
+  // To what is only just seen, as in x[3] = y: into its memory.
+  void operator=(const Tensor& from) && { copy_(from); }
+  void operator=(Tensor&& from) && { copy_(from); }
+  void operator=(Scalar value) && { fill_(value); }
 
   bool defined() const { return body_ != nullptr; }
   std::int64_t dim() const { return static_cast<std::int64_t>(sizes().size()); }
@@ -76,15 +105,24 @@ class Tensor {
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_contiguous() const;
   bool is_same(const Tensor& other) const { return body_ == other.body_; }
-  bool is_inference() const { return true; }
-  std::uint32_t _version() const { return 0; }
-  bool requires_grad() const { return body().requires_grad; }
-  const Tensor& requires_grad_(bool on = true) const {
-    body().requires_grad = on;
-    return *this;
-  }
-  Tensor grad() const { return {}; }
-  void backward() const;  // an Error
+  // Another handle of the same tensor has the same.
+  const void* identity() const { return body_.get(); }
+  long handles() const { return body_.use_count(); }
+  const std::shared_ptr<Body>& body_ptr() const { return body_; }
+  void reset() { body_.reset(); }
+  // How often this memory was changed in place. Who writes through a pointer says so by bump_version.
+  std::uint32_t _version() const { return body().memory->version.load(std::memory_order_relaxed); }
+  void bump_version() const { body().memory->version.fetch_add(1, std::memory_order_relaxed); }
+
+  // Gradients (tape.h).
+  bool requires_grad() const { return body().requires_grad || (body().gradients && sees_gradients()); }
+  const Tensor& requires_grad_(bool on = true) const;
+  const Tensor& set_requires_grad(bool on) const { return requires_grad_(on); }
+  bool is_leaf() const { return grad_fn() == nullptr; }
+  std::shared_ptr<Node> grad_fn() const;  // null: of a leaf
+  Tensor grad() const;                    // undefined: there is none
+  Tensor& mutable_grad() const;
+  void backward(bool keep_graph = false) const;  // of one number
   // Takes the other's shape, type and memory, for all who hold this tensor.
   void set_data(const Tensor& other) const;
 
@@ -131,10 +169,11 @@ class Tensor {
   Tensor squeeze() const;
   Tensor expand(IntArrayRef shape) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
-  Tensor diagonal() const;
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t rows = 0, std::int64_t columns = 1) const;
   Tensor detach() const;
   Tensor cpu() const { return *this; }
   std::vector<Tensor> chunk(std::int64_t count, std::int64_t d = 0) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t d = 0) const;  // the last may be smaller
   std::vector<Tensor> split_with_sizes(IntArrayRef sizes, std::int64_t d = 0) const;
   std::vector<Tensor> unbind(std::int64_t d = 0) const;
 
@@ -154,6 +193,7 @@ class Tensor {
   Tensor repeat_interleave(std::int64_t times, std::int64_t d) const;
   Tensor repeat_interleave(const Tensor& times, std::int64_t d) const;
   Tensor roll(std::int64_t by) const;
+  Tensor flip(std::int64_t d) const;
   Tensor triu(std::int64_t diagonal = 0) const;
   Tensor tril(std::int64_t diagonal = 0) const;
   Tensor index_select(std::int64_t d, const Tensor& places) const;
@@ -186,6 +226,13 @@ class Tensor {
   const Tensor& div_(Scalar other) const;
   const Tensor& clamp_min_(Scalar least) const;
   const Tensor& add_(Scalar other) const;
+  const Tensor& sub_(Scalar other) const;
+  const Tensor& lerp_(const Tensor& other, Scalar share) const;
+  const Tensor& addcmul_(const Tensor& a, const Tensor& b, Scalar factor = 1) const;
+  const Tensor& addcdiv_(const Tensor& a, const Tensor& b, Scalar factor = 1) const;
+  const Tensor& rsqrt_() const;
+  const Tensor& sign_() const;
+  const Tensor& fill_diagonal_(Scalar value) const;
   const Tensor& operator+=(const Tensor& other) const { return add_(other); }
   const Tensor& operator+=(Scalar other) const { return add_(other); }
   const Tensor& operator-=(const Tensor& other) const { return sub_(other); }
@@ -197,6 +244,7 @@ class Tensor {
 
   // Number by number.
   Tensor add(const Tensor& other, Scalar factor = 1) const;
+  Tensor lerp(const Tensor& other, Scalar share) const;
   Tensor mul(const Tensor& other) const;
   Tensor mul(Scalar other) const;
   Tensor neg() const;
@@ -206,12 +254,17 @@ class Tensor {
   Tensor log() const;
   Tensor log2() const;
   Tensor sqrt() const;
+  Tensor rsqrt() const;
+  Tensor sigmoid() const;
   Tensor square() const;
   Tensor floor() const;
   Tensor round() const;
   Tensor sign() const;
   Tensor isfinite() const;
   Tensor logical_not() const;
+  Tensor bitwise_and(Scalar mask) const;
+  Tensor bitwise_right_shift(Scalar by) const;
+  Tensor remainder(Scalar by) const;  // of the divisor's sign
   Tensor clamp(std::optional<Scalar> least, std::optional<Scalar> most) const;
   Tensor clamp_min(Scalar least) const { return clamp(least, {}); }
   Tensor clamp_max(Scalar most) const { return clamp({}, most); }
@@ -244,6 +297,8 @@ class Tensor {
   std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const;  // with their places
   Tensor amax(std::int64_t d, bool keep = false) const;
   Tensor argmax(std::int64_t d, bool keep = false) const;
+  Tensor argmax() const { return flatten().argmax(0); }
+  Tensor softmax(std::int64_t d) const;
   Tensor any() const;
   Tensor any(std::int64_t d) const;
   Tensor all() const;
@@ -262,6 +317,7 @@ class Tensor {
 
  private:
   void check_type(ScalarType wanted) const;
+  bool sees_gradients() const;
   std::shared_ptr<Body> body_;
 };
 

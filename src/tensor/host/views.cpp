@@ -1,4 +1,5 @@
 // The same memory, seen otherwise.
+#include "tensor/host/tape.h"
 #include "tensor/host/walk.h"
 
 #include <fmt/ranges.h>
@@ -11,10 +12,33 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
   body->data = offset == 0 ? x.body().data
                            : std::shared_ptr<std::byte>(x.body().data,
                                                         x.body().data.get() + offset * x.element_size());
+  body->memory = x.body().memory;
   body->type = x.scalar_type();
   body->sizes = sizes;
   body->strides = strides;
   return Tensor(std::move(body));
+}
+
+// All of x, seen otherwise; rule turns a gradient of what is seen into one of x.
+template <class Rule>
+Tensor whole_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, const Rule& rule) {
+  Tensor seen = view_of(x, sizes, strides);
+  if (GradMode::is_enabled()) record_view(seen, x, rule);
+  return seen;
+}
+
+// A part of x; part(y) is the same part of another tensor of its shape.
+template <class Part>
+Tensor part_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, std::int64_t offset,
+               const Part& part) {
+  Tensor seen = view_of(x, sizes, strides, offset);
+  if (GradMode::is_enabled()) record_part(seen, x, part);
+  return seen;
+}
+
+Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& strides) {
+  return whole_of(x, shape, strides,
+                  [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
 }
 
 // With the one -1 replaced by what is left.
@@ -68,7 +92,7 @@ Tensor Tensor::view(IntArrayRef shape) const {
   const auto strides = strides_for(*this, whole);
   if (!strides)
     fail("[{}] does not lie in memory as [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
-  return view_of(*this, whole, *strides);
+  return in_shape(*this, whole, *strides);
 }
 
 Tensor Tensor::view(ScalarType type) const {
@@ -85,7 +109,7 @@ Tensor Tensor::view(ScalarType type) const {
 
 Tensor Tensor::reshape(IntArrayRef shape) const {
   const Dimensions whole = whole_shape(*this, shape);
-  if (const auto strides = strides_for(*this, whole)) return view_of(*this, whole, *strides);
+  if (const auto strides = strides_for(*this, whole)) return in_shape(*this, whole, *strides);
   return clone().view(whole);
 }
 
@@ -96,7 +120,8 @@ Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) co
     fail("of {} places, {} from number {} on were asked for", size(d), count, first);
   Dimensions shape = body().sizes;
   shape[w] = count;
-  return view_of(*this, shape, body().strides, first * stride(d));
+  return part_of(*this, shape, body().strides, first * stride(d),
+                 [=](const Tensor& whole) { return whole.narrow(d, first, count); });
 }
 
 Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::optional<std::int64_t> end,
@@ -111,7 +136,8 @@ Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::opt
   Dimensions shape = body().sizes, steps = body().strides;
   shape[w] = (stop - begin + step - 1) / step;
   steps[w] *= step;
-  return view_of(*this, shape, steps, begin * stride(d));
+  return part_of(*this, shape, steps, begin * stride(d),
+                 [=](const Tensor& whole) { return whole.slice(d, begin, stop, step); });
 }
 
 Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
@@ -121,14 +147,15 @@ Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
   Dimensions shape = body().sizes, steps = body().strides;
   shape.erase(w);
   steps.erase(w);
-  return view_of(*this, shape, steps, place * stride(d));
+  return part_of(*this, shape, steps, place * stride(d),
+                 [=](const Tensor& whole) { return whole.select(d, place); });
 }
 
 Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
   Dimensions shape = body().sizes, steps = body().strides;
   std::swap(shape[wrapped(a)], shape[wrapped(b)]);
   std::swap(steps[wrapped(a)], steps[wrapped(b)]);
-  return view_of(*this, shape, steps);
+  return whole_of(*this, shape, steps, [=](const Tensor& g) { return g.transpose(a, b); });
 }
 
 Tensor Tensor::permute(IntArrayRef order) const {
@@ -140,7 +167,9 @@ Tensor Tensor::permute(IntArrayRef order) const {
     shape.push_back(size(d));
     steps.push_back(stride(d));
   }
-  return view_of(*this, shape, steps);
+  Dimensions back = order;
+  for (std::size_t i = 0; i < order.size(); ++i) back[wrapped(order[i])] = static_cast<std::int64_t>(i);
+  return whole_of(*this, shape, steps, [back](const Tensor& g) { return g.permute(back); });
 }
 
 Tensor Tensor::unsqueeze(std::int64_t d) const {
@@ -150,11 +179,15 @@ Tensor Tensor::unsqueeze(std::int64_t d) const {
   const std::int64_t step = place < shape.size() ? shape[place] * steps[place] : 1;
   shape.insert(place, 1);
   steps.insert(place, step);
-  return view_of(*this, shape, steps);
+  return in_shape(*this, shape, steps);
 }
 
 Tensor Tensor::squeeze(std::int64_t d) const {
-  return size(d) == 1 ? select(d, 0) : *this;
+  if (size(d) != 1) return *this;
+  Dimensions shape = body().sizes, steps = body().strides;
+  shape.erase(wrapped(d));
+  steps.erase(wrapped(d));
+  return in_shape(*this, shape, steps);
 }
 
 Tensor Tensor::squeeze() const {
@@ -174,12 +207,29 @@ Tensor Tensor::expand(IntArrayRef shape) const {
       fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
     steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
   }
-  return view_of(*this, whole, steps);
+  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });  // the tape sums what is repeated
 }
 
-Tensor Tensor::diagonal() const {
-  if (dim() != 2) fail("expected a matrix, found {} dimensions", dim());
-  return view_of(*this, IntArrayRef{std::min(size(0), size(1))}, IntArrayRef{stride(0) + stride(1)});
+Tensor Tensor::diagonal(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
+  const std::size_t row = wrapped(rows), column = wrapped(columns);
+  if (row == column) fail("a diagonal lies in two dimensions");
+  const std::int64_t below = std::max<std::int64_t>(0, -offset), beside = std::max<std::int64_t>(0, offset);
+  const std::int64_t length = std::max<std::int64_t>(0, std::min(size(rows) - below, size(columns) - beside));
+  const std::int64_t step = stride(rows) + stride(columns),
+                     begin = length > 0 ? below * stride(rows) + beside * stride(columns) : 0;
+  Dimensions shape = body().sizes, steps = body().strides;
+  for (const std::size_t d : {std::max(row, column), std::min(row, column)}) {
+    shape.erase(d);
+    steps.erase(d);
+  }
+  shape.push_back(length);
+  steps.push_back(step);
+  return part_of(*this, shape, steps, begin,
+                 [=](const Tensor& whole) { return whole.diagonal(offset, rows, columns); });
+}
+
+Tensor alias(const Tensor& x) {
+  return whole_of(x, x.sizes(), x.strides(), [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::detach() const {
@@ -191,6 +241,13 @@ std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
   // As torch has it, of nothing there are as many parts as were asked for.
   if (size(d) == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
   const std::int64_t each = (size(d) + count - 1) / count;
+  std::vector<Tensor> parts;
+  for (std::int64_t first = 0; first < size(d); first += each)
+    parts.push_back(narrow(d, first, std::min(each, size(d) - first)));
+  return parts;
+}
+
+std::vector<Tensor> Tensor::split(std::int64_t each, std::int64_t d) const {
   std::vector<Tensor> parts;
   for (std::int64_t first = 0; first < size(d); first += each)
     parts.push_back(narrow(d, first, std::min(each, size(d) - first)));

@@ -1,6 +1,7 @@
 // Going through tensors of any strides, for this folder's sources.
 #pragma once
 
+#include "base/parallel.h"
 #include "tensor/host/operations.h"
 
 namespace attend::host {
@@ -85,6 +86,32 @@ void for_each_row(IntArrayRef sizes, const std::array<Dimensions, N>& strides, R
     }
     if (outer == 0) return;
   }
+}
+
+// The same on all threads where it is worth it, for rows that write only where they begin.
+template <std::size_t N, class Row>
+void for_each_row_at_once(IntArrayRef sizes, const std::array<Dimensions, N>& strides, Row row) {
+  constexpr std::int64_t kWorthAThread = 1 << 14;
+  std::int64_t all = 1;
+  std::size_t longest = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    all *= sizes[d];
+    if (sizes[d] > sizes[longest]) longest = d;
+  }
+  if (all < 2 * kWorthAThread) return for_each_row(sizes, strides, row);
+  const std::int64_t length = sizes[longest], threads = static_cast<std::int64_t>(thread_count());
+  const std::int64_t share =
+      std::max((length + threads - 1) / threads, kWorthAThread / std::max<std::int64_t>(1, all / length));
+  parallel_for(static_cast<std::size_t>(length), static_cast<std::size_t>(share),
+               [&](std::size_t begin, std::size_t end) {
+                 Dimensions part = sizes;
+                 part[longest] = static_cast<std::int64_t>(end - begin);
+                 for_each_row(part, strides, [&](auto starts, std::int64_t n, const auto& steps) {
+                   for (std::size_t i = 0; i < N; ++i)
+                     starts[i] += static_cast<std::int64_t>(begin) * strides[i][longest];
+                   row(starts, n, steps);
+                 });
+               });
 }
 
 // x with the dimensions `dims` at its end, as rows of numbers that lie behind each other.
