@@ -3,35 +3,24 @@
 #   make demo     search and translation on real text, with a Transformer trained before your eyes (~5 minutes)
 #   make test     builds all and runs every check; the last line says how many passed
 #   make          builds build/release/attend
-#   make inference   builds build/inference/attend, which runs models and neither needs nor downloads libtorch
-#   make check    builds PRESET and runs what ctest knows: make check PRESET=dev-inference (CONTRIBUTING.md)
+#   make check    builds PRESET and runs what ctest knows: make check PRESET=dev (CONTRIBUTING.md)
 #   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
-#   make package  Debian packages in build/release/packages: attend, attend-serving, libattend-dev, attend-training
-#                 (make package PRESET=inference: without the last)
-#   make clean    removes build/ (not the cache folder with libtorch; scripts/setup says where that is)
+#   make package  Debian packages in build/release/packages: attend, attend-serving, libattend-dev
+#   make clean    removes build/ (not the cache folder with downloads; scripts/setup says where that is)
 PRESET ?= release
 PREFIX ?= /usr/local
-# ON: what is installed has its own copy of libtorch, for whoever cannot read the cache folder.
-BUNDLE_TORCH ?= OFF
-# A file that includes torch takes up to 2 GB to compile.
+# Sixteen files at once (ATTEND_UNITY) take up to 2 GB to compile.
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
-# What scripts/setup reads; CMake has it from the preset.
-ifneq ($(filter %inference,$(PRESET)),)
-export ATTEND_TRAINING = OFF
-endif
 
-.PHONY: build inference setup demo test check asan tsan fuzz format lint install package clean
+.PHONY: build setup demo test check asan tsan fuzz format lint install package clean
 # The prefix is known when configuring, because the library folder depends on it (cmake/Install.cmake).
 build: setup
-	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DATTEND_BUNDLE_TORCH=$(BUNDLE_TORCH)
+	cmake --preset $(PRESET) -DATTEND_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	cmake --build --preset $(PRESET) --parallel $(JOBS)
-
-inference:
-	$(MAKE) build PRESET=inference
 
 setup:
 	scripts/setup $(setup_options)
@@ -66,7 +55,6 @@ install: build
 
 package: setup_options = --packages
 package: PREFIX = /usr
-package: BUNDLE_TORCH = ON
 package: build
 	rm -rf build/$(PRESET)/packages
 	cd build/$(PRESET) && cpack && rm -rf packages/_CPack_Packages

@@ -28,7 +28,7 @@ install(TARGETS attend-core attend-library EXPORT attend
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT attend)
 # Debian wants a copyright file in each package, under the package's name.
-foreach(package "attend attend" "development libattend-dev" "serving attend-serving" "training attend-training")
+foreach(package "attend attend" "development libattend-dev" "serving attend-serving")
   separate_arguments(package)
   list(POP_FRONT package component)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # The Debian packages where there is nothing else: makes a root with the smallest Debian of this machine's release, has
 # apt install the packages there with what they say they need, compiles and runs the examples against libattend-dev,
-# calls `attend embed` and `attend serve`, and looks into every program and library for torch. With attend-training among the packages,
-# installs that last and fine-tunes with it.
-#   make package PRESET=inference && sudo tests/packages_test.sh build/inference/packages
+# calls `attend embed`, `attend train` and `attend serve`, and looks into every program and library for torch.
+#   make package && sudo tests/packages_test.sh build/release/packages
 # Not part of `make test`: it must be root, and loads 100 MB from Debian's servers (debootstrap, where it is not
 # installed, too).
 # ATTEND_MIRROR=URL      Debian's archive; where this machine's apt has its packages from
@@ -72,8 +71,8 @@ cp -r "$root/models/bert-model" "$root/embedder"
 cp examples/tests/tokenizer.json "$root/embedder"
 inside attend embed /embedder --search /examples/tests/sentences.txt --top 1 "fish swims in water" | tee "$work/found"
 grep --quiet '^1.0000  fish swims in water' "$work/found" || fail "the sentence itself is not the nearest"
-if inside attend train --objective classification --model /embedder --train /none 2>"$work/said"; then fail "it trains without attend-training"; fi
-cat "$work/said"
+inside attend init bert /fresh --tokenizer /embedder --set preset=tiny
+inside attend train --objective classification --model /fresh --train /examples/tests/train.tsv --output /tuned --steps 2
 mapfile -t installed < <(inside dpkg -L attend | grep -E '/bin/attend$|\.so')
 no_torch "${installed[@]}"
 inside ldconfig --print-cache | grep libattend || fail "the linker does not know the libraries"
@@ -84,7 +83,7 @@ install_packages g++ cmake make
 inside cmake -S /examples -B /build -DCMAKE_BUILD_TYPE=Release -DEXAMPLE_MODELS=/models
 inside cmake --build /build
 inside ctest --test-dir /build --output-on-failure --no-tests=error
-no_torch /build/{tokens,search,classify,chat,translate}
+no_torch /build/{tokens,search,classify,chat,translate,fine_tune}
 if find "$root" -xdev -name 'libtorch*' -o -name 'libc10*' | grep .; then fail "there is torch"; fi
 echo "there is no torch in the whole root"
 
@@ -102,17 +101,4 @@ wait $! || fail "the server ended with $?"
 mapfile -t -O "${#installed[@]}" installed < <(inside dpkg -L attend-serving | grep '\.so')
 no_torch "${installed[@]}"
 
-if compgen -G "$packages/attend-training_*.deb" >/dev/null; then
-  heading "attend-training"
-  install_packages "$(package attend-training)"
-  inside test -s /usr/share/doc/attend/torch/LICENSE || fail "PyTorch's licence is not there"
-  if inside ldconfig --print-cache | grep -E 'torch/|libc10|attend/'; then fail "libtorch is in the linker's path"; fi
-  inside attend init bert /fresh --tokenizer /embedder --set preset=tiny
-  inside cmake -S /examples -B /build
-  inside cmake --build /build
-  inside ctest --test-dir /build --output-on-failure --no-tests=error
-  inside ldd /build/fine_tune | grep -E 'torch|libc10|gomp' | tee "$work/ldd"
-  if grep --invert-match attend "$work/ldd"; then fail "that is not what attend-training has brought"; fi
-  no_torch "${installed[@]}" /build/{tokens,search,classify,chat,translate}
-fi
 heading "passed"

@@ -1,28 +1,23 @@
-// What tests need of tensors and nothing else does, where they are our own: torch has these.
+// What tests need of tensors and nothing else does: comparing, drawing, printing.
 #pragma once
 
+#include "base/random.h"
 #include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
 
 namespace attend {
 
 // Of the memory that a tensor keeps, not of what it shows.
 inline std::size_t bytes_kept_by(const Tensor& x) {
-#ifdef ATTEND_TORCH
-  return x.storage().nbytes();
-#else
   std::int64_t last = 0;  // number, of those it reaches
   for (std::int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
   return static_cast<std::size_t>((last + 1) * x.element_size());
-#endif
 }
 
 }  // namespace attend
-
-#ifndef ATTEND_TORCH
-#include "base/random.h"
-
-#include <cmath>
-#include <ostream>
 
 namespace attend::host {
 
@@ -43,25 +38,77 @@ inline void manual_seed(std::uint64_t seed) {
   seed_of_tests() = seed;
 }
 
-// In [0, 1), and of the normal distribution; not torch's numbers.
-inline Tensor rand(IntArrayRef shape) {
+// In [0, 1).
+inline Tensor rand(IntArrayRef shape, ScalarType type = kFloat) {
   Random random(++seed_of_tests());
-  const Tensor made = empty(shape);
+  const Tensor made = empty(shape, kDouble);
   for (std::int64_t i = 0; i < made.numel(); ++i)
-    made.data_ptr<float>()[i] = static_cast<float>(random.below(1 << 24)) / (1 << 24);
-  return made;
+    made.data_ptr<double>()[i] = static_cast<double>(random.below(1 << 24)) / (1 << 24);
+  return made.to(type);
 }
 
-inline Tensor randn(IntArrayRef shape) {
-  return ((rand(shape) + 1e-7).log() * -2).sqrt() * cos(rand(shape) * 6.283185307179586);
+// Of the normal distribution.
+inline Tensor randn(IntArrayRef shape, ScalarType type = kFloat) {
+  return (((rand(shape, kDouble) + 1e-7).log() * -2).sqrt() * cos(rand(shape, kDouble) * 6.283185307179586))
+      .to(type);
+}
+inline Tensor randn_like(const Tensor& x) {
+  return randn(x.sizes(), x.scalar_type());
+}
+
+// Whole numbers in [0, end).
+inline Tensor randint(std::int64_t end, IntArrayRef shape) {
+  return (rand(shape, kDouble) * static_cast<double>(end)).floor().to(kLong);
+}
+// The numbers in [0, count) in an order of chance.
+inline Tensor randperm(std::int64_t count) {
+  return rand({count}).argsort(true, 0, false);
+}
+
+// Losses, as their definitions say.
+inline Tensor log_sigmoid(const Tensor& x) {
+  return -logaddexp(zeros_like(x), -x);
+}
+inline Tensor reduced(const Tensor& each, std::int64_t how) {
+  return how == Reduction::Sum ? each.sum() : how == Reduction::Mean ? each.mean() : each;
+}
+// Of `wanted` from exp(x); where nothing is wanted, nothing is lost.
+inline Tensor kl_div(const Tensor& x, const Tensor& wanted, std::int64_t how, bool log_target = false) {
+  if (log_target) return reduced(wanted.exp() * (wanted - x), how);
+  return reduced(-special_entr(wanted) - wanted * x, how);
+}
+// Of pairs that are to point the same way.
+inline Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, std::int64_t how) {
+  return reduced(1 - cosine_similarity(a, b, 1), how);
+}
+inline Tensor one_hot(const Tensor& ids, std::int64_t count) {
+  return ids.unsqueeze(-1).eq(arange(count, kLong)).to(kLong);
+}
+
+inline Tensor operator%(const Tensor& x, std::int64_t by) {
+  return x.remainder(by);
+}
+inline double standard_deviation(const Tensor& x) {
+  const Tensor apart = x.to(kDouble) - x.to(kDouble).mean();
+  return std::sqrt(apart.square().sum().item<double>() / static_cast<double>(x.numel() - 1));
+}
+
+// From y, whose gradient is dy, into the leaves.
+inline void backward(const Tensor& y, const Tensor& dy) {
+  run_backward({y}, {dy}, {}, /*keep_graph=*/false);
+}
+
+// Parameters of another type, for all who hold them.
+inline void convert(const nn::Module& module, ScalarType type) {
+  for (const Tensor& p : module.parameters()) p.set_data(p.detach().to(type));
 }
 
 inline std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   out << "[" << fmt::format("{}", fmt::join(x.sizes().vec(), ", ")) << "]:";
-  for (const Tensor all = x.to(kFloat).flatten(); std::int64_t i : {0, 1, 2, 3})
-    if (i < all.numel()) out << " " << all[i].item<float>();
-  return out;
+  const Tensor all = x.to(kDouble).flatten();
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(16, all.numel()); ++i)
+    out << " " << all[i].item<double>();
+  return out << (all.numel() > 16 ? " ..." : "");
 }
 
 }  // namespace attend::host
-#endif

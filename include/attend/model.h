@@ -19,8 +19,7 @@
 namespace attend {
 
 struct ModelOptions {
-  // Weights whose gradients forward() can give: in the library with training (attend::training), in float32,
-  // and slower than without.
+  // Weights whose gradients forward() can give: in float32, and slower than without.
   bool gradients = false;
 };
 

@@ -201,7 +201,7 @@ void evaluate_watermark(const EvaluateArguments& a) {
 
 }  // namespace
 
-int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
+int evaluate(int argc, char** argv) {
   EvaluateArguments a;
   Parser parser(
       "evaluate",
@@ -277,7 +277,7 @@ int evaluate(int argc, char** argv, const EvaluateRecipe& evaluate_recipe) {
   else if (a.task == "watermark")
     evaluate_watermark(a);
   else
-    evaluate_objective(a, evaluate_recipe);
+    evaluate_objective(a);
   return 0;
 }
 

@@ -27,7 +27,9 @@ void print_help(std::FILE* out) {
 
 // A large text's memory goes back to the system when it is freed. By default glibc comes to keep blocks of up
 // to 32 MiB for later, and does so for each of the threads of a server.
-void give_large_blocks_back() { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+void give_large_blocks_back() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
 
 RunVerb find_serving_verb(const std::string& name) {
   // The module lies where the program's run path says: in lib/ beside it, or as cmake/Install.cmake has it.

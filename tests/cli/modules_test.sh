@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which module a verb is found in: what runs models loads no torch, and what is asked for gradients or objectives gets
-# them, however that is said.
+# What the program loads: no torch, and nothing that only a server needs. And that gradients and objectives are found,
+# however they are asked for.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 models=$(realpath "$(dirname "$0")/../data/models")
@@ -15,10 +15,9 @@ fail() {
 
 # What the linker finds for each, without addresses, in which any letters can stand.
 libraries() { ldd "$@" | sed 's/ (0x.*//' >log; }
-libraries "$attend" "$(dirname "$attend")/lib/attend-inference.so"
-if grep -iE 'torch|c10|not found' log; then fail "what runs models loads torch, or something that is not there"; fi
-grep --quiet libattend.so log || fail "attend-inference.so stands on libattend.so"
-if grep -iE 'httplib|libssl' log; then fail "what runs models loads what servers need"; fi
+libraries "$attend"
+if grep -iE 'torch|c10|gomp|not found' log; then fail "the program loads torch, or something that is not there"; fi
+if grep -iE 'httplib|libssl' log; then fail "the program loads what servers need"; fi
 libraries "$(dirname "$attend")/lib/attend-serving.so"
 if grep -iE 'torch|c10|not found' log; then fail "a server loads torch, or something that is not there"; fi
 

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "golden_spec.h"
 #include "models/forward.h"
 #include "models/pretrained_model.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +73,7 @@ class Case {
 
   static Tensor ids(std::int64_t count, const Stack& stack) {
     const std::int64_t most = stack->embeddings->spec().vocabulary;
-    return at::remainder(at::arange(count, at::kLong) * 5 + 4, most - 4) + 4;
+    return (at::arange(count, at::kLong) * 5 + 4).remainder(most - 4) + 4;
   }
 
   std::vector<Tensor> inputs(double factor = 1) const {
@@ -236,8 +237,8 @@ TEST(Attribution, GaussAndLegendreIntegratePolynomials) {
 }
 
 TEST(Attribution, RollsOutFromTheLastLayerToTheFirst) {
-  const Tensor first = torch::tensor({{1.0, 0.0}, {0.5, 0.5}}),
-               second = torch::tensor({{0.2, 0.8}, {0.0, 1.0}});
+  const Tensor first = torch::tensor({1.0, 0.0, 0.5, 0.5}).view({2, 2}),
+               second = torch::tensor({0.2, 0.8, 0.0, 1.0}).view({2, 2});
   const Tensor row = roll_out({first, second}, torch::tensor({1.0, 0.0}, at::kDouble));
   EXPECT_NEAR(row[0].item<double>(), 0.2 + 0.8 * 0.5, 1e-6);
   EXPECT_NEAR(row[1].item<double>(), 0.4, 1e-6);

@@ -8,6 +8,7 @@
 #include "explain/predictions.h"
 #include "explain/still.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

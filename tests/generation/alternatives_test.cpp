@@ -3,6 +3,7 @@
 #include "generation/models.h"
 #include "generation/scores/selection.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <numeric>
 

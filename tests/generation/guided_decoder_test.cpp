@@ -7,6 +7,7 @@
 #include "generation/models.h"
 #include "models/forward.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

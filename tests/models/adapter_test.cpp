@@ -8,6 +8,7 @@
 #include "models/merge.h"
 #include "models/tensors.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>

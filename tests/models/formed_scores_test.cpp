@@ -2,6 +2,7 @@
 // network of every family.
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +64,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
   const auto run = [&](Pass pass) {
     if (network->reads_images()) {
       const PatchSpec& p = *spec.encoder->patches;
-      const Tensor pixels = at::arange(2 * p.channels * p.height * p.width, at::kFloat).sin();
+      const Tensor pixels = sin(at::arange(2 * p.channels * p.height * p.width, at::kFloat));
       const Tensor encoded =
           network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
       if (!network->decoder) return encoded;

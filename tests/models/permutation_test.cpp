@@ -2,6 +2,7 @@
 // forward_test.cpp compares with the original.
 #include "models/forward.h"
 #include "nn/two_streams.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>

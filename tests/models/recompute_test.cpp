@@ -3,10 +3,10 @@
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {
@@ -31,13 +31,13 @@ TokenBatch texts(const Stack& reader, std::int64_t seed) {
 
 // How many functions the gradient of `result` goes through.
 std::size_t graph_size(const Tensor& result) {
-  std::set<torch::autograd::Node*> seen;
-  std::vector<torch::autograd::Node*> next{result.grad_fn().get()};
+  std::set<const at::Node*> seen;
+  std::vector<const at::Node*> next{result.grad_fn().get()};
   while (!next.empty()) {
-    torch::autograd::Node* const node = next.back();
+    const at::Node* const node = next.back();
     next.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
-    for (const auto& edge : node->next_edges()) next.push_back(edge.function.get());
+    for (const auto& edge : node->inputs) next.push_back(edge.node.get());
   }
   return seen.size();
 }
@@ -54,13 +54,13 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
   initialize(network, 5);
   std::map<bool, std::size_t> graphs;
   const auto results = [&](bool recompute) {
-    network->zero_grad();
+    for (const Tensor& p : network->parameters()) p.mutable_grad().reset();
     Pass pass = Pass::training(11);
     pass.recompute = recompute;
     Tensor hidden;
     if (network->reads_images()) {
       const PatchSpec& p = *spec.encoder->patches;
-      const Tensor pixels = at::arange(2 * p.channels * p.height * p.width, at::kFloat).sin();
+      const Tensor pixels = sin(at::arange(2 * p.channels * p.height * p.width, at::kFloat));
       hidden = network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
     } else if (network->is_encoder_decoder()) {
       const TokenBatch source = texts(network->encoder, 3);
@@ -72,7 +72,7 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
       hidden = network->encode(texts(network->encoder, 5), pass);
     }
     graphs[recompute] = graph_size(hidden);
-    (hidden * at::arange(hidden.numel()).view_as(hidden).sin()).sum().backward();
+    (hidden * sin(at::arange(hidden.numel())).view(hidden.sizes())).sum().backward();
     std::map<std::string, Tensor> all{{"hidden", hidden.detach().clone()}};
     for (const auto& item : network->named_parameters())
       if (item.value().grad().defined()) all["gradient of " + item.key()] = item.value().grad().clone();

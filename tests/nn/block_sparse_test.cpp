@@ -4,6 +4,7 @@
 #include "formats/json.h"
 #include "models/tensors.h"
 #include "nn/random_blocks.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <filesystem>

@@ -6,9 +6,9 @@
 #include "nn/spec_dropout.h"
 #include "nn/transformer.h"
 #include "tensor/parallel.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {
@@ -96,7 +96,7 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
     Transformer fast(spec), exact(spec);
     initialize(fast, 5);
     initialize(exact, 5);
-    exact->to(at::kDouble);
+    at::convert(*exact, at::kDouble);
     // The double model's tied matrix must be converted with the others, not left behind.
     const Tensor fast_loss = loss_of(fast), exact_loss = loss_of(exact);
     EXPECT_NEAR(fast_loss.item<double>(), exact_loss.item<double>(), 1e-5);
@@ -134,7 +134,7 @@ TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
     y = linear(x, weight, bias, &packed);
     expect_close(y, at::linear(rounded(x), rounded(weight), bias));
   }
-  y.backward(dy);  // as the function did, which remembers it
+  at::backward(y, dy);  // as the function did, which remembers it
   expect_close(x.grad(), at::mm(rounded(dy), rounded(weight)));
   expect_close(weight.grad(), at::mm(rounded(dy).t(), rounded(x)));
   expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
@@ -204,7 +204,7 @@ TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
   const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape).requires_grad_(); };
   const std::int64_t rows = 2 * 1100;  // two blocks a reading: one of 1024, the longest, and a shorter one
   const Tensor hidden = leaf({rows, 7}), weight = leaf({33, 7}), bias = leaf({33});
-  const Tensor once = at::randint(33, {rows / 2}, at::kLong).index_fill_(0, torch::tensor({5, 1050}), -100);
+  const Tensor once = at::randint(33, {rows / 2}).index_fill_(0, torch::tensor({5, 1050}), -100);
   const Tensor labels = at::cat({once, once});
   const auto results_of = [&](const LossSum& loss) {
     auto results = torch::autograd::grad({loss.sum}, {hidden, weight, bias});
@@ -259,16 +259,16 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   const auto loss = [&] {
     Pass pass = Pass::training(3);
     const Tensor y = network->encode(TokenBatch::from(kSources), pass);
-    return (y * at::arange(y.numel()).view_as(y).sin()).sum();
+    return (y * sin(at::arange(y.numel())).view(y.sizes())).sum();
   };
   loss().backward();
   const Tensor direction = at::randn_like(weight);
   const double slope = (weight.grad() * direction).sum().item<double>();
   at::NoGradGuard no_grad;
   constexpr double h = 2e-4;
-  weight += h * direction;
+  weight.add_(direction, h);
   const double above = loss().item<double>();
-  weight -= 2 * h * direction;
+  weight.sub_(direction, 2 * h);
   const double below = loss().item<double>();
   EXPECT_NEAR((above - below) / (2 * h), slope, 0.02 * std::abs(slope) + 0.02);
 }
@@ -335,7 +335,7 @@ TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
   EXPECT_EQ(cache.pages_in_use(), 2);
   cache.extend(b, 1);  // its last page is partly filled, so it is copied
   EXPECT_EQ(cache.pages_in_use(), 3);
-  cache.write(0, {b}, Offsets({1}), at::full({1, 8}, -1.0f));
+  cache.write(0, {b}, Offsets({1}), at::full({1, 8}, -1.0f, at::kFloat));
   EXPECT_EQ(cache.gather(a, 0).first[16].sum().item<float>(),
             cache.gather(b, 0).first[16].sum().item<float>());
   EXPECT_EQ(cache.gather(b, 0).second[20].sum().item<float>(), -4);

@@ -2,9 +2,9 @@
 #include "nn/distillation.h"
 
 #include "expect_error.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {

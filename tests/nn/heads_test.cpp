@@ -2,9 +2,9 @@
 #include "nn/heads.h"
 
 #include "expect_error.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {
@@ -18,12 +18,12 @@ struct Head {
   Head(const EmbeddingSpec& embedding, const LanguageModelHeadSpec& spec, at::ScalarType type) {
     at::manual_seed(2);
     embeddings = Embeddings(embedding);
-    embeddings->to(type);
+    at::convert(*embeddings, type);
     head = LanguageModelHead(spec, kWidth, embeddings);
-    head->to(type);
+    at::convert(*head, type);
     at::NoGradGuard no_grad;
-    for (Tensor& p : head->parameters()) p.normal_();
-    for (Tensor& p : embeddings->parameters()) p.normal_();
+    for (const Tensor& p : head->parameters()) p.copy_(at::randn_like(p));
+    for (const Tensor& p : embeddings->parameters()) p.copy_(at::randn_like(p));
   }
   std::vector<Tensor> leaves(const Tensor& hidden) const {
     std::vector<Tensor> all{hidden};

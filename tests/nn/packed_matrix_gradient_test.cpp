@@ -1,4 +1,5 @@
 #include "nn/linear.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 
@@ -19,15 +20,15 @@ TEST(PackedMatrix, LetsGradientsThrough) {
     const auto leaf = [](const Tensor& t) { return t.clone().requires_grad_(true); };
     const Tensor start = at::randn({9, 130}), zero = at::zeros({77});
     const Tensor x = leaf(start), bias = leaf(zero), expected_x = leaf(start), expected_bias = leaf(zero);
-    linear(x, nothing, bias, &packed, Activation::none, residual).backward(dy);
-    (at::linear(expected_x, dequantized, expected_bias) + residual).backward(dy);
+    at::backward(linear(x, nothing, bias, &packed, Activation::none, residual), dy);
+    at::backward((at::linear(expected_x, dequantized, expected_bias) + residual), dy);
     EXPECT_LT((x.grad() - expected_x.grad()).abs().max().item<double>(), 1e-4) << name(format);
     EXPECT_LT((bias.grad() - expected_bias.grad()).abs().max().item<double>(), 1e-5) << name(format);
     // Through an activation too, where nothing else is rounded.
     if (format == WeightFormat::int8 || format == WeightFormat::int4) continue;
     const Tensor again = leaf(start), expected_again = leaf(start);
-    linear(again, nothing, {}, &packed, Activation::gelu).backward(dy);
-    at::gelu(at::linear(expected_again, dequantized)).backward(dy);
+    at::backward(linear(again, nothing, {}, &packed, Activation::gelu), dy);
+    at::backward(at::gelu(at::linear(expected_again, dequantized)), dy);
     EXPECT_LT((again.grad() - expected_again.grad()).abs().max().item<double>(), 1e-4) << name(format);
   }
 }

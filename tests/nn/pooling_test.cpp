@@ -2,9 +2,9 @@
 
 #include "nn/head_rows.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 namespace attend {
 namespace {

@@ -3,6 +3,7 @@
 #include "expect_error.h"
 #include "nn/initialize.h"
 #include "nn/transformer.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

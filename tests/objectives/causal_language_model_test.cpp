@@ -4,6 +4,7 @@
 #include "objectives/kinds.h"
 #include "objectives/small_setting.h"
 #include "objectives/text_streams.h"
+#include "tensor_checks.h"
 #include "training/trainer.h"
 
 #include <algorithm>

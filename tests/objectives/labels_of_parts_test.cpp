@@ -10,6 +10,7 @@
 #include "objectives/question_answering.h"
 #include "objectives/token_classification.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 #include "training/evaluate.h"
 
 #include <gtest/gtest.h>

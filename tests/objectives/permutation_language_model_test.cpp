@@ -1,6 +1,7 @@
 #include "objectives/permutation_language_model.h"
 
 #include "objectives/small_setting.h"
+#include "tensor_checks.h"
 
 #include <algorithm>
 #include <map>

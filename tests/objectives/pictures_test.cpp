@@ -4,6 +4,7 @@
 #include "objectives/image_classification.h"
 #include "objectives/masked_images.h"
 #include "objectives/word_setting.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +97,7 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   EXPECT_EQ(bright_rows(batch.images.pixels), (std::vector<std::int64_t>{3, 1}));
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][3][5].item<float>(), (200 / 255.0f - 0.5f) / 0.5f);
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][4][5].item<float>(), (10 / 255.0f - 0.5f) / 0.5f);
-  EXPECT_TRUE(batch.labels.equal(torch::tensor({0, 1}, at::kLong)));
+  EXPECT_TRUE(at::equal(batch.labels, torch::tensor({0, 1}, at::kLong)));
   EXPECT_EQ(batch.real_tokens(), 2 * (1 + 4 * 6));
 }
 
@@ -161,9 +162,9 @@ TEST(ImageClassification, BrokenPicturesAreLeftOutAndNamed) {
   EXPECT_TRUE(contains(said, "dog/b.bmp: expected a picture"));
   ASSERT_EQ(objective.examples(), 6);
   const Batch batch = objective.collate(examples_of(objective), {});
-  EXPECT_TRUE(batch.labels.equal(torch::tensor({0, 0, 0, 1, 1, 1}, at::kLong)));
-  EXPECT_TRUE(batch.images.pixels[0].equal(batch.images.pixels[3]));
-  EXPECT_FALSE(batch.images.pixels[0].equal(batch.images.pixels[2]));
+  EXPECT_TRUE(at::equal(batch.labels, torch::tensor({0, 0, 0, 1, 1, 1}, at::kLong)));
+  EXPECT_TRUE(at::equal(batch.images.pixels[0], batch.images.pixels[3]));
+  EXPECT_FALSE(at::equal(batch.images.pixels[0], batch.images.pixels[2]));
 }
 
 TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {

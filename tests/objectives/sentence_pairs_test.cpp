@@ -2,6 +2,7 @@
 
 #include "objectives/masked_language_model.h"
 #include "objectives/sentence_pair_pretraining.h"
+#include "tensor_checks.h"
 #include "word_setting.h"
 
 #include <gtest/gtest.h>

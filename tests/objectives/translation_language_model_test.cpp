@@ -2,6 +2,7 @@
 
 #include "objectives/languages.h"
 #include "objectives/masked_language_model.h"
+#include "tensor_checks.h"
 #include "word_setting.h"
 
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 
 #include "formats/json.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>

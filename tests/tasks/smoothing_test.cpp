@@ -9,6 +9,7 @@
 #include "nn/normed_inputs.h"
 #include "tasks/quantization_error.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 
 #include <fstream>
 
@@ -65,7 +66,8 @@ TEST_P(Smoothing, LeavesFloat32AsItIsAndInt8Nearer) {
   const auto error_of = [&](const std::map<std::string, Tensor>& given) {
     const PretrainedModel model =
         PretrainedModel::load(directory, {.weights = WeightFormat::int8, .factors = given});
-    return ((forward(model).at("logits") - wanted).norm() / wanted.norm()).item<double>();
+    return (at::linalg_vector_norm(forward(model).at("logits") - wanted) / at::linalg_vector_norm(wanted))
+        .item<double>();
   };
   EXPECT_LT(error_of(factors), error_of({}));
 }

@@ -219,6 +219,7 @@ TEST_P(Gradients, OfReductions) {
     EXPECT_GRADIENTS(one, x[0].max());
     EXPECT_GRADIENTS(one, x[0].min());
     EXPECT_GRADIENTS(one, x[0].logsumexp(0, true));
+    if (m.stride(1) == 0) continue;  // the norm of a row of one number is rounding
     const Inputs normed{m, numbers({6}), numbers({6})};
     EXPECT_GRADIENTS(normed, layer_norm(x[0], {6}, x[1], x[2], 1e-5));
   }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "expect_error.h"
 #include "formats/json.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 #include "training/schedule.h"
 #include "training/weight_average.h"
@@ -179,7 +180,8 @@ TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {
   torch::manual_seed(1);
   p.weight.mutable_grad() = at::randn({48, 20});
   optimizer->step(1, 1);
-  const Tensor values = std::get<1>(at::linalg_svd(p.weight.detach())) / std::sqrt(48.0 / 20);
+  const Tensor values =
+      std::get<1>(at::linalg_svd(p.weight.detach(), /*full_matrices=*/false)) / std::sqrt(48.0 / 20);
   EXPECT_GT(values.min().item<double>(), 0.6);
   EXPECT_LT(values.max().item<double>(), 1.3);
 }
@@ -259,15 +261,15 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
 TEST(GradientNorm, IsThatOfAllGradientsAndNamesTheFirstThatIsNotFinite) {
   std::vector<Parameter> parameters = fresh_parameters();
   EXPECT_EQ(gradient_norm(parameters).norm, 0) << "no gradients at all";
-  parameters[0].weight.mutable_grad() = at::full({5, 7}, 2.0f);
-  parameters[2].weight.mutable_grad() = at::full({5}, -1.0f);
+  parameters[0].weight.mutable_grad() = at::full({5, 7}, 2.0f, at::kFloat);
+  parameters[2].weight.mutable_grad() = at::full({5}, -1.0f, at::kFloat);
   EXPECT_NEAR(gradient_norm(parameters).norm, std::sqrt(35 * 4 + 5), 1e-6);
   EXPECT_EQ(gradient_norm(parameters).not_finite, "");
-  parameters[1].weight.mutable_grad() = at::full({6, 4}, 1e30f);
+  parameters[1].weight.mutable_grad() = at::full({6, 4}, 1e30f, at::kFloat);
   EXPECT_NEAR(gradient_norm(parameters).norm / (1e30 * std::sqrt(24)), 1, 1e-6) << "squares overflow float32";
   EXPECT_EQ(gradient_norm(parameters).not_finite, "");
-  parameters[1].weight.mutable_grad() = at::full({6, 4}, NAN);
-  parameters[2].weight.mutable_grad() = at::full({5}, INFINITY);
+  parameters[1].weight.mutable_grad() = at::full({6, 4}, NAN, at::kFloat);
+  parameters[2].weight.mutable_grad() = at::full({5}, INFINITY, at::kFloat);
   EXPECT_FALSE(std::isfinite(gradient_norm(parameters).norm));
   EXPECT_EQ(gradient_norm(parameters).not_finite, "tall");
 }

@@ -2,6 +2,7 @@
 
 #include "expect_error.h"
 #include "models/pretrained_model.h"
+#include "tensor_checks.h"
 
 #include <map>
 

@@ -6,6 +6,7 @@
 #include "models/pretrained_model.h"
 #include "models/tensors.h"
 #include "objectives/word_setting.h"
+#include "tensor_checks.h"
 
 #include <gtest/gtest.h>
 

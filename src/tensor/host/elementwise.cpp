@@ -286,8 +286,9 @@ const Tensor& Tensor::add_(Scalar other) const {
 const Tensor& Tensor::sub_(Scalar other) const {
   return sub_(alone(other, common_type(*this, other)));
 }
+// What is written over is what the gradient of the other needs: a copy is kept then.
 const Tensor& Tensor::mul_(const Tensor& other) const {
-  if (tracked(*this, other)) return copy_(*this * other);
+  if (tracked(*this, other)) return copy_((needs_gradient(other) ? clone() : *this) * other);
   into(*this, *this, other, common_type(*this, other), kMultiply);
   bump_version();
   return *this;
@@ -296,7 +297,7 @@ const Tensor& Tensor::mul_(Scalar other) const {
   return mul_(alone(other, common_type(*this, other)));
 }
 const Tensor& Tensor::div_(const Tensor& other) const {
-  if (tracked(*this, other)) return copy_(*this / other);
+  if (tracked(*this, other)) return copy_((needs_gradient(other) ? clone() : *this) / other);
   into(*this, *this, other, floating(common_type(*this, other)), kDivide);
   bump_version();
   return *this;
@@ -320,7 +321,7 @@ const Tensor& Tensor::sign_() const {
   return copy_(sign());
 }
 const Tensor& Tensor::clamp_min_(Scalar least) const {
-  return copy_(clamp_min(least));
+  return copy_((tracked(*this) ? clone() : *this).clamp_min(least));
 }
 
 #define ATTEND_COMPARISON(name, op)                                 \

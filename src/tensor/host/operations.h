@@ -40,6 +40,15 @@ Tensor tensor(const std::vector<T>& values, std::optional<TensorOptions> options
   return tensor(ArrayRef<T>(values), options);
 }
 Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOptions> options = {});
+inline Tensor tensor(std::initializer_list<float> values, std::optional<TensorOptions> options = {}) {
+  return tensor(ArrayRef<float>(values), options);
+}
+inline Tensor tensor(std::initializer_list<int> values, std::optional<TensorOptions> options = {}) {
+  return tensor(std::vector<std::int64_t>(values.begin(), values.end()), options);
+}
+inline Tensor tensor(std::initializer_list<double> values, std::optional<TensorOptions> options = {}) {
+  return tensor(std::vector<float>(values.begin(), values.end()), options);
+}
 
 // Put together.
 Tensor cat(TensorList parts, std::int64_t d = 0);

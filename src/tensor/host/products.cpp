@@ -96,7 +96,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dim() > 2 && b.dim() == 2 && a.is_contiguous()) {
     Dimensions shape = a.sizes();
     shape[shape.size() - 1] = b.size(1);
-    return matmul(a.reshape({-1, a.size(-1)}), b).view(shape);
+    return matmul(a.flatten(0, a.dim() - 2), b).view(shape);
   }
   return with_rule([&] { return batched(a, b); },
                    [&](const Tensor&) {
@@ -126,59 +126,6 @@ void addmm_out(Tensor& out, const Tensor& c, const Tensor& a, const Tensor& b, S
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = matmul(x, weight.t());
   return bias.defined() ? y + bias : y;
-}
-
-namespace {
-
-// Columns of a [m, n], m >= n, turned against each other until each pair stands at a right angle (one-sided
-// Jacobi, Hestenes 1958). Their lengths are then the singular values, and v has the turns.
-void turn_apart(Tensor& columns, Tensor& turns) {  // both transposed: a column lies behind another
-  const std::int64_t n = columns.size(0), m = columns.size(1);
-  const auto column = [](Tensor& t, std::int64_t i) { return t.data_ptr<double>() + i * t.size(1); };
-  const auto turn = [](double* p, double* q, std::int64_t length, double cosine, double sine) {
-    for (std::int64_t i = 0; i < length; ++i) {
-      const double x = p[i], y = q[i];
-      p[i] = cosine * x - sine * y;
-      q[i] = sine * x + cosine * y;
-    }
-  };
-  for (int sweep = 0; sweep < 60; ++sweep) {
-    bool turned = false;
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = i + 1; j < n; ++j) {
-        double *const p = column(columns, i), *const q = column(columns, j);
-        double alpha = 0, beta = 0, gamma = 0;
-        for (std::int64_t k = 0; k < m; ++k) alpha += p[k] * p[k], beta += q[k] * q[k], gamma += p[k] * q[k];
-        if (std::abs(gamma) <= 1e-15 * std::sqrt(alpha * beta) || gamma == 0) continue;
-        turned = true;
-        const double zeta = (beta - alpha) / (2 * gamma);
-        const double t = (zeta >= 0 ? 1 : -1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
-        const double cosine = 1 / std::sqrt(1 + t * t), sine = cosine * t;
-        turn(p, q, m, cosine, sine);
-        turn(column(turns, i), column(turns, j), n, cosine, sine);
-      }
-    if (!turned) return;
-  }
-}
-
-}  // namespace
-
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices) {
-  if (full_matrices || x.dim() != 2) fail("singular values: expected a matrix and no full bases");
-  const NoGradGuard unrecorded;
-  const bool wide = x.size(0) < x.size(1);
-  Tensor columns = (wide ? x : x.t()).to(kDouble).contiguous().clone();  // [n, m], n <= m
-  Tensor turns = eye(columns.size(0), kDouble);
-  turn_apart(columns, turns);
-  const Tensor lengths = columns.square().sum(1).sqrt();
-  const Tensor order = lengths.argsort(true, 0, /*descending=*/true);
-  const Tensor sizes = lengths.index_select(0, order);
-  const Tensor left = columns.index_select(0, order) / sizes.clamp_min(1e-300).unsqueeze(1),
-               right = turns.index_select(0, order);
-  const ScalarType type = x.scalar_type();
-  // x^T = columns' bases: of a wide one the sides change places.
-  if (wide) return {right.t().to(type).contiguous(), sizes.to(type), left.to(type)};
-  return {left.t().to(type).contiguous(), sizes.to(type), right.to(type)};
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
