@@ -19,7 +19,7 @@ inline std::size_t bytes_kept_by(const Tensor& x) {
 
 }  // namespace attend
 
-namespace attend::host {
+namespace attend::ops {
 
 inline bool equal(const Tensor& a, const Tensor& b) {
   return a.sizes() == b.sizes() && a.eq(b).all().item<bool>();
@@ -111,4 +111,4 @@ inline std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   return out << (all.numel() > 16 ? " ..." : "");
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,10 +1,10 @@
-// Tensors by the names of torch's C++ interface.
+// Tensors, their operations (ops::) and gradients: what everything that computes includes.
 #pragma once
 
 #include "base/error.h"
-#include "tensor/host/autograd.h"
-#include "tensor/host/module.h"
-#include "tensor/host/operations.h"
+#include "tensor/autograd.h"
+#include "tensor/module.h"
+#include "tensor/ops.h"
 
 #include <cstring>
 #include <memory>
@@ -14,10 +14,29 @@
 #include <vector>
 
 #include <fmt/ranges.h>
-namespace at = attend::host;
-namespace c10 = attend::host;
-namespace torch = attend::host;
 
 namespace attend {
-using at::Tensor;
+
+using ops::ArrayRef;
+using ops::Device;
+using ops::Generator;
+using ops::IntArrayRef;
+using ops::kBFloat16, ops::kBool, ops::kByte, ops::kChar, ops::kDouble, ops::kFloat, ops::kHalf, ops::kInt,
+    ops::kLong, ops::kShort;
+using ops::kCPU;
+using ops::ScalarType;
+using ops::Tensor;
+using ops::TensorList;
+using ops::TensorOptions;
+
+using ops::AutoGradMode;
+using ops::GradMode;
+using ops::NoGradGuard;
+namespace autograd = ops::autograd;
+
+using ops::nn::Module;
+using ops::nn::ModuleHolder;
+using ops::nn::ModuleList;
+using ops::nn::ModuleListImpl;
+
 }  // namespace attend

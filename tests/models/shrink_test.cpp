@@ -38,7 +38,7 @@ void expect_layers(const std::string& name, const std::vector<std::int64_t>& lay
       from.replace(begin, end - begin, std::to_string(layers.at(layer)));
     }
     ASSERT_NE(theirs.find(from), nullptr) << from;
-    EXPECT_TRUE(at::equal(*theirs.find(from), item.value())) << name << " " << item.key();
+    EXPECT_TRUE(ops::equal(*theirs.find(from), item.value())) << name << " " << item.key();
   }
   EXPECT_GT(of_layers, 0u);
 }

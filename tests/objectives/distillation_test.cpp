@@ -106,8 +106,8 @@ TEST(Distillation, LabelsAreTheTeachers) {
   Setting with_labels = setting.setting();
   with_labels.labels = taught;
   const Classification objective(with_labels, ProblemType::single_label);
-  EXPECT_TRUE(at::equal(objective.collate(std::vector<std::int64_t>{0, 1}, {}).labels,
-                        torch::tensor({1, 0}, at::kLong)));
+  EXPECT_TRUE(
+      ops::equal(objective.collate(std::vector<std::int64_t>{0, 1}, {}).labels, ops::tensor({1, 0}, kLong)));
   EXPECT_EQ(objective.labels()->problem, ProblemType::single_label);
 }
 
@@ -175,8 +175,7 @@ TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
   setting.recipe.teacher = write_letter_model(setting.directory, "teacher", "bert", config);
   const std::unique_ptr<Objective> objective = distil(kClassification, setting.setting());
   const Batch batch = objective->collate(std::vector<std::int64_t>{0}, {});
-  EXPECT_TRUE(at::equal(batch.tokens.types, torch::tensor({0, 0, 0, 0, 1, 1}, at::kLong)))
-      << batch.tokens.types;
+  EXPECT_TRUE(ops::equal(batch.tokens.types, ops::tensor({0, 0, 0, 0, 1, 1}, kLong))) << batch.tokens.types;
   EXPECT_FALSE(kClassification.make(setting.setting())
                    ->collate(std::vector<std::int64_t>{0}, {})
                    .tokens.types.defined());

@@ -1,9 +1,9 @@
-// One expression computed twice, with torch's tensors and with our own (tensor/host), for tests that compare
+// One expression computed twice, with torch's tensors and with our own, for tests that compare
 // the two. The only place that includes torch.
 #pragma once
 
-#include "tensor/host/autograd.h"
-#include "tensor/host/operations.h"
+#include "tensor/autograd.h"
+#include "tensor/ops.h"
 #include "tensor/torch.h"
 
 #include <cstring>
@@ -15,51 +15,51 @@ namespace attend {
 
 using Sizes = std::vector<std::int64_t>;
 
-inline at::ScalarType torch_type(host::ScalarType type) {
-  if (type == host::kBool) return at::kBool;
-  if (type == host::kBFloat16) return at::kBFloat16;
+inline at::ScalarType torch_type(ops::ScalarType type) {
+  if (type == ops::kBool) return at::kBool;
+  if (type == ops::kBFloat16) return at::kBFloat16;
   return static_cast<at::ScalarType>(type);  // the others have the same numbers
 }
-inline host::ScalarType host_type(at::ScalarType type) {
-  if (type == at::kBool) return host::kBool;
-  if (type == at::kBFloat16) return host::kBFloat16;
-  return static_cast<host::ScalarType>(type);
+inline ops::ScalarType host_type(at::ScalarType type) {
+  if (type == at::kBool) return ops::kBool;
+  if (type == at::kBFloat16) return ops::kBFloat16;
+  return static_cast<ops::ScalarType>(type);
 }
 
 // What an expression calls `as`: as(x) is the tensor of the kind in question, as(x, y) a list of two,
 // as(type) a type. Ours has the strides of torch's, in memory of its own.
 struct AsTorch {
   at::Tensor operator()(const at::Tensor& x) const { return x; }
-  at::ScalarType operator()(host::ScalarType type) const { return torch_type(type); }
+  at::ScalarType operator()(ops::ScalarType type) const { return torch_type(type); }
   template <class... More>
   std::vector<at::Tensor> operator()(const at::Tensor& first, const at::Tensor& second,
                                      const More&... more) const {
     return {first, second, more...};
   }
 };
-struct AsHost {
-  host::Tensor operator()(const at::Tensor& x) const {
+struct AsOurs {
+  ops::Tensor operator()(const at::Tensor& x) const {
     const auto bytes = static_cast<std::int64_t>(x.storage().nbytes());
-    const host::Tensor memory = host::empty({bytes}, host::kByte);
+    const ops::Tensor memory = ops::empty({bytes}, ops::kByte);
     if (bytes > 0) std::memcpy(memory.data_ptr(), x.storage().data(), static_cast<std::size_t>(bytes));
     const auto& data = memory.body().data;
-    auto body = std::make_shared<host::Tensor::Body>();
+    auto body = std::make_shared<ops::Tensor::Body>();
     body->data = {data, data.get() + x.storage_offset() * static_cast<std::int64_t>(x.element_size())};
     body->memory = memory.body().memory;
     body->type = host_type(x.scalar_type());
-    body->sizes = host::IntArrayRef(x.sizes().data(), x.sizes().size());
-    body->strides = host::IntArrayRef(x.strides().data(), x.strides().size());
-    return host::Tensor(body);
+    body->sizes = ops::IntArrayRef(x.sizes().data(), x.sizes().size());
+    body->strides = ops::IntArrayRef(x.strides().data(), x.strides().size());
+    return ops::Tensor(body);
   }
-  host::ScalarType operator()(host::ScalarType type) const { return type; }
+  ops::ScalarType operator()(ops::ScalarType type) const { return type; }
   template <class... More>
-  std::vector<host::Tensor> operator()(const at::Tensor& first, const at::Tensor& second,
-                                       const More&... more) const {
+  std::vector<ops::Tensor> operator()(const at::Tensor& first, const at::Tensor& second,
+                                      const More&... more) const {
     return {(*this)(first), (*this)(second), (*this)(more)...};
   }
 };
 
-inline at::Tensor to_torch(const host::Tensor& x) {
+inline at::Tensor to_torch(const ops::Tensor& x) {
   return at::from_blob(x.data_ptr(), Sizes(x.sizes().vec()), Sizes(x.strides().vec()),
                        at::TensorOptions(torch_type(x.scalar_type())))
       .clone();
@@ -67,7 +67,7 @@ inline at::Tensor to_torch(const host::Tensor& x) {
 
 // Numbers that are not there are equal to each other; others may differ by `tolerance` of themselves, and as
 // much of the largest or of 1, since sums lose what cancels.
-inline testing::AssertionResult same(const host::Tensor& ours, const at::Tensor& theirs, double tolerance) {
+inline testing::AssertionResult same(const ops::Tensor& ours, const at::Tensor& theirs, double tolerance) {
   const at::Tensor found = to_torch(ours);
   const auto failure = [&](const char* what) {
     std::ostringstream text;
@@ -96,7 +96,7 @@ inline testing::AssertionResult same(const host::Tensor& ours, const at::Tensor&
   return agree.all().item<bool>() ? testing::AssertionSuccess() : failure("numbers");
 }
 
-inline testing::AssertionResult same(const std::vector<host::Tensor>& ours,
+inline testing::AssertionResult same(const std::vector<ops::Tensor>& ours,
                                      const std::vector<at::Tensor>& theirs, double tolerance) {
   if (ours.size() != theirs.size())
     return testing::AssertionFailure() << ours.size() << " parts, torch's are " << theirs.size();
@@ -104,7 +104,7 @@ inline testing::AssertionResult same(const std::vector<host::Tensor>& ours,
     if (auto part = same(ours[i], theirs[i], tolerance); !part) return part << " in part " << i;
   return testing::AssertionSuccess();
 }
-inline testing::AssertionResult same(const std::tuple<host::Tensor, host::Tensor>& ours,
+inline testing::AssertionResult same(const std::tuple<ops::Tensor, ops::Tensor>& ours,
                                      const std::tuple<at::Tensor, at::Tensor>& theirs, double tolerance) {
   return same(std::vector{std::get<0>(ours), std::get<1>(ours)},
               std::vector{std::get<0>(theirs), std::get<1>(theirs)}, tolerance);
@@ -112,7 +112,7 @@ inline testing::AssertionResult same(const std::tuple<host::Tensor, host::Tensor
 
 template <class F>
 testing::AssertionResult computes_same(F f, double tolerance) {
-  return same(f(AsHost()), f(AsTorch()), tolerance);
+  return same(f(AsOurs()), f(AsTorch()), tolerance);
 }
 
 // The expression has the same shape, type and bits; or, of functions of floats, nearly the same numbers; or,
@@ -125,7 +125,7 @@ testing::AssertionResult computes_same(F f, double tolerance) {
 template <class F>
 testing::AssertionResult is_refused(F f) {
   try {
-    f(AsHost());
+    f(AsOurs());
     return testing::AssertionFailure() << "not refused";
   } catch (const Error&) {
   }
@@ -150,14 +150,14 @@ inline at::Tensor truths(std::initializer_list<std::int64_t> values) {
   return places_of(values).to(at::kBool);
 }
 
-inline at::Tensor random_numbers(Sizes shape, host::ScalarType type) {
-  if (host::isFloatingType(type)) return at::randn(shape, torch_type(type)) * 2;
-  const std::int64_t least = type == host::kBool || type == host::kByte ? 0 : -50;
-  return at::randint(least, type == host::kBool ? 2 : 50, shape, torch_type(type));
+inline at::Tensor random_numbers(Sizes shape, ops::ScalarType type) {
+  if (ops::isFloatingType(type)) return at::randn(shape, torch_type(type)) * 2;
+  const std::int64_t least = type == ops::kBool || type == ops::kByte ? 0 : -50;
+  return at::randint(least, type == ops::kBool ? 2 : 50, shape, torch_type(type));
 }
 
 // Matrices of 4 rows and 6 columns that lie in memory in every way that tensors can, and one of no rows.
-inline std::vector<at::Tensor> random_matrices(host::ScalarType type) {
+inline std::vector<at::Tensor> random_matrices(ops::ScalarType type) {
   return {random_numbers({4, 6}, type),
           random_numbers({6, 4}, type).t(),
           random_numbers({9, 13}, type).slice(0, 1, 9, 2).slice(1, 1, 13, 2),
@@ -167,16 +167,16 @@ inline std::vector<at::Tensor> random_matrices(host::ScalarType type) {
           random_numbers({0, 6}, type)};
 }
 
-inline const std::vector<host::ScalarType> kSomeTypes = {host::kBool, host::kByte,  host::kInt,
-                                                         host::kLong, host::kFloat, host::kDouble};
+inline const std::vector<ops::ScalarType> kSomeTypes = {ops::kBool, ops::kByte,  ops::kInt,
+                                                        ops::kLong, ops::kFloat, ops::kDouble};
 
 // Tests of one type each.
-class OfEachType : public testing::TestWithParam<host::ScalarType> {
+class OfEachType : public testing::TestWithParam<ops::ScalarType> {
  protected:
   void SetUp() override { at::manual_seed(7); }
 };
-inline std::string name_of_type(const testing::TestParamInfo<host::ScalarType>& type) {
-  return host::toString(type.param);
+inline std::string name_of_type(const testing::TestParamInfo<ops::ScalarType>& type) {
+  return ops::toString(type.param);
 }
 
 }  // namespace attend

@@ -21,31 +21,30 @@ at::Tensor weights_for(const at::Tensor& result) {
 template <class F>
 testing::AssertionResult has_same_gradients(const Inputs& inputs, double tolerance, const F& f) {
   Inputs theirs;
-  std::vector<host::Tensor> ours;
+  std::vector<ops::Tensor> ours;
   for (const at::Tensor& input : inputs) {
     const bool learns = input.is_floating_point();
     theirs.push_back(input.detach().requires_grad_(learns));
-    ours.push_back(AsHost()(input));
+    ours.push_back(AsOurs()(input));
     ours.back().requires_grad_(learns);
   }
   const at::Tensor their_result = f(AsTorch(), theirs);
-  const host::Tensor our_result = f(AsHost(), ours);
+  const ops::Tensor our_result = f(AsOurs(), ours);
   if (auto same_result = same(our_result.detach(), their_result.detach(), tolerance); !same_result)
     return same_result << " in the result";
   Inputs their_leaves;
-  std::vector<host::Tensor> our_leaves;
+  std::vector<ops::Tensor> our_leaves;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].is_floating_point()) their_leaves.push_back(theirs[i]), our_leaves.push_back(ours[i]);
   const at::Tensor weights = weights_for(their_result);
   const auto their_gradients = torch::autograd::grad({their_result}, their_leaves, {weights}, std::nullopt,
                                                      false, /*allow_unused=*/true);
-  const auto our_gradients = host::autograd::grad({our_result}, our_leaves, {AsHost()(weights)}, false, false,
-                                                  /*allow_unused=*/true);
+  const auto our_gradients = ops::autograd::grad({our_result}, our_leaves, {AsOurs()(weights)}, false, false,
+                                                 /*allow_unused=*/true);
   for (std::size_t i = 0; i < our_gradients.size(); ++i) {
     const at::Tensor wanted =
         their_gradients[i].defined() ? their_gradients[i] : at::zeros_like(their_leaves[i]);
-    const host::Tensor found =
-        our_gradients[i].defined() ? our_gradients[i] : host::zeros_like(our_leaves[i]);
+    const ops::Tensor found = our_gradients[i].defined() ? our_gradients[i] : ops::zeros_like(our_leaves[i]);
     if (auto part = same(found, wanted, tolerance); !part) return part << " in the gradient of input " << i;
   }
   return testing::AssertionSuccess();
@@ -61,7 +60,7 @@ class Gradients : public OfEachType {
   std::vector<at::Tensor> matrices() const { return random_matrices(GetParam()); }
   at::Tensor numbers(Sizes shape) const { return random_numbers(std::move(shape), GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(All, Gradients, testing::Values(host::kFloat, host::kDouble), name_of_type);
+INSTANTIATE_TEST_SUITE_P(All, Gradients, testing::Values(ops::kFloat, ops::kDouble), name_of_type);
 
 TEST_P(Gradients, OfFunctionsOfOneNumber) {
   for (const at::Tensor& m : matrices()) {
@@ -155,8 +154,8 @@ TEST_P(Gradients, OfCopies) {
     const Inputs one{m}, two{m, numbers({3, 6})};
     EXPECT_GRADIENTS(one, x[0].clone());
     EXPECT_GRADIENTS(one, x[0].contiguous() + x[0].t().contiguous().t());
-    EXPECT_GRADIENTS(one, x[0].to(as(host::kDouble)) * 2);
-    EXPECT_GRADIENTS(one, x[0].to(as(host::kFloat)).to(as(host::kDouble)));
+    EXPECT_GRADIENTS(one, x[0].to(as(ops::kDouble)) * 2);
+    EXPECT_GRADIENTS(one, x[0].to(as(ops::kFloat)).to(as(ops::kDouble)));
     EXPECT_GRADIENTS(one, x[0].repeat({2, 3}));
     EXPECT_GRADIENTS(one, x[0].repeat_interleave(3, 1));
     EXPECT_GRADIENTS(one, x[0].triu(1) + x[0].tril());
@@ -200,7 +199,7 @@ TEST_P(Gradients, OfReductions) {
     EXPECT_GRADIENTS(one, x[0].sum(0));
     EXPECT_GRADIENTS(one, x[0].sum(1, true));
     EXPECT_GRADIENTS(one, x[0].sum({0, 1}));
-    EXPECT_GRADIENTS(one, x[0].sum(as(host::kDouble)));
+    EXPECT_GRADIENTS(one, x[0].sum(as(ops::kDouble)));
     EXPECT_GRADIENTS(one, x[0].mean(1));
     EXPECT_GRADIENTS(one, softmax(x[0], 1));
     EXPECT_GRADIENTS(one, softmax(x[0], 0));
@@ -244,7 +243,7 @@ TEST_P(Gradients, OfProducts) {
   EXPECT_GRADIENTS(texts, conv1d(x[0], x[1], x[2], 1, 1, 1, 2));
   const Inputs planes{numbers({2, 8, 3, 5})};
   EXPECT_GRADIENTS(planes, pixel_shuffle(x[0], 2));
-  if (GetParam() == host::kFloat) EXPECT_GRADIENTS(planes, upsample_bicubic2d(x[0], {7, 4}, false));
+  if (GetParam() == ops::kFloat) EXPECT_GRADIENTS(planes, upsample_bicubic2d(x[0], {7, 4}, false));
 }
 
 TEST_P(Gradients, OfLosses) {
@@ -312,7 +311,7 @@ TEST_P(Gradients, OfWritesInPlace) {
 }
 
 TEST(Tape, AddsGradientsOfALeafFromCallToCall) {
-  const host::Tensor x = host::ones({3}).requires_grad_();
+  const ops::Tensor x = ops::ones({3}).requires_grad_();
   (x * 2).sum().backward();
   (x * x).sum().backward();
   EXPECT_TRUE(same(x.grad(), at::full({3}, 4.0f), 0));
@@ -321,7 +320,7 @@ TEST(Tape, AddsGradientsOfALeafFromCallToCall) {
 }
 
 TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
-  const host::Tensor x = host::ones({3}).requires_grad_(), y = (x * x).sum();
+  const ops::Tensor x = ops::ones({3}).requires_grad_(), y = (x * x).sum();
   y.backward(/*keep_graph=*/true);
   y.backward();
   EXPECT_TRUE(same(x.grad(), at::full({3}, 4.0f), 0));
@@ -334,7 +333,7 @@ TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
 }
 
 TEST(Tape, NoticesThatWhatItSavedHasChanged) {
-  const host::Tensor x = host::ones({3}).requires_grad_(), y = x * 2, z = (y * y).sum();
+  const ops::Tensor x = ops::ones({3}).requires_grad_(), y = x * 2, z = (y * y).sum();
   y.add_(1);
   try {
     z.backward();
@@ -345,29 +344,29 @@ TEST(Tape, NoticesThatWhatItSavedHasChanged) {
 }
 
 TEST(Tape, RefusesToHaveALeafChanged) {
-  const host::Tensor x = host::ones({3}).requires_grad_();
-  for (const host::Tensor& part : {x, x.narrow(0, 0, 2)}) try {
+  const ops::Tensor x = ops::ones({3}).requires_grad_();
+  for (const ops::Tensor& part : {x, x.narrow(0, 0, 2)}) try {
       part.add_(1);
       FAIL() << "changed";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("a leaf"), std::string::npos) << error.what();
     }
-  const host::NoGradGuard unrecorded;
+  const ops::NoGradGuard unrecorded;
   x.narrow(0, 0, 2).add_(1);
   EXPECT_EQ(x[0].item<float>(), 2);
 }
 
 TEST(Tape, GivesGradientsOfWhatIsInBetween) {
-  const host::Tensor x = host::ones({2}).requires_grad_(), y = x * 3, z = (y * y).sum();
-  const auto found = host::autograd::grad({z}, {y, x});
+  const ops::Tensor x = ops::ones({2}).requires_grad_(), y = x * 3, z = (y * y).sum();
+  const auto found = ops::autograd::grad({z}, {y, x});
   EXPECT_TRUE(same(found[0], at::full({2}, 6.0f), 0));
   EXPECT_TRUE(same(found[1], at::full({2}, 18.0f), 0));
   EXPECT_FALSE(x.grad().defined());
 }
 
 TEST(Tape, MayBeLong) {
-  const host::Tensor x = host::ones({1}).requires_grad_();
-  host::Tensor y = x;
+  const ops::Tensor x = ops::ones({1}).requires_grad_();
+  ops::Tensor y = x;
   for (int i = 0; i < 200000; ++i) y = y + 0;
   y.sum().backward();
   EXPECT_EQ(x.grad().item<float>(), 1);
@@ -375,11 +374,11 @@ TEST(Tape, MayBeLong) {
 
 TEST(Tape, LetsGoOfMemoryOnTheWay) {
   // Each step saves what it multiplied; backwards, what is let go makes room for gradients.
-  const host::Tensor x = host::ones({8}).requires_grad_();
-  host::Tensor y = x * 1;
-  const host::Tensor saved = y;
+  const ops::Tensor x = ops::ones({8}).requires_grad_();
+  ops::Tensor y = x * 1;
+  const ops::Tensor saved = y;
   const long before = saved.body().data.use_count();
-  const host::Tensor z = (y * y).sum();
+  const ops::Tensor z = (y * y).sum();
   y.reset();
   EXPECT_GT(saved.body().data.use_count() + saved.handles(), before);
   z.backward();

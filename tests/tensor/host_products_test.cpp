@@ -5,7 +5,7 @@ namespace attend {
 namespace {
 
 class HostProducts : public OfEachType {};
-INSTANTIATE_TEST_SUITE_P(, HostProducts, testing::Values(host::kFloat, host::kDouble), name_of_type);
+INSTANTIATE_TEST_SUITE_P(, HostProducts, testing::Values(ops::kFloat, ops::kDouble), name_of_type);
 
 TEST_P(HostProducts, OfMatrices) {
   const auto type = GetParam();
@@ -56,7 +56,7 @@ TEST_P(HostProducts, OfMatrices) {
 
 TEST(HostNeighbours, AreMultiplied) {
   at::manual_seed(5);
-  const auto type = host::kFloat;
+  const auto type = ops::kFloat;
   const at::Tensor x = random_numbers({2, 6, 11}, type), bias = random_numbers({4}, type);
   for (const std::int64_t groups : {1, 2}) {
     for (const std::int64_t kernel : {1, 3, 4}) {

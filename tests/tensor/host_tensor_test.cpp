@@ -10,7 +10,7 @@ INSTANTIATE_TEST_SUITE_P(, HostNumbers, testing::ValuesIn(kSomeTypes), name_of_t
 
 // One of each kind, for each pair of types: a type is the result's by whether its tensor has dimensions.
 TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
-  for (const host::ScalarType type : kSomeTypes) {
+  for (const ops::ScalarType type : kSomeTypes) {
     const at::Tensor row = random_numbers({6}, type), column = random_numbers({4, 1}, type),
                      one = random_numbers({}, type), none = random_numbers({1, 0, 6}, type).narrow(1, 0, 0);
     std::vector<at::Tensor> all = random_matrices(GetParam());
@@ -20,7 +20,7 @@ TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
     for (const at::Tensor& x : all) {
       for (const at::Tensor& y : {random_numbers({6, 4}, type).t(), row, column, one, none}) {
         if (y.dim() == 3 && x.dim() == 2 && x.size(0) != 1) continue;
-        SCOPED_TRACE(fmt::format("{} and {}", host::toString(GetParam()), host::toString(type)));
+        SCOPED_TRACE(fmt::format("{} and {}", ops::toString(GetParam()), ops::toString(type)));
         EXPECT_SAME(as(x) + as(y));
         EXPECT_SAME(as(x) * as(y));
         EXPECT_SAME(as(x).mul(as(y)));
@@ -36,7 +36,7 @@ TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
         EXPECT_SAME(maximum(as(x), as(y)));
         EXPECT_SAME(where(as(y.to(at::kBool)), as(x), as(y)));
         EXPECT_SAME(where(as(x.to(at::kBool)), as(x), as(y)));
-        if (type == host::kBool || GetParam() == host::kBool) continue;
+        if (type == ops::kBool || GetParam() == ops::kBool) continue;
         EXPECT_SAME(as(x) - as(y));
         EXPECT_CLOSE(as(x).add(as(y), 3));
       }
@@ -61,14 +61,14 @@ TEST_P(HostNumbers, GoTogetherWithSingleOnes) {
         EXPECT_SAME(as(y) > b);
         EXPECT_SAME(as(y) >= b);
         EXPECT_SAME(where(as(x.to(at::kBool)), as(y), b));
-        if (GetParam() == host::kBool) continue;
+        if (GetParam() == ops::kBool) continue;
         EXPECT_SAME(as(y).clamp(b, 4));
         EXPECT_SAME(as(y).clamp_min(b));
         EXPECT_SAME(as(y).clamp_max(b));
         EXPECT_SAME(clamp(as(y), 0, b));
         if constexpr (!std::is_same_v<decltype(b), bool>) {
           EXPECT_CLOSE(as(y) - b);
-          if (!host::isFloatingType(GetParam())) continue;  // torch makes b an integer
+          if (!ops::isFloatingType(GetParam())) continue;  // torch makes b an integer
           EXPECT_CLOSE(b - as(y));
           EXPECT_CLOSE(b / as(y));
         }
@@ -81,7 +81,7 @@ TEST_P(HostNumbers, GoTogetherWithSingleOnes) {
 }
 
 TEST_P(HostNumbers, ChangeInPlace) {
-  if (GetParam() == host::kBool) return;
+  if (GetParam() == ops::kBool) return;
   for (const at::Tensor& x : random_matrices(GetParam())) {
     const at::Tensor y = random_numbers({4, 6}, GetParam()).slice(0, 0, x.size(0)), row = y.new_ones({6}) + 1;
     EXPECT_SAME(as(x).clone().add_(as(y)));
@@ -132,7 +132,7 @@ at::Tensor special_numbers(at::ScalarType type) {
 TEST_P(HostNumbers, HaveFunctions) {
   std::vector<at::Tensor> all = random_matrices(GetParam());
   all.push_back(random_numbers({}, GetParam()));
-  const bool floats = host::isFloatingType(GetParam());
+  const bool floats = ops::isFloatingType(GetParam());
   if (floats) all.push_back(special_numbers(torch_type(GetParam())));
   for (const at::Tensor& x : all) {
     const bool huge = floats && x.numel() > 0 && x.abs().nan_to_num(0, 0, 0).max().item<double>() > 1e6;
@@ -152,7 +152,7 @@ TEST_P(HostNumbers, HaveFunctions) {
     }
     EXPECT_SAME(as(x).isfinite());
     EXPECT_SAME(as(x).logical_not());
-    if (GetParam() == host::kBool) continue;
+    if (GetParam() == ops::kBool) continue;
     EXPECT_SAME(as(x).abs());
     EXPECT_SAME(as(x).sign());
     EXPECT_SAME(as(x).neg());
@@ -184,15 +184,15 @@ TEST_P(HostNumbers, AreReduced) {
   all.push_back(batch.transpose(0, 2));
   for (const at::Tensor& x : all) {
     EXPECT_CLOSE(as(x).sum());
-    EXPECT_CLOSE(as(x).sum(as(host::kDouble)));
-    EXPECT_CLOSE(as(x).sum(as(host::kInt)));
-    if (GetParam() != host::kByte) {  // of which torch gives bytes
+    EXPECT_CLOSE(as(x).sum(as(ops::kDouble)));
+    EXPECT_CLOSE(as(x).sum(as(ops::kInt)));
+    if (GetParam() != ops::kByte) {  // of which torch gives bytes
       EXPECT_SAME(as(x).any());
       EXPECT_SAME(as(x).all());
     }
     for (const std::int64_t d : {0, 1, -1}) {
       const bool none = x.size(d) == 0;
-      if (GetParam() != host::kByte) {
+      if (GetParam() != ops::kByte) {
         EXPECT_SAME(as(x).any(d)) << d;
       }
       EXPECT_CLOSE(as(x).cumsum(d)) << d;
@@ -202,12 +202,12 @@ TEST_P(HostNumbers, AreReduced) {
       EXPECT_SAME(as(x).sort(true, d, true)) << d;
       for (const bool keep : {false, true}) {
         EXPECT_CLOSE(as(x).sum(d, keep)) << d;
-        EXPECT_CLOSE(as(x).sum(d, keep, as(host::kFloat))) << d;
+        EXPECT_CLOSE(as(x).sum(d, keep, as(ops::kFloat))) << d;
         EXPECT_CLOSE(as(x).sum(Sizes{d, d == 0 ? 1 : 0}, keep)) << d;
         if (none) continue;
         EXPECT_SAME(as(x).max(d, keep)) << d;
         EXPECT_SAME(as(x).amax(d, keep)) << d;
-        if (GetParam() != host::kBool) {
+        if (GetParam() != ops::kBool) {
           EXPECT_SAME(as(x).argmax(d, keep)) << d;
         }
       }
@@ -228,7 +228,7 @@ TEST_P(HostNumbers, AreReduced) {
 }
 
 class HostFloats : public OfEachType {};
-INSTANTIATE_TEST_SUITE_P(, HostFloats, testing::Values(host::kFloat, host::kDouble), name_of_type);
+INSTANTIATE_TEST_SUITE_P(, HostFloats, testing::Values(ops::kFloat, ops::kDouble), name_of_type);
 
 TEST_P(HostFloats, AreReduced) {
   std::vector<at::Tensor> all = random_matrices(GetParam());
@@ -245,7 +245,7 @@ TEST_P(HostFloats, AreReduced) {
       const bool none = x.size(d) == 0;
       EXPECT_CLOSE(softmax(as(x), d));
       EXPECT_CLOSE(log_softmax(as(x), d));
-      EXPECT_CLOSE(log_softmax(as(x), d, as(host::kDouble)));
+      EXPECT_CLOSE(log_softmax(as(x), d, as(ops::kDouble)));
       EXPECT_CLOSE(as(x).nansum(d));
       EXPECT_CLOSE(as(x).sum(d));
       EXPECT_CLOSE(as(x).cumsum(d));
@@ -278,7 +278,7 @@ TEST_P(HostFloats, AreReduced) {
 
 // Of equal numbers, those are taken that torch takes, in its order.
 TEST_P(HostNumbers, AreOrderedAlsoWhereTheyAreEqual) {
-  if (GetParam() == host::kBool) return;
+  if (GetParam() == ops::kBool) return;
   for (const std::int64_t length : {1, 7, 100, 5000}) {
     const at::Tensor x = at::randint(0, 5, {length, 3}).to(torch_type(GetParam()));
     for (const std::int64_t count : {0, 1, 2, 5, 78, 4999, 5000}) {
@@ -298,52 +298,52 @@ TEST_P(HostNumbers, AreOrderedAlsoWhereTheyAreEqual) {
 TEST(HostRandom, IsTorchs) {
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{15485863}, std::uint64_t{1} << 40}) {
     auto theirs = at::make_generator<at::CPUGeneratorImpl>(seed);
-    auto ours = host::make_generator<host::CPUGeneratorImpl>(seed);
+    auto ours = ops::make_generator<ops::CPUGeneratorImpl>(seed);
     for (const std::int64_t count : {0, 1, 2, 1000, 50000})
-      EXPECT_TRUE(same(host::randperm(count, ours, host::kLong), at::randperm(count, theirs, at::kLong), 0));
+      EXPECT_TRUE(same(ops::randperm(count, ours, ops::kLong), at::randperm(count, theirs, at::kLong), 0));
     for (const std::int64_t end : {2, 3, 1000, 1 << 27})
-      EXPECT_TRUE(same(host::randint(0, end, {30, 7}, ours, host::kLong),
+      EXPECT_TRUE(same(ops::randint(0, end, {30, 7}, ours, ops::kLong),
                        at::randint(0, end, {30, 7}, theirs, at::kLong), 0));
     EXPECT_TRUE(
-        same(host::randint(-5, 6, {9}, ours, host::kInt), at::randint(-5, 6, {9}, theirs, at::kInt), 0));
+        same(ops::randint(-5, 6, {9}, ours, ops::kInt), at::randint(-5, 6, {9}, theirs, at::kInt), 0));
   }
 }
 
 TEST(HostRandom, WeightsAreTorchsButForTheLastBits) {
   for (const std::int64_t count : {1, 6, 16, 37, 1000}) {
     auto theirs = at::make_generator<at::CPUGeneratorImpl>(11);
-    auto ours = host::make_generator<host::CPUGeneratorImpl>(11);
-    EXPECT_TRUE(same(host::empty({count}).uniform_(-0.5, 2, ours),
+    auto ours = ops::make_generator<ops::CPUGeneratorImpl>(11);
+    EXPECT_TRUE(same(ops::empty({count}).uniform_(-0.5, 2, ours),
                      at::empty({count}).uniform_(-0.5, 2, theirs), 2e-6));
     EXPECT_TRUE(
-        same(host::empty({count}).normal_(0.5, 2, ours), at::empty({count}).normal_(0.5, 2, theirs), 1e-5));
+        same(ops::empty({count}).normal_(0.5, 2, ours), at::empty({count}).normal_(0.5, 2, theirs), 1e-5));
   }
 }
 
 TEST(HostTensors, AreMade) {
-  EXPECT_TRUE(same(host::zeros({2, 3}), at::zeros({2, 3}), 0));
-  EXPECT_TRUE(same(host::ones({2, 0}, host::kBool), at::ones({2, 0}, at::kBool), 0));
-  EXPECT_TRUE(same(host::full({2}, -1.5, host::kFloat), at::full({2}, -1.5, at::kFloat), 0));
-  EXPECT_TRUE(same(host::eye(3, host::kInt), at::eye(3, at::kInt), 0));
-  EXPECT_TRUE(same(host::scalar_tensor(3), at::scalar_tensor(3), 0));
-  EXPECT_TRUE(same(host::tensor(std::vector<float>{1, 2.5f}), at::tensor(std::vector<float>{1, 2.5f}), 0));
-  EXPECT_TRUE(same(host::tensor({1, 2}, host::kDouble), at::tensor({1, 2}, at::kDouble), 0));
-  EXPECT_TRUE(same(host::arange(5), at::arange(5), 0));
-  EXPECT_TRUE(same(host::arange(2.5), at::arange(2.5), 0));
-  EXPECT_TRUE(same(host::arange(3, 8), at::arange(3, 8), 0));
-  EXPECT_TRUE(same(host::arange(0, 7, 2, host::kFloat), at::arange(0, 7, 2, at::kFloat), 0));
-  EXPECT_TRUE(same(host::arange(5, -2, -3, host::kLong), at::arange(5, -2, -3, at::kLong), 0));
-  EXPECT_TRUE(same(host::arange(0, 1, 0.1, host::kDouble), at::arange(0, 1, 0.1, at::kDouble), 1e-6));
-  const at::Tensor x = random_numbers({2, 3}, host::kInt);
+  EXPECT_TRUE(same(ops::zeros({2, 3}), at::zeros({2, 3}), 0));
+  EXPECT_TRUE(same(ops::ones({2, 0}, ops::kBool), at::ones({2, 0}, at::kBool), 0));
+  EXPECT_TRUE(same(ops::full({2}, -1.5, ops::kFloat), at::full({2}, -1.5, at::kFloat), 0));
+  EXPECT_TRUE(same(ops::eye(3, ops::kInt), at::eye(3, at::kInt), 0));
+  EXPECT_TRUE(same(ops::scalar_tensor(3), at::scalar_tensor(3), 0));
+  EXPECT_TRUE(same(ops::tensor(std::vector<float>{1, 2.5f}), at::tensor(std::vector<float>{1, 2.5f}), 0));
+  EXPECT_TRUE(same(ops::tensor({1, 2}, ops::kDouble), at::tensor({1, 2}, at::kDouble), 0));
+  EXPECT_TRUE(same(ops::arange(5), at::arange(5), 0));
+  EXPECT_TRUE(same(ops::arange(2.5), at::arange(2.5), 0));
+  EXPECT_TRUE(same(ops::arange(3, 8), at::arange(3, 8), 0));
+  EXPECT_TRUE(same(ops::arange(0, 7, 2, ops::kFloat), at::arange(0, 7, 2, at::kFloat), 0));
+  EXPECT_TRUE(same(ops::arange(5, -2, -3, ops::kLong), at::arange(5, -2, -3, at::kLong), 0));
+  EXPECT_TRUE(same(ops::arange(0, 1, 0.1, ops::kDouble), at::arange(0, 1, 0.1, at::kDouble), 1e-6));
+  const at::Tensor x = random_numbers({2, 3}, ops::kInt);
   EXPECT_SAME(zeros_like(as(x)));
   EXPECT_SAME(ones_like(as(x.t())));
-  EXPECT_SAME(ones_like(as(x), as(host::kFloat)));
+  EXPECT_SAME(ones_like(as(x), as(ops::kFloat)));
   EXPECT_SAME(full_like(as(x), 5));
-  EXPECT_ERROR("[-1] is no shape of a tensor", host::empty({-1}));
+  EXPECT_ERROR("[-1] is no shape of a tensor", ops::empty({-1}));
   EXPECT_ERROR("[1099511627776, 1099511627776] is no shape of a tensor",
-               host::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}));
-  EXPECT_ERROR("expected a step, found 0", host::arange(0, 3, 0, host::kLong));
-  EXPECT_ERROR("a tensor that is not there was used", host::Tensor().sizes());
+               ops::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}));
+  EXPECT_ERROR("expected a step, found 0", ops::arange(0, 3, 0, ops::kLong));
+  EXPECT_ERROR("a tensor that is not there was used", ops::Tensor().sizes());
   EXPECT_REFUSED(as(x) + as(at::ones({2})));
   EXPECT_REFUSED(as(x).eq(as(at::ones({3, 2}))));
   EXPECT_REFUSED(where(as(x.gt(0)), as(x), as(at::ones({2, 2}))));

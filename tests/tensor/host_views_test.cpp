@@ -82,9 +82,9 @@ TEST_P(HostViews, ShareTheirMemory) {
     all.diagonal().copy_(all[3].narrow(0, 0, 4).clone());
     return all;
   }(as(x.clone())));
-  EXPECT_TRUE(same(AsHost()(x).view(host::kByte), x.view(at::kByte), 0));
+  EXPECT_TRUE(same(AsOurs()(x).view(ops::kByte), x.view(at::kByte), 0));
   if (x.element_size() != 8) return;
-  EXPECT_TRUE(same(AsHost()(x).view(host::kInt), x.view(at::kInt), 0));
+  EXPECT_TRUE(same(AsOurs()(x).view(ops::kInt), x.view(at::kInt), 0));
 }
 
 TEST_P(HostViews, AreRefused) {
@@ -165,7 +165,7 @@ TEST_P(HostCopies, OfMatrices) {
 }
 
 TEST_P(HostCopies, OfSeveralTypesArePutTogetherInOneThatHoldsBoth) {
-  for (const host::ScalarType type : kSomeTypes) {
+  for (const ops::ScalarType type : kSomeTypes) {
     const at::Tensor x = random_numbers({2, 3}, GetParam()), y = random_numbers({1, 3}, type);
     EXPECT_SAME(cat(as(x, y)));
     EXPECT_SAME(cat(as(x, at::empty({0}, y.options()))));
@@ -176,9 +176,9 @@ TEST_P(HostCopies, OfSeveralTypesArePutTogetherInOneThatHoldsBoth) {
 
 // Every type from every other, of numbers that both can hold.
 TEST(HostConversions, OfEveryTypeToEveryOther) {
-  using enum host::ScalarType;
-  const std::vector<host::ScalarType> types = {Byte, Char,  Short,  Int,  Long,
-                                               Half, Float, Double, Bool, BFloat16};
+  using enum ops::ScalarType;
+  const std::vector<ops::ScalarType> types = {Byte, Char,  Short,  Int,  Long,
+                                              Half, Float, Double, Bool, BFloat16};
   const at::Tensor small = at::tensor({0.0, 1.0, 2.5, 3.0, 0.25, 100.0, 127.0}, at::kDouble),
                    with_signs = at::cat({small, -small}),
                    large = at::tensor({2049.0, 2051.0, 4098.0, -30000.0, 32767.0, 257.0, 259.0}, at::kDouble),
@@ -186,22 +186,22 @@ TEST(HostConversions, OfEveryTypeToEveryOther) {
                    floats = at::tensor({INFINITY, -INFINITY, NAN, 1e-7f, 6e-8f, 2.9e-8f, 1e-40f, -1e-45f,
                                         0.1f, 65535.0f, 3.39e38f, -3.4e38f},
                                        at::kDouble);
-  for (const host::ScalarType from : types) {
-    for (const host::ScalarType to : types) {
+  for (const ops::ScalarType from : types) {
+    for (const ops::ScalarType to : types) {
       std::vector<at::Tensor> tried = {small};
       const bool sign = from != Byte && to != Byte;
       if (sign) tried.push_back(with_signs);
-      const auto bytes = [](host::ScalarType type) {
-        return host::isFloatingType(type) || type == Bool ? 8 : host::elementSize(type);
+      const auto bytes = [](ops::ScalarType type) {
+        return ops::isFloatingType(type) || type == Bool ? 8 : ops::elementSize(type);
       };
       const std::int64_t least = std::min(bytes(from), bytes(to));
       if (least >= 2) tried.push_back(large);
       if (least >= 4 && from != Half) tried.push_back(larger);
-      if (host::isFloatingType(from) && (host::isFloatingType(to) || to == Bool)) tried.push_back(floats);
+      if (ops::isFloatingType(from) && (ops::isFloatingType(to) || to == Bool)) tried.push_back(floats);
       for (const at::Tensor& numbers : tried) {
         const at::Tensor x = numbers.to(torch_type(from));
-        EXPECT_SAME(as(x).to(as(to))) << host::toString(from) << " to " << host::toString(to);
-        EXPECT_SAME(as(at::stack({x, x}).t()).to(as(to))) << host::toString(from);
+        EXPECT_SAME(as(x).to(as(to))) << ops::toString(from) << " to " << ops::toString(to);
+        EXPECT_SAME(as(at::stack({x, x}).t()).to(as(to))) << ops::toString(from);
       }
     }
   }
@@ -215,16 +215,16 @@ TEST(HostConversions, RoundToTheNearestAndThenToEven) {
                                       std::numeric_limits<std::int32_t>::max(), {1 << 18}, at::kLong)
                               .to(at::kInt);
   const at::Tensor any_float = bits.view(at::kFloat), any_double = at::randn({1 << 16}, at::kDouble) * 70000;
-  for (const host::ScalarType type : {host::kHalf, host::kBFloat16}) {
+  for (const ops::ScalarType type : {ops::kHalf, ops::kBFloat16}) {
     const at::Tensor every = all.view(torch_type(type));
-    EXPECT_SAME(as(every).to(as(host::kFloat)));
-    EXPECT_SAME(as(every).to(as(host::kDouble)));
-    EXPECT_SAME(as(every).to(as(host::kFloat)).to(as(type)));
+    EXPECT_SAME(as(every).to(as(ops::kFloat)));
+    EXPECT_SAME(as(every).to(as(ops::kDouble)));
+    EXPECT_SAME(as(every).to(as(ops::kFloat)).to(as(type)));
     EXPECT_SAME(as(any_float).to(as(type)));
     EXPECT_SAME(as(any_double).to(as(type)));
     EXPECT_SAME(as(any_double.to(at::kLong)).to(as(type)));
     // Halfway between neighbours, and next to that.
-    const at::Tensor middle = every.to(at::kFloat).view(at::kInt) + (type == host::kHalf ? 0x1000 : 0x8000);
+    const at::Tensor middle = every.to(at::kFloat).view(at::kInt) + (type == ops::kHalf ? 0x1000 : 0x8000);
     for (const int beside : {-1, 0, 1}) {
       const at::Tensor x = (middle + beside).view(at::kFloat);
       EXPECT_SAME(as(x).to(as(type)));
@@ -270,7 +270,7 @@ TEST_P(HostPlaces, AreTaken) {
   EXPECT_SAME(as(batch).index_select(1, as(places_of({1, 0, 1}))));
   EXPECT_SAME(as(one.expand({1, 3})).nonzero());  // has a step of 0
   EXPECT_SAME(as(one).masked_select(as(at::ones({}, at::kBool))));
-  if (!host::isFloatingType(GetParam())) {
+  if (!ops::isFloatingType(GetParam())) {
     EXPECT_SAME(std::get<0>(_unique(as(batch), true)));
   }
 }
@@ -294,7 +294,7 @@ TEST_P(HostPlaces, AreWritten) {
     EXPECT_SAME(as(x).masked_fill(as(x.to(at::kBool)), 1));
     EXPECT_SAME(as(x).masked_fill(as(truths({1, 0, 0, 1, 1, 0})), 0));
     EXPECT_SAME(as(x).masked_fill(as(at::ones({}, at::kBool)), 1));
-    if (GetParam() != host::kBool) {
+    if (GetParam() != ops::kBool) {
       EXPECT_SAME(as(x).scatter_reduce(1, as(twice.expand_as(values)), as(values), "amax"));
     }
     if (x.size(0) == 0) continue;

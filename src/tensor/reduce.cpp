@@ -2,13 +2,13 @@
 #include "base/best.h"
 #include "base/parallel.h"
 #include "kernels/kernels.h"
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <cmath>
 #include <numeric>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 // Sums of floats are of doubles.
@@ -392,7 +392,7 @@ Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) 
 }
 
 Tensor Tensor::softmax(std::int64_t d) const {
-  return host::softmax(*this, d);
+  return ops::softmax(*this, d);
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
@@ -429,7 +429,7 @@ Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
       x);
 }
 Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
-  return host::logsumexp(*this, IntArrayRef(d), keep);
+  return ops::logsumexp(*this, IntArrayRef(d), keep);
 }
 
 namespace {
@@ -576,4 +576,4 @@ std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) cons
   return {gather(d, found), found};
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,12 +1,12 @@
 // Functions of tensors, with torch's names and meanings.
 #pragma once
 
-#include "tensor/host/random.h"
-#include "tensor/host/tensor.h"
+#include "tensor/handle.h"
+#include "tensor/random.h"
 
 #include <functional>
 
-namespace attend::host {
+namespace attend::ops {
 
 // Made.
 Tensor empty(IntArrayRef shape, const TensorOptions& options = {});
@@ -148,4 +148,4 @@ Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& want
                                         std::int64_t reduction = Reduction::Mean);
 Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction = Reduction::Mean);
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,6 +1,6 @@
 #include "base/large_memory.h"
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 #include <fmt/ranges.h>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 // The address sanitizer watches over the ends of what malloc gives, and not of what lies in a larger piece.
@@ -230,4 +230,4 @@ Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>
   return made(memory, options.type(), shape);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

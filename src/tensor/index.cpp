@@ -1,11 +1,11 @@
 // Places that are numbers in another tensor.
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <cstring>
 #include <set>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 // The places as numbers from 0 to size - 1; negative ones count from the end where torch lets them.
@@ -376,4 +376,4 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
   return tensor(counts);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

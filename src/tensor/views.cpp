@@ -1,10 +1,10 @@
 // The same memory, seen otherwise.
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <fmt/ranges.h>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, std::int64_t offset = 0) {
@@ -300,4 +300,4 @@ Tensor Tensor::unflatten(std::int64_t d, IntArrayRef shape) const {
   return reshape(whole);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

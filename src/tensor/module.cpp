@@ -1,6 +1,6 @@
-#include "tensor/host/module.h"
+#include "tensor/module.h"
 
-namespace attend::host::nn {
+namespace attend::ops::nn {
 namespace {
 
 std::string joined(const std::string& prefix, const std::string& name) {
@@ -54,4 +54,4 @@ std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
   return all;
 }
 
-}  // namespace attend::host::nn
+}  // namespace attend::ops::nn

@@ -1,11 +1,11 @@
-#include "tensor/host/random.h"
+#include "tensor/random.h"
 
-#include "tensor/host/operations.h"
+#include "tensor/ops.h"
 
 #include <cmath>
 #include <numbers>
 
-namespace attend::host {
+namespace attend::ops {
 
 Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options) {
   const Tensor made = arange(count);
@@ -84,4 +84,4 @@ const Tensor& Tensor::uniform_(double from, double to, Generator generator) cons
   });
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,7 +1,7 @@
-#include "tensor/host/tape.h"
+#include "tensor/tape.h"
 
-#include "tensor/host/operations.h"
-#include "tensor/host/walk.h"
+#include "tensor/ops.h"
+#include "tensor/walk.h"
 
 #include <limits>
 #include <mutex>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 std::atomic<std::uint64_t> nodes_made = 0;
@@ -465,4 +465,4 @@ void Tensor::backward(bool keep_graph) const {
   run_backward({*this}, {}, {}, keep_graph);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

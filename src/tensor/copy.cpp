@@ -1,12 +1,12 @@
 // Copies and conversions.
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 float widen(BFloat16 x) {
@@ -197,7 +197,7 @@ Tensor Tensor::repeat_interleave(std::int64_t times, std::int64_t d) const {
 }
 
 Tensor Tensor::repeat_interleave(const Tensor& times, std::int64_t d) const {
-  return index_select(d, host::repeat_interleave(times));
+  return index_select(d, ops::repeat_interleave(times));
 }
 
 Tensor repeat_interleave(const Tensor& times) {
@@ -332,4 +332,4 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar va
       x);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,51 +1,42 @@
 // Functions of tensors that bring their own backward pass, and gradients that are asked for by name.
 #pragma once
 
-#include "tensor/host/tape.h"
+#include "tensor/tape.h"
 
 #include <any>
 #include <map>
 #include <memory>
 #include <string>
 
-namespace attend::host {
+namespace attend::ops {
 
-struct CustomClassHolder {
-  virtual ~CustomClassHolder() = default;
+namespace autograd {
+
+// What a function keeps of its own for the backward pass.
+struct Kept {
+  virtual ~Kept() = default;
 };
-template <class T, class... Arguments>
-std::shared_ptr<T> make_intrusive(Arguments&&... arguments) {
-  return std::make_shared<T>(std::forward<Arguments>(arguments)...);
-}
 
 // A value kept for the backward pass.
-class IValue {
+class Value {
  public:
-  IValue() = default;
-  IValue(bool value) : value_(value) {}
-  IValue(std::int64_t value) : value_(value) {}
-  IValue(double value) : value_(value) {}
-  IValue(std::vector<std::int64_t> value) : value_(std::move(value)) {}
-  static IValue make_capsule(std::shared_ptr<CustomClassHolder> holder) {
-    IValue made;
-    made.value_ = std::move(holder);
-    return made;
-  }
+  Value() = default;
+  Value(bool value) : value_(value) {}
+  Value(std::int64_t value) : value_(value) {}
+  Value(double value) : value_(value) {}
+  Value(std::vector<std::int64_t> value) : value_(std::move(value)) {}
+  Value(std::shared_ptr<Kept> value) : value_(std::move(value)) {}
   bool toBool() const { return std::any_cast<bool>(value_); }
   std::int64_t toInt() const { return std::any_cast<std::int64_t>(value_); }
   double toDouble() const { return std::any_cast<double>(value_); }
   std::vector<std::int64_t> toIntVector() const { return std::any_cast<std::vector<std::int64_t>>(value_); }
-  std::shared_ptr<CustomClassHolder> toCapsule() const {
-    return std::any_cast<std::shared_ptr<CustomClassHolder>>(value_);
-  }
+  std::shared_ptr<Kept> kept() const { return std::any_cast<std::shared_ptr<Kept>>(value_); }
 
  private:
   std::any value_;
 };
 
-namespace autograd {
-
-using host::Node;
+using ops::Node;
 using variable_list = std::vector<Tensor>;
 
 class AutogradContext {
@@ -59,7 +50,7 @@ class AutogradContext {
   // Of the tensors among the arguments that are there, in their order.
   bool needs_input_grad(std::size_t i) const { return needed_.at(i); }
   void mark_dirty(const variable_list& tensors) { dirty_ = tensors; }
-  std::map<std::string, IValue> saved_data;
+  std::map<std::string, Value> saved_data;
 
  private:
   template <class T>
@@ -149,4 +140,4 @@ inline variable_list grad(const variable_list& outputs, const variable_list& inp
 }
 
 }  // namespace autograd
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,9 +1,9 @@
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <fmt/ranges.h>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 Tensor reduced(const Tensor& losses, std::int64_t reduction, const Tensor& count) {
@@ -57,4 +57,4 @@ Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction) {
   return reduced(losses, reduction, scalar_tensor(losses.numel(), losses.options()));
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -6,12 +6,12 @@
 // Rules themselves are not recorded: there are no second derivatives.
 #pragma once
 
-#include "tensor/host/tensor.h"
+#include "tensor/handle.h"
 
 #include <initializer_list>
 #include <utility>
 
-namespace attend::host {
+namespace attend::ops {
 
 // Does this thread record?
 struct GradMode {
@@ -156,4 +156,4 @@ const Tensor& in_place(const Tensor& to, const Write& write, const MakeRule& mak
 std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
                                  const std::vector<Tensor>& wanted, bool keep_graph);
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace attend::host {
+namespace attend::ops {
 
 // No memory, or sizes that no memory has.
 struct Error : attend::Error {
@@ -206,4 +206,4 @@ class TensorOptions {
   ScalarType type_ = kFloat;
 };
 
-}  // namespace attend::host
+}  // namespace attend::ops

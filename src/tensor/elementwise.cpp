@@ -1,12 +1,12 @@
 // Number by number, with broadcasting.
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <cmath>
 
 #include <fmt/ranges.h>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 int category(ScalarType type) {
@@ -546,7 +546,7 @@ Tensor sigmoid(const Tensor& x) {
       x, [](auto v) { return sigmoid_of(v); }, [](auto y) { return y * (1 - y); });
 }
 Tensor Tensor::sigmoid() const {
-  return host::sigmoid(*this);
+  return ops::sigmoid(*this);
 }
 Tensor relu(const Tensor& x) {
   return with_rule([&] { return x.clamp_min(0); },
@@ -697,4 +697,4 @@ Tensor Tensor::masked_fill(const Tensor& mask, Scalar value) const {
   return where(mask, alone(value, scalar_type()), *this);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

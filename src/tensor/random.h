@@ -1,9 +1,9 @@
 // torch's random numbers, for watermarks, which must be those of others, and for weights that are drawn.
 #pragma once
 
-#include "tensor/host/tensor.h"
+#include "tensor/handle.h"
 
-namespace attend::host {
+namespace attend::ops {
 
 struct CPUGeneratorImpl;
 template <class T>
@@ -20,4 +20,4 @@ Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& op
 Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generator generator,
                const TensorOptions& options);
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,14 +1,14 @@
 // Products of matrices, and what is made of them.
 #include "base/parallel.h"
-#include "tensor/host/tape.h"
-#include "tensor/host/walk.h"
 #include "tensor/product.h"
+#include "tensor/tape.h"
+#include "tensor/walk.h"
 
 #include <cmath>
 
 #include <fmt/ranges.h>
 
-namespace attend::host {
+namespace attend::ops {
 namespace {
 
 // Row by row of C, over rows of B: what is not hot, and what kernels are compared with.
@@ -220,4 +220,4 @@ Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners)
   return resampled(resampled(x, size[1]).transpose(2, 3), size[0]).transpose(2, 3).contiguous();
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

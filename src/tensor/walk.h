@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/parallel.h"
-#include "tensor/host/operations.h"
+#include "tensor/ops.h"
 
-namespace attend::host {
+namespace attend::ops {
 
 // f with a value of the type that the numbers have: with_type(x.scalar_type(), [&](auto zero) { using T =
 // decltype(zero); ... }).
@@ -124,4 +124,4 @@ struct RowsAlong {
 };
 RowsAlong rows_along(const Tensor& x, IntArrayRef dims);
 
-}  // namespace attend::host
+}  // namespace attend::ops

@@ -1,9 +1,9 @@
-#include "tensor/host/operations.h"
-#include "tensor/host/tape.h"
+#include "tensor/ops.h"
+#include "tensor/tape.h"
 
 #include <Eigen/SVD>
 
-namespace attend::host {
+namespace attend::ops {
 
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices) {
   if (full_matrices || x.dim() != 2) fail("singular values: expected a matrix and no full bases");
@@ -21,4 +21,4 @@ std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrice
           tensor_of(found.matrixV().transpose())};
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

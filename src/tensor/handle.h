@@ -1,8 +1,8 @@
 // A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. Names and
-// meanings are those of torch's at::Tensor. What keeps gradients is in tape.h.
+// meanings are those of PyTorch's Tensor. What keeps gradients is in tape.h.
 #pragma once
 
-#include "tensor/host/types.h"
+#include "tensor/types.h"
 
 #include <atomic>
 #include <functional>
@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-namespace attend::host {
+namespace attend::ops {
 
 // torch's generator of the CPU is the usual Mersenne twister. Copies share its state.
 class Generator {
@@ -354,4 +354,4 @@ inline Tensor operator<(const Tensor& a, const Tensor& b) {
   return a.lt(b);
 }
 
-}  // namespace attend::host
+}  // namespace attend::ops

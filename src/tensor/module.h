@@ -1,7 +1,7 @@
-// A tree of named parameters, as torch::nn::Module is.
+// A tree of named parameters, as PyTorch's Module is.
 #pragma once
 
-#include "tensor/host/operations.h"
+#include "tensor/ops.h"
 
 #include <concepts>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace attend::host {
+namespace attend::ops {
 
 // Names and values in the order in which they came.
 template <class Value>
@@ -158,10 +158,10 @@ class ModuleList : public ModuleHolder<ModuleListImpl> {
 };
 
 }  // namespace nn
-}  // namespace attend::host
+}  // namespace attend::ops
 
-#define TORCH_MODULE(Name)                                            \
-  class Name : public ::attend::host::nn::ModuleHolder<Name##Impl> {  \
-   public:                                                            \
-    using ::attend::host::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
+#define ATTEND_MODULE(Name)                                          \
+  class Name : public ::attend::ops::nn::ModuleHolder<Name##Impl> {  \
+   public:                                                           \
+    using ::attend::ops::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
   }
