@@ -22,19 +22,19 @@ struct AdapterArguments {
   bool json = false;
 };
 
-const std::map<std::string, at::ScalarType> kTypes = {
-    {"float32", at::kFloat}, {"float16", at::kHalf}, {"bfloat16", at::kBFloat16}};
+const std::map<std::string, ScalarType> kTypes = {
+    {"float32", kFloat}, {"float16", kHalf}, {"bfloat16", kBFloat16}};
 
-at::ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
+ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
   if (!a.type.empty()) return kTypes.at(a.type);
   const WeightFiles checkpoint = directory.weight_files();
   for (const auto& [name, view] : checkpoint.tensors())
     if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).scalar_type();
-  return at::kFloat;
+  return kFloat;
 }
 
 void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, const PretrainedModel& model,
-                   at::ScalarType type) {
+                   ScalarType type) {
   model.save(a.output, type);
   copy_companions(directory.path(), a.output);
   inform("wrote {}", a.output);
@@ -54,7 +54,7 @@ ModelPath path_of(const AdapterArguments& a) {
 void merge(const AdapterArguments& a) {
   const ModelDirectory directory(path_of(a));
   PretrainedModel model = load(a, directory);
-  const at::ScalarType type = type_of(a, directory);
+  const ScalarType type = type_of(a, directory);
   const RoundingCost cost = merge_adapters(model, type);
   if (cost.change > 0)
     inform("rounding to {} costs {:.3g} % of what the adapter changes (root mean squares {:.3g} of {:.3g})",

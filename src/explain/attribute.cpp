@@ -67,7 +67,7 @@ class Attributor {
 
   // Scores [V or labels] of the input as it is.
   Tensor scores(const AskedScore& asked) const {
-    const at::NoGradGuard no_gradients;
+    const NoGradGuard no_gradients;
     Pass pass = Pass::inference();
     pass.bfloat16 = bfloat16_;
     std::vector<Tensor> x;
@@ -228,7 +228,7 @@ class Attributor {
 
   // What a side's token becomes when it is taken away: [d]; and in words.
   Tensor baseline_vector(std::size_t side, std::string& words) const {
-    const Tensor zeros = at::zeros({function_.inputs()[side].size(1)});
+    const Tensor zeros = ops::zeros({function_.inputs()[side].size(1)});
     if (side == 0 && function_.is_picture()) {
       words = "grey";
       return zeros;
@@ -268,7 +268,7 @@ class Attributor {
       fail("{}: expected a method, one of {}", method, fmt::join(attribution_methods(), ", "));
     }
     for (const Tensor& side : scores) {
-      const Tensor row = side.to(at::kFloat).contiguous();
+      const Tensor row = side.to(kFloat).contiguous();
       if (!row.isfinite().all().item<bool>())
         fail("{} gives numbers that are not finite: are the model's weights whole?", method);
       const float* first = row.const_data_ptr<float>();

@@ -14,19 +14,18 @@ struct Differentiated {
 };
 
 Differentiated differentiate(const AttributionTask& task, const std::vector<Tensor>& given) {
-  const at::AutoGradMode gradients(true);
+  const AutoGradMode gradients(true);
   std::vector<Tensor> x;
   for (const Tensor& side : given) x.push_back(side.detach().requires_grad_());
   Pass pass = task.pass();
   const Tensor scores = task.asked.of(task.function.scores(x, task.asked, pass));
-  const auto found =
-      torch::autograd::grad({scores.sum()}, x, {}, /*retain_graph=*/false, /*create_graph=*/false,
-                            /*allow_unused=*/true);
+  const auto found = autograd::grad({scores.sum()}, x, {}, /*retain_graph=*/false, /*create_graph=*/false,
+                                    /*allow_unused=*/true);
   if (!found.front().defined() && !found.back().defined())
     fail("{}: its scores have no gradient in the tokens' vectors", task.function.model().architecture());
   Differentiated result{{}, scores.detach()};
   for (std::size_t s = 0; s < x.size(); ++s)
-    result.gradients.push_back(found[s].defined() ? found[s] : at::zeros_like(x[s]));
+    result.gradients.push_back(found[s].defined() ? found[s] : ops::zeros_like(x[s]));
   return result;
 }
 
@@ -39,7 +38,7 @@ Pass AttributionTask::pass() const {
 }
 
 Tensor AttributionTask::scores_without(const std::vector<std::vector<std::size_t>>& taken) const {
-  const at::NoGradGuard no_gradients;
+  const NoGradGuard no_gradients;
   std::vector<Tensor> parts;
   in_parts(std::ssize(taken), function.copies_at_once(), [&](std::int64_t first, std::int64_t count) {
     std::vector<Tensor> x;
@@ -52,7 +51,7 @@ Tensor AttributionTask::scores_without(const std::vector<std::vector<std::size_t
     Pass own = pass();
     parts.push_back(function.scores(x, asked, own));
   });
-  return at::cat(parts);
+  return ops::cat(parts);
 }
 
 TokenScores gradient_times_input(const AttributionTask& task) {
@@ -87,25 +86,25 @@ IntegratedGradients integrated_gradients(const AttributionTask& task, int steps)
   const std::vector<Tensor>& inputs = task.function.inputs();
   const auto rule = gauss_legendre(steps);
   std::vector<Tensor> sums;  // by side [n, d], float64
-  for (const Tensor& side : inputs) sums.push_back(at::zeros(side.sizes(), at::kDouble));
+  for (const Tensor& side : inputs) sums.push_back(ops::zeros(side.sizes(), kDouble));
   in_parts(steps, task.function.copies_at_once(), [&](std::int64_t first, std::int64_t count) {
     std::vector<double> at_place, weight;
     for (std::int64_t i = first; i < first + count; ++i) {
       at_place.push_back(rule[static_cast<std::size_t>(i)].first);
       weight.push_back(rule[static_cast<std::size_t>(i)].second);
     }
-    const Tensor share = torch::tensor(at_place, at::kFloat).view({-1, 1, 1});
-    const Tensor weights = torch::tensor(weight, at::kDouble).view({-1, 1, 1});
+    const Tensor share = ops::tensor(at_place, kFloat).view({-1, 1, 1});
+    const Tensor weights = ops::tensor(weight, kDouble).view({-1, 1, 1});
     std::vector<Tensor> x;
     for (std::size_t s = 0; s < inputs.size(); ++s)
       x.push_back(task.baseline[s] + share * (inputs[s] - task.baseline[s]));
     const Differentiated found = differentiate(task, x);
     for (std::size_t s = 0; s < inputs.size(); ++s)
-      sums[s] += (found.gradients[s].to(at::kDouble) * weights).sum(0);
+      sums[s] += (found.gradients[s].to(kDouble) * weights).sum(0);
   });
   IntegratedGradients result;
   for (std::size_t s = 0; s < inputs.size(); ++s)
-    result.scores.push_back((sums[s] * (inputs[s] - task.baseline[s])).sum(1).to(at::kFloat));
+    result.scores.push_back((sums[s] * (inputs[s] - task.baseline[s])).sum(1).to(kFloat));
   std::vector<std::size_t> all(task.replaceable.size());
   std::iota(all.begin(), all.end(), 0);
   const Tensor ends = task.asked.of(task.scores_without({{}, all}));
@@ -120,7 +119,7 @@ TokenScores occlusion(const AttributionTask& task) {
   for (std::size_t i = 0; i < task.replaceable.size(); ++i) taken.push_back({i});
   const Tensor scores = task.asked.of(task.scores_without(taken));
   TokenScores result;
-  for (const Tensor& side : task.function.inputs()) result.push_back(at::zeros({side.size(0)}));
+  for (const Tensor& side : task.function.inputs()) result.push_back(ops::zeros({side.size(0)}));
   for (std::size_t i = 0; i < task.replaceable.size(); ++i) {
     const auto [side, token] = task.replaceable[i];
     result[side][token] = scores[0] - scores[static_cast<std::int64_t>(i) + 1];

@@ -22,7 +22,7 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 TokenBatch batch_of(const Ids& ids, const Tensor& types) {
-  const Tensor row = torch::tensor(ids, at::kLong).unsqueeze(0);  // [1, L]
+  const Tensor row = ops::tensor(ids, kLong).unsqueeze(0);  // [1, L]
   return Padded(row, {}, "input_ids").batch({}, types);
 }
 
@@ -51,9 +51,9 @@ class Collector {
     const bool typed = takes_types(model_) && tokenizers::gives_token_types(directory);
     Tensor types;
     if (typed)
-      types = torch::tensor(std::vector<std::int64_t>(encoding.type_ids.begin(), encoding.type_ids.end()),
-                            at::kLong)
-                  .unsqueeze(0);
+      types =
+          ops::tensor(std::vector<std::int64_t>(encoding.type_ids.begin(), encoding.type_ids.end()), kLong)
+              .unsqueeze(0);
     ExplainedSide side{.name = network_->is_encoder_decoder() ? "source" : "text",
                        .texts = {input.text},
                        .tokens = ReadableTokens(tokenizer).read(ids, &encoding)};
@@ -67,12 +67,12 @@ class Collector {
     else
       last = network_->decode(batch, pass_);
     source_ids_ = ids;
-    given_.ids = torch::tensor(ids, at::kLong);
+    given_.ids = ops::tensor(ids, kLong);
     if (typed) given_.types = types[0];
     source_offsets_ = batch.offsets;
     keep_side(std::move(side), network_->encoder ? capture_.encoder : capture_.decoder);
     if (network_->is_encoder_decoder()) return;
-    std::map<std::string, Tensor> inputs{{"input_ids", torch::tensor(ids, at::kLong).unsqueeze(0)}};
+    std::map<std::string, Tensor> inputs{{"input_ids", ops::tensor(ids, kLong).unsqueeze(0)}};
     if (typed) inputs["token_type_ids"] = types;
     say_what_it_says(last, tokenizer, inputs,
                      capture_.encoder.hidden.empty() ? capture_.decoder : capture_.encoder);
@@ -95,7 +95,7 @@ class Collector {
                          .columns = columns,
                          .width = image.width,
                          .height = image.height,
-                         .pixels = bytes.expand({3, -1, -1}).permute({1, 2, 0}).to(at::kByte).contiguous()};
+                         .pixels = bytes.expand({3, -1, -1}).permute({1, 2, 0}).to(kByte).contiguous()};
     side.tokens.push_back({.text = "whole picture", .piece = "[CLS]", .special = true});
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column)
@@ -127,7 +127,7 @@ class Collector {
     if (static_cast<std::int64_t>(ids.size()) > most)
       fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), most);
     const TokenBatch batch = batch_of(ids, {});
-    given_.target_ids = torch::tensor(ids, at::kLong);
+    given_.target_ids = ops::tensor(ids, kLong);
     ExplainedSide side{.name = "target", .texts = {}, .tokens = readable.read(ids)};
     side.texts.push_back(
         target ? *target : tokenizer.decode(std::vector<TokenId>(written.begin(), written.end()), true));
@@ -291,7 +291,7 @@ bool reads_images(const ModelDirectory& directory) {
 }  // namespace
 
 Explanation explain(const ModelPath& given, const ExplainInput& input, const ExplainOptions& options) {
-  const at::NoGradGuard no_gradients;  // but those that an attribution asks for
+  const NoGradGuard no_gradients;  // but those that an attribution asks for
   ModelPath path = given;
   path.low_memory = true;  // a few passes, and gradients of inputs: both want the matrices as they lie
   const ModelDirectory directory(path);

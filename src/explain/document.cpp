@@ -51,8 +51,8 @@ Json describe(const ExplainedSide& side, const PutTensor& put) {
 
 // How often each key is counted: 0 where it is hidden. [Lq, Lk] bytes.
 Tensor count_keys(const FormedScores& formed) {
-  const Tensor seen = formed.penalty.gt(-1e29).to(at::kByte);
-  return formed.copies.defined() ? seen * formed.copies.to(at::kByte) : seen;
+  const Tensor seen = formed.penalty.gt(-1e29).to(kByte);
+  return formed.copies.defined() ? seen * formed.copies.to(kByte) : seen;
 }
 
 Json describe(const HeadStatistics& statistics) {
@@ -100,7 +100,7 @@ Json describe(const ExplainedAttention& attention, const PutTensor& put) {
 }
 
 Json describe(const TokenRanking& ranking, const std::string& name, const PutTensor& put) {
-  return {{"ids", put(name + ".ids", ranking.ids.to(at::kInt), NumberUse::whole)},
+  return {{"ids", put(name + ".ids", ranking.ids.to(kInt), NumberUse::whole)},
           {"logits", put(name + ".logits", ranking.logits, NumberUse::numbers)},
           {"total", put(name + ".total", ranking.total, NumberUse::numbers)}};
 }
@@ -196,7 +196,7 @@ Json as_rows(const Tensor& tensor) {
     for (const Tensor& part : tensor.unbind(0)) list.push_back(as_rows(part));
     return list;
   }
-  const Tensor row = tensor.to(at::kFloat).contiguous();
+  const Tensor row = tensor.to(kFloat).contiguous();
   const float* first = row.const_data_ptr<float>();
   return std::vector<float>(first, first + row.numel());
 }

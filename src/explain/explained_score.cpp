@@ -34,8 +34,8 @@ class GivenVectors {
     if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions)) skipped = learned->skipped_id;
     if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions)) skipped = fixed->skipped_id;
     embeddings_->prompts.push_back({.count = batch.ids.size(0), .numbers = x.flatten(0, 1)});
-    const Tensor numbers = at::arange(batch.ids.size(0), at::kLong) + spec.vocabulary;
-    batch_.ids = at::where(batch.ids.eq(skipped), batch.ids, numbers);
+    const Tensor numbers = ops::arange(batch.ids.size(0), kLong) + spec.vocabulary;
+    batch_.ids = ops::where(batch.ids.eq(skipped), batch.ids, numbers);
     batch_.prompted = true;
   }
   GivenVectors(const GivenVectors&) = delete;
@@ -59,7 +59,7 @@ Tensor patches_of(const Tensor& pixels, PatchEmbeddings& patches) {
                          .reshape({-1, spec.channels, rows, spec.patch_height, columns, spec.patch_width})
                          .permute({0, 2, 4, 1, 3, 5})
                          .reshape({pixels.size(0), rows * columns, -1});
-  return at::cat({at::zeros_like(cut.narrow(1, 0, 1)), cut}, 1);
+  return ops::cat({ops::zeros_like(cut.narrow(1, 0, 1)), cut}, 1);
 }
 Tensor pixels_of(const Tensor& x, const Tensor& like, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
@@ -90,7 +90,7 @@ struct ExplainedScore::Copies {
 
   Copies(const GivenInput& given, std::int64_t copies, std::int64_t picture_rows) : count(copies) {
     if (given.pixels.defined())
-      source.emplace(at::zeros({picture_rows}, at::kLong), Tensor(), copies);
+      source.emplace(ops::zeros({picture_rows}, kLong), Tensor(), copies);
     else
       source.emplace(given.ids, given.types, copies);
     if (given.target_ids.defined()) target.emplace(given.target_ids, Tensor(), copies);
@@ -111,7 +111,7 @@ ExplainedScore::ExplainedScore(const PretrainedModel& model, GivenInput given)
 
 Tensor ExplainedScore::vector_of(std::size_t side, std::int64_t id) const {
   Stack& stack = side == 0 && network_->encoder ? network_->encoder : network_->decoder;
-  return token_vectors(stack->embeddings, at::full({1}, id, at::kLong))[0];
+  return token_vectors(stack->embeddings, ops::full({1}, id, kLong))[0];
 }
 
 Tensor ExplainedScore::encoded(const Tensor& x, const Copies& copies, Pass& pass) const {
@@ -166,8 +166,8 @@ Tensor ExplainedScore::certainty(const Tensor& scores, const AskedScore& asked) 
   const Tensor score = asked.of(scores);
   if (!has_probability(asked)) return score;
   const bool single = asked.label && network_->score_head->spec().problem == ProblemType::multi_label;
-  if (asked.instead_of || single) return at::sigmoid(score);
-  return at::softmax(scores, 1).select(1, asked.toward);
+  if (asked.instead_of || single) return ops::sigmoid(score);
+  return ops::softmax(scores, 1).select(1, asked.toward);
 }
 
 std::int64_t ExplainedScore::copies_at_once() const {

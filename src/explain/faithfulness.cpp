@@ -32,7 +32,7 @@ Faithfulness follow(const AttributionTask& task, const Order& order) {
   }
   for (std::size_t step = 1; step <= steps; ++step) taken.push_back(first_of(order, n * step / steps));
   const Tensor scores = task.scores_without(taken);
-  const Tensor certain = task.function.certainty(scores, task.asked).to(at::kDouble).contiguous();
+  const Tensor certain = task.function.certainty(scores, task.asked).to(kDouble).contiguous();
   const double* value = certain.const_data_ptr<double>();
   Faithfulness result;
   for (std::size_t i = 0; i < kShares.size(); ++i) {

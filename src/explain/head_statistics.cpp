@@ -4,7 +4,7 @@ namespace attend {
 namespace {
 
 std::vector<float> as_numbers(const Tensor& heads) {
-  const Tensor row = heads.to(at::kFloat).contiguous();
+  const Tensor row = heads.to(kFloat).contiguous();
   const float* first = row.const_data_ptr<float>();
   return {first, first + row.numel()};
 }
@@ -13,10 +13,10 @@ std::vector<float> as_numbers(const Tensor& heads) {
 // to what stands for all of it. [L, L]
 Tensor distances(const ExplainedSide& side) {
   const auto L = static_cast<std::int64_t>(side.tokens.size());
-  const Tensor places = at::arange(L, at::kFloat);
+  const Tensor places = ops::arange(L, kFloat);
   if (!side.picture) return (places.unsqueeze(0) - places.unsqueeze(1)).abs();
   const auto columns = static_cast<double>(side.picture->columns);
-  const Tensor patch = places - 1, row = at::floor(patch / columns), column = patch - row * columns;
+  const Tensor patch = places - 1, row = ops::floor(patch / columns), column = patch - row * columns;
   const auto apart = [](const Tensor& x) { return (x.unsqueeze(0) - x.unsqueeze(1)).square(); };
   Tensor far = (apart(row) + apart(column)).sqrt();
   far.select(0, 0).zero_();
@@ -31,18 +31,18 @@ HeadStatistics head_statistics(const Tensor& weights, const ExplainedSide& queri
   const std::int64_t before = memory > 0 ? 1 : 0;
   const Tensor own = weights.narrow(2, before, weights.size(2) - before);  // [heads, Lq, Lk]
   HeadStatistics statistics;
-  statistics.entropy = as_numbers(at::special_entr(weights).sum(2).mean(1));
+  statistics.entropy = as_numbers(ops::special_entr(weights).sum(2).mean(1));
   if (&queries == &keys) {
     statistics.distance = as_numbers((own * distances(queries)).sum(2).mean(1));
     statistics.itself = as_numbers(own.diagonal(0, 1, 2).mean(1));
     const Tensor last = own.diagonal(-1, 1, 2);
-    statistics.before = as_numbers(last.size(1) > 0 ? last.mean(1) : at::zeros({own.size(0)}));
+    statistics.before = as_numbers(last.size(1) > 0 ? last.mean(1) : ops::zeros({own.size(0)}));
   }
-  Tensor separator = at::zeros({own.size(2)});
+  Tensor separator = ops::zeros({own.size(2)});
   for (std::int64_t j = 1; j < own.size(2); ++j)
     if (keys.tokens[static_cast<std::size_t>(j)].special) separator[j] = 1;
   statistics.first = as_numbers(own.select(2, 0).mean(1));
-  statistics.separator = as_numbers(at::matmul(own, separator).mean(1));
+  statistics.separator = as_numbers(ops::matmul(own, separator).mean(1));
   return statistics;
 }
 

@@ -6,7 +6,7 @@ namespace attend {
 namespace {
 
 template <class Module>
-std::shared_ptr<Module> child(const torch::nn::Module& parent, const std::string& name) {
+std::shared_ptr<Module> child(const Module& parent, const std::string& name) {
   const auto children = parent.named_children();
   const auto* const found = children.find(name);
   return found ? std::dynamic_pointer_cast<Module>(*found) : nullptr;
@@ -17,8 +17,7 @@ std::shared_ptr<Module> child(const torch::nn::Module& parent, const std::string
 std::shared_ptr<LayerImpl> OneLayer::module() const {
   const auto& shared = stack_->spec().weights_of;
   const std::int64_t number = shared.empty() ? number_ : shared[static_cast<std::size_t>(number_)];
-  return child<torch::nn::ModuleListImpl>(*stack_, "layers")
-      ->ptr<LayerImpl>(static_cast<std::size_t>(number));
+  return child<ModuleListImpl>(*stack_, "layers")->ptr<LayerImpl>(static_cast<std::size_t>(number));
 }
 
 LinearImpl& OneLayer::query_key_value() const {
@@ -45,9 +44,9 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
   batch.offsets = offsets;
   batch.types = types;
   std::vector<Tensor> positions;
-  for (std::int64_t b = 0; b < offsets.count(); ++b) positions.push_back(at::arange(offsets.length(b)));
-  batch.positions = at::cat(positions);
-  batch.ids = at::zeros_like(batch.positions);
+  for (std::int64_t b = 0; b < offsets.count(); ++b) positions.push_back(ops::arange(offsets.length(b)));
+  batch.positions = ops::cat(positions);
+  batch.ids = ops::zeros_like(batch.positions);
   DistanceTable table;
   if (const auto distances = child<DistancesImpl>(*stack_, "distances"))
     table = distances->forward(spec.layers.front().self_attention.empty_keys + offsets.longest(), x,

@@ -19,18 +19,18 @@ std::string bytes_of(const Tensor& tensor) {
 
 // A weight w as the byte 255 * sqrt(w), so that small ones keep their differences.
 Tensor as_bytes(const Tensor& weights) {
-  return weights.clamp(0, 1).sqrt().mul(255).round().to(at::kByte);
+  return weights.clamp(0, 1).sqrt().mul(255).round().to(kByte);
 }
 
 // In half precision, of whose 10 bits behind the point `bits` are kept: first all lower bytes, then all upper
 // ones, which compress better apart.
 Tensor as_half(const Tensor& numbers, int bits) {
   const int dropped = 10 - bits;
-  const Tensor half = numbers.to(at::kFloat).clamp(-60000, 60000).to(at::kHalf).contiguous();
-  Tensor code = half.view(at::kShort).to(at::kInt).bitwise_and(0xffff);
+  const Tensor half = numbers.to(kFloat).clamp(-60000, 60000).to(kHalf).contiguous();
+  Tensor code = half.view(kShort).to(kInt).bitwise_and(0xffff);
   if (dropped > 0) code = (code + (1 << (dropped - 1))).bitwise_and(0xffff << dropped);
   code = code.flatten();
-  return at::cat({code.bitwise_and(0xff).to(at::kByte), code.bitwise_right_shift(8).to(at::kByte)});
+  return ops::cat({code.bitwise_and(0xff).to(kByte), code.bitwise_right_shift(8).to(kByte)});
 }
 
 // In JSON that stands in an element of a page nothing may look like markup, and no mark may turn the
@@ -59,9 +59,8 @@ class Forms {
   // The name of the form, and the tensor in it.
   std::pair<const char*, Tensor> of(const Tensor& tensor, NumberUse use) const {
     if (use == NumberUse::whole)
-      return tensor.scalar_type() == at::kByte ? std::pair("byte", tensor)
-                                               : std::pair("int32", tensor.to(at::kInt));
-    if ((weights_ + others_) * 4 <= limits_.exact) return {"float32", tensor.to(at::kFloat)};
+      return tensor.scalar_type() == kByte ? std::pair("byte", tensor) : std::pair("int32", tensor.to(kInt));
+    if ((weights_ + others_) * 4 <= limits_.exact) return {"float32", tensor.to(kFloat)};
     const bool large = weights_ * 2 > limits_.weights;
     if (use == NumberUse::weights && large) return {"root", as_bytes(tensor)};
     const bool drawn_only = use == NumberUse::values || use == NumberUse::states;

@@ -15,14 +15,14 @@ TokenRanking rank_rows(Transformer& network, const Tensor& hidden, std::int64_t 
     logits.push_back(ranking.logits);
     total.push_back(ranking.total);
   }
-  return {at::cat(ids), at::cat(logits), at::cat(total)};
+  return {ops::cat(ids), ops::cat(logits), ops::cat(total)};
 }
 
 }  // namespace
 
 TokenRanking rank_tokens(const Tensor& logits, std::int64_t count) {
-  const auto [values, ids] = at::topk(logits.to(at::kFloat), std::min(count, logits.size(1)), 1);
-  return {ids, values, at::logsumexp(logits.to(at::kFloat), 1)};
+  const auto [values, ids] = ops::topk(logits.to(kFloat), std::min(count, logits.size(1)), 1);
+  return {ids, values, ops::logsumexp(logits.to(kFloat), 1)};
 }
 
 ExplainedPredictions predict(const PretrainedModel& model, std::size_t side, const Tensor& last,

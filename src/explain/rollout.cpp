@@ -52,35 +52,34 @@ Flow flow_of(const Capture& capture, const AttributionTask& task, const Mean& me
 Tensor asked_rows(const AttributionTask& task) {
   const std::vector<std::int64_t> read = task.function.rows_read(task.asked);
   const std::int64_t n = task.function.inputs().back().size(0);
-  if (read.empty()) return at::full({n}, 1.0 / static_cast<double>(n), at::kDouble);
-  Tensor rows = at::zeros({n}, at::kDouble);
+  if (read.empty()) return ops::full({n}, 1.0 / static_cast<double>(n), kDouble);
+  Tensor rows = ops::zeros({n}, kDouble);
   for (const std::int64_t row : read) rows[row] = 1.0 / static_cast<double>(read.size());
   return rows;
 }
 
 Tensor half_past(const Tensor& weights) {
-  const Tensor both = weights.to(at::kDouble) + at::eye(weights.size(0), at::kDouble);
+  const Tensor both = weights.to(kDouble) + ops::eye(weights.size(0), kDouble);
   return both / both.sum(1, true);
 }
 
 // I + what is left of the rows, which become shares of 1 (Chefer et al. 2021, equations 8 and 9).
 Tensor normalized_relevance(const Tensor& relevance) {
-  const Tensor eye = at::eye(relevance.size(0), at::kDouble), rest = relevance - eye;
+  const Tensor eye = ops::eye(relevance.size(0), kDouble), rest = relevance - eye;
   const Tensor sums = rest.sum(1, true);
-  return at::where(sums.gt(0), rest / sums, at::zeros_like(rest)) + eye;
+  return ops::where(sums.gt(0), rest / sums, ops::zeros_like(rest)) + eye;
 }
 
 }  // namespace
 
 Tensor roll_out(const std::vector<Tensor>& steps, Tensor rows) {
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-    rows = at::matmul(rows, step->to(at::kDouble));
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) rows = ops::matmul(rows, step->to(kDouble));
   return rows;
 }
 
 TokenScores attention_rollout(const AttributionTask& task) {
   check_size(task);
-  const at::NoGradGuard no_gradients;
+  const NoGradGuard no_gradients;
   Capture capture;
   capture.attentions = true;
   Pass pass = task.pass();
@@ -93,17 +92,17 @@ TokenScores attention_rollout(const AttributionTask& task) {
   for (const Tensor& weights : flow.encoder) encoder.push_back(half_past(weights));
   Tensor rows = asked_rows(task);
   if (flow.decoder.empty()) return {roll_out(encoder, rows)};
-  Tensor source = at::zeros({task.function.inputs().front().size(0)}, at::kDouble);
+  Tensor source = ops::zeros({task.function.inputs().front().size(0)}, kDouble);
   for (std::size_t i = flow.decoder.size(); i-- > 0;) {
-    source = source + at::matmul(rows, flow.cross[i].to(at::kDouble)) / 2;
-    rows = at::matmul(rows / 2, half_past(flow.decoder[i]));
+    source = source + ops::matmul(rows, flow.cross[i].to(kDouble)) / 2;
+    rows = ops::matmul(rows / 2, half_past(flow.decoder[i]));
   }
   return {roll_out(encoder, source), rows};
 }
 
 TokenScores gradient_rollout(const AttributionTask& task) {
   check_size(task);
-  const at::AutoGradMode gradients(true);
+  const AutoGradMode gradients(true);
   Capture capture;
   capture.attentions = capture.scores = true;  // scores: so that gradients reach the weights
   Pass pass = task.pass();
@@ -120,8 +119,8 @@ TokenScores gradient_rollout(const AttributionTask& task) {
           if (layer.front().requires_grad()) weights.push_back(layer.front());
           all_differentiable &= layer.front().requires_grad();
         }
-  const auto found = weights.empty() ? torch::autograd::variable_list()
-                                     : torch::autograd::grad({score.sum()}, weights, {}, false, false, true);
+  const auto found = weights.empty() ? autograd::variable_list()
+                                     : autograd::grad({score.sum()}, weights, {}, false, false, true);
   std::map<const void*, Tensor> gradient_of;
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (found[i].defined()) gradient_of[weights[i].unsafeGetTensorImpl()] = found[i];
@@ -129,27 +128,27 @@ TokenScores gradient_rollout(const AttributionTask& task) {
     fail(
         "the gradient-weighted rollout: in blocks (BigBird) the weights as they are shown are not those that "
         "the result is made of; shorter texts are read without blocks");
-  const at::NoGradGuard no_more;
+  const NoGradGuard no_more;
   const Flow flow = flow_of(capture, task, [&](const Tensor& w) {
     const auto gradient = gradient_of.find(w.unsafeGetTensorImpl());
     // None reaches weights behind which nothing is read.
-    if (gradient == gradient_of.end()) return at::zeros_like(w).mean(0, true);
+    if (gradient == gradient_of.end()) return ops::zeros_like(w).mean(0, true);
     return (gradient->second * w.detach()).clamp_min(0).mean(0, true);
   });
-  const auto eye = [](const Tensor& like) { return at::eye(like.size(0), at::kDouble); };
+  const auto eye = [](const Tensor& like) { return ops::eye(like.size(0), kDouble); };
   Tensor encoder = eye(flow.encoder.front());
-  for (const Tensor& step : flow.encoder) encoder = encoder + at::matmul(step.to(at::kDouble), encoder);
+  for (const Tensor& step : flow.encoder) encoder = encoder + ops::matmul(step.to(kDouble), encoder);
   const Tensor rows = asked_rows(task);
-  if (flow.decoder.empty()) return {at::matmul(rows, encoder) - rows};
-  Tensor target = eye(flow.decoder.front()), source = at::zeros(flow.cross.front().sizes(), at::kDouble);
+  if (flow.decoder.empty()) return {ops::matmul(rows, encoder) - rows};
+  Tensor target = eye(flow.decoder.front()), source = ops::zeros(flow.cross.front().sizes(), kDouble);
   for (std::size_t i = 0; i < flow.decoder.size(); ++i) {
-    const Tensor own = flow.decoder[i].to(at::kDouble), cross = flow.cross[i].to(at::kDouble);
-    source = source + at::matmul(own, source);
-    target = target + at::matmul(own, target);
+    const Tensor own = flow.decoder[i].to(kDouble), cross = flow.cross[i].to(kDouble);
+    source = source + ops::matmul(own, source);
+    target = target + ops::matmul(own, target);
     source = source +
-             at::matmul(normalized_relevance(target).t(), at::matmul(cross, normalized_relevance(encoder)));
+             ops::matmul(normalized_relevance(target).t(), ops::matmul(cross, normalized_relevance(encoder)));
   }
-  return {at::matmul(rows, source), at::matmul(rows, target) - rows};
+  return {ops::matmul(rows, source), ops::matmul(rows, target) - rows};
 }
 
 }  // namespace attend

@@ -145,7 +145,7 @@ class Drawing {
                        keys = layer_.weights.size(2);
     constexpr double row = 22, left = 120, strip = 150;
     const Tensor q = formed.query[head][query];  // [D]
-    std::vector<std::pair<std::string, Tensor>> numbers = {{"q · k", at::mv(formed.key[head], q)}};
+    std::vector<std::pair<std::string, Tensor>> numbers = {{"q · k", ops::mv(formed.key[head], q)}};
     if (formed.scale != 1)
       numbers.emplace_back(fmt::format("× {:.3g}", formed.scale), numbers.front().second * formed.scale);
     for (const auto& term : formed.added)

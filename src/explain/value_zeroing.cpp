@@ -49,7 +49,7 @@ class Layers {
   Tensor turned(const OneLayer& layer, const Tensor& key_value, const Tensor& result, std::int64_t tokens,
                 const Change& change) {
     const std::int64_t n = x_.size(0);
-    const Tensor plain = result.to(at::kDouble);
+    const Tensor plain = result.to(kDouble);
     std::vector<Tensor> columns;
     in_parts(tokens, std::max<std::int64_t>(1, kCopiedRows / n),
              [&](std::int64_t first, std::int64_t copies) {
@@ -63,12 +63,12 @@ class Layers {
                             Offsets(std::vector<std::int64_t>(static_cast<std::size_t>(copies), n)), types,
                             memory, source_offsets(copies), pass)
                        .view({copies, n, -1})
-                       .to(at::kDouble);
+                       .to(kDouble);
                const Tensor cosine =
                    (other * plain).sum(2) / (other.norm(2, 2) * plain.norm(2, 1));  // [copies, n]
                columns.push_back((1 - cosine).clamp_min(0));
              });
-    return at::cat(columns).t();  // [n, tokens]
+    return ops::cat(columns).t();  // [n, tokens]
   }
 
   Tensor without_own(const OneLayer& layer, const Tensor& key_value, const Tensor& result) {
@@ -104,8 +104,8 @@ class Layers {
 // Rows as shares of 1; where nothing turns, a token keeps what it has.
 std::pair<Tensor, Tensor> as_shares(const Tensor& own, const Tensor& source) {
   const Tensor sums = source.defined() ? own.sum(1, true) + source.sum(1, true) : own.sum(1, true);
-  const Tensor some = sums.gt(0), over = at::where(some, sums, at::ones_like(sums));
-  return {at::where(some, own / over, at::eye(own.size(0), at::kDouble)),
+  const Tensor some = sums.gt(0), over = ops::where(some, sums, ops::ones_like(sums));
+  return {ops::where(some, own / over, ops::eye(own.size(0), kDouble)),
           source.defined() ? source / over : source};
 }
 
@@ -123,7 +123,7 @@ void check_ends(const Tensor& own, const Tensor& models) {
 }  // namespace
 
 TokenScores value_zeroing(const AttributionTask& task) {
-  const at::NoGradGuard no_gradients;
+  const NoGradGuard no_gradients;
   Transformer network = task.function.network();
   const GivenInput& input = task.function.input();
   Capture capture;
@@ -150,7 +150,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
   };
   std::vector<std::int64_t> read = task.function.rows_read(task.asked);
   const std::int64_t n = task.function.inputs().back().size(0);
-  Tensor rows = at::full({n}, read.empty() ? 1.0 / static_cast<double>(n) : 0.0, at::kDouble);
+  Tensor rows = ops::full({n}, read.empty() ? 1.0 / static_cast<double>(n) : 0.0, kDouble);
   for (const std::int64_t row : read) rows[row] = 1.0 / static_cast<double>(read.size());
 
   Stack& first = network->encoder ? network->encoder : network->decoder;
@@ -161,10 +161,10 @@ TokenScores value_zeroing(const AttributionTask& task) {
   if (task.function.sides() == 1) return {roll_out(steps, rows)};
   const EncoderMemory memory = network->remember(encoded, Offsets({encoded.size(0)}), pass);
   const auto decoder = go(network->decoder, capture.decoder, {}, &memory).first;
-  Tensor source = at::zeros({encoded.size(0)}, at::kDouble);
+  Tensor source = ops::zeros({encoded.size(0)}, kDouble);
   for (auto step = decoder.rbegin(); step != decoder.rend(); ++step) {
-    source = source + at::matmul(rows, step->second);
-    rows = at::matmul(rows, step->first);
+    source = source + ops::matmul(rows, step->second);
+    rows = ops::matmul(rows, step->first);
   }
   return {roll_out(steps, source), rows};
 }

@@ -9,15 +9,15 @@ ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t 
   zero.adapter = number_;
   zero.first = first;
   zero.count = count;
-  zero.result_factors = at::zeros({count});
+  zero.result_factors = ops::zeros({count});
   matrix_.adapters.push_back(zero);
   if (!added.defined()) return;
   MatrixAdapter less;  // a LoRA of nothing but its bias
   less.adapter = number_;
   less.first = first;
   less.count = count;
-  less.a = at::zeros({1, matrix.weight.size(1)});
-  less.b = at::zeros({count, 1});
+  less.a = ops::zeros({1, matrix.weight.size(1)});
+  less.b = ops::zeros({count, 1});
   less.bias = -added.detach();
   matrix_.adapters.push_back(less);
 }

@@ -54,7 +54,7 @@ void ContinuousBatch::run(const std::stop_token& stop) {
 
 // Requests move between the maps as nodes, so only the parts that compute need memory and can fail.
 bool ContinuousBatch::step() {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   take_news();
   admit();
   try {
@@ -237,12 +237,12 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
     return i + 1 < jobs.size() ? jobs[i + 1]->first_row : scores.size(0);
   };
   if (std::ranges::all_of(jobs, &Job::has_beams)) {
-    scores = at::log_softmax(scores, 1);
+    scores = ops::log_softmax(scores, 1);
   } else {
     for (std::size_t i = 0; i < jobs.size(); ++i)
       if (jobs[i]->has_beams()) {
         const Tensor own = scores.narrow(0, jobs[i]->first_row, end_of(i) - jobs[i]->first_row);
-        own.copy_(at::log_softmax(own, 1));
+        own.copy_(ops::log_softmax(own, 1));
       }
   }
   const auto now = std::chrono::steady_clock::now();

@@ -9,7 +9,7 @@ namespace attend {
 namespace {
 
 std::vector<std::int64_t> integers_of(const Tensor& t) {
-  const Tensor row = t.to(at::kLong).contiguous();
+  const Tensor row = t.to(kLong).contiguous();
   return {row.const_data_ptr<std::int64_t>(), row.const_data_ptr<std::int64_t>() + row.numel()};
 }
 
@@ -17,26 +17,26 @@ std::vector<std::int64_t> integers_of(const Tensor& t) {
 // token, unless that ends texts as well.
 Tensor guess_mask(const Tensor& ids, const GenerationConfig& config) {
   const bool known = config.pad_token_id && !config.is_eos(*config.pad_token_id);
-  return known ? ids.ne(*config.pad_token_id) : at::ones_like(ids, at::kBool);
+  return known ? ids.ne(*config.pad_token_id) : ops::ones_like(ids, kBool);
 }
 
 // What a decoder behind an encoder has written already: [B, n]. As in the original, the start token comes in
 // front unless some row begins with it.
 Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& config) {
-  const Tensor start = at::full({rows, 1}, config.start(), at::kLong);
+  const Tensor start = ops::full({rows, 1}, config.start(), kLong);
   if (!given.defined()) return start;
   check_matrix(given, "decoder_input_ids");
   if (given.size(0) != rows)
     fail("decoder_input_ids: expected {} rows, as input_ids has, found {}", rows, given.size(0));
-  const Tensor ids = given.to(at::kLong);
+  const Tensor ids = given.to(kLong);
   const bool begins = ids.size(1) > 0 && ids.select(1, 0).eq(config.start()).any().item<bool>();
-  return begins ? ids : at::cat({start, ids}, 1);
+  return begins ? ids : ops::cat({start, ids}, 1);
 }
 
 // The number of an adapter for each row, or undefined.
 Tensor read_adapters(const Tensor& given, std::int64_t rows) {
   if (given.defined() &&
-      (given.dim() != 1 || given.size(0) != rows || !at::isIntegralType(given.scalar_type(), false)))
+      (given.dim() != 1 || given.size(0) != rows || !ops::isIntegralType(given.scalar_type(), false)))
     fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", rows,
          toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
   return given;
@@ -117,7 +117,7 @@ Given::Given(const PretrainedModel& model, const Tensors& inputs, const Generati
     fail("negative_prompt_attention_mask: it belongs to negative_prompt_ids, which are missing");
   }
   adapters = read_adapters(find("adapters"), ids.size(0));
-  before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(at::kLong);
+  before = has_encoder ? written(find("decoder_input_ids"), ids.size(0), config) : ids.to(kLong);
 }
 
 std::vector<Prompt> Given::prompts() const {
@@ -160,7 +160,7 @@ void put_states(Tensors& outputs, const PretrainedModel& model, const Given& giv
   const Tensor sequences = outputs["sequences"];
   const Tensor read = sequences.narrow(1, 0, sequences.size(1) - 1);
   const std::int64_t before = std::min(given.before.size(1), read.size(1));
-  Tensor real = at::zeros(read.sizes(), at::kBool);
+  Tensor real = ops::zeros(read.sizes(), kBool);
   real.narrow(1, 0, before).fill_(true);
   if (!given.has_encoder) real.narrow(1, 0, before).copy_(repeated(given.mask.ne(0)).narrow(1, 0, before));
   for (std::int64_t i = 0; i < std::ssize(texts); ++i)
@@ -177,7 +177,7 @@ void put_states(Tensors& outputs, const PretrainedModel& model, const Given& giv
     inputs = {{"input_ids", read}, {"attention_mask", real}};
     if (const auto& positions = model.network()->decoder->spec().embeddings.positions;
         !std::holds_alternative<std::monostate>(positions) && !given.by_column)
-      inputs["position_ids"] = (real.to(at::kLong).cumsum(1) - 1).clamp_min(0);
+      inputs["position_ids"] = (real.to(kLong).cumsum(1) - 1).clamp_min(0);
   }
   for (auto& [name, tensor] : run_forward(model, inputs, options)) {
     const bool is_state = name.find("attentions.") != name.npos || name.find("hidden_states.") != name.npos;
@@ -197,15 +197,15 @@ std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const T
   std::size_t longest = 0;
   for (const GeneratedSequence& text : texts) longest = std::max(longest, text.ids.size());
   const Tensor after =
-      at::full({before.size(0), static_cast<std::int64_t>(longest)}, config.padding(), at::kLong);
-  const Tensor scores = at::empty({before.size(0)}, at::kFloat);
-  const Tensor transitions = at::zeros(after.sizes(), at::kFloat);
+      ops::full({before.size(0), static_cast<std::int64_t>(longest)}, config.padding(), kLong);
+  const Tensor scores = ops::empty({before.size(0)}, kFloat);
+  const Tensor transitions = ops::zeros(after.sizes(), kFloat);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::ranges::copy(texts[i].ids, after.data_ptr<std::int64_t>() + i * longest);
     std::ranges::copy(texts[i].log_probabilities, transitions.data_ptr<float>() + i * longest);
     scores.data_ptr<float>()[i] = texts[i].score;
   }
-  Tensors outputs = {{"sequences", at::cat({before, after}, 1)}};
+  Tensors outputs = {{"sequences", ops::cat({before, after}, 1)}};
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;
   if (config.output_scores) outputs["transition_scores"] = transitions;
   if ((config.output_attentions || config.output_hidden_states) && given.adapters.defined())

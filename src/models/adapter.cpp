@@ -72,7 +72,7 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
       {".ia3_l", Role::ia3},
   };
   const auto keep = [&](const std::string& name, Role role) {
-    entries_.push_back({stored, name, role, tensor.to(at::kFloat), tensor.scalar_type()});
+    entries_.push_back({stored, name, role, tensor.to(kFloat), tensor.scalar_type()});
   };
   if (has_virtual_tokens() && stored == kVirtualTokens) return keep(stored, Role::virtual_tokens);
   const std::string_view prefix = has_virtual_tokens() ? kPromptPrefix : kPrefix;
@@ -275,7 +275,7 @@ void Adapter::save(const PretrainedModel& model, const fs::path& directory) cons
 }
 
 void Adapter::restore(PretrainedModel& model, const fs::path& directory) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   const Adapter other(directory);
   std::map<std::string, Tensor> replaced;
   for (Entry& entry : entries_) {

@@ -64,8 +64,8 @@ class Adapter {
     std::string name;    // the module, or the tensor that it replaces
     Role role;
     Tensor value;
-    at::ScalarType type = at::kFloat;  // in the file
-    bool by_row = false;               // attached, its rows are in our order (OriginalModule::to_ours)
+    ScalarType type = kFloat;  // in the file
+    bool by_row = false;       // attached, its rows are in our order (OriginalModule::to_ours)
   };
   struct Frozen {  // rows of a parameter that learns in part
     Tensor parameter;

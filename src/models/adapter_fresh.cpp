@@ -8,10 +8,10 @@ namespace attend {
 namespace {
 
 // Its numbers follow from the seed and the name, whatever else is drawn.
-at::Generator generator_of(const std::string& name, std::uint64_t seed) {
+Generator generator_of(const std::string& name, std::uint64_t seed) {
   std::uint64_t mixed = seed;
   for (const char c : name) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return at::make_generator<at::CPUGeneratorImpl>(mixed);
+  return ops::make_generator<ops::CPUGeneratorImpl>(mixed);
 }
 
 [[noreturn]] void fail_without_targets(const PretrainedModel& model, const AdapterConfig& config) {
@@ -70,9 +70,9 @@ void Adapter::draw_virtual_tokens(const PretrainedModel& model, std::uint64_t se
   const std::vector<std::int64_t> shape =
       keys ? std::vector{count, 2 * f.integer({"num_layers"}) * width}
            : std::vector{count * f.integer({"num_transformer_submodules"}), width};
-  at::Generator generator = generator_of("prompt_embeddings", seed);
+  Generator generator = generator_of("prompt_embeddings", seed);
   entries_.push_back({"prompt_embeddings", "prompt_embeddings", Role::virtual_tokens,
-                      at::empty(shape).normal_(0, 1, generator)});
+                      ops::empty(shape).normal_(0, 1, generator)});
 }
 
 void Adapter::add(const OriginalModule& module, const char* ending, Role role, Tensor value) {
@@ -80,11 +80,11 @@ void Adapter::add(const OriginalModule& module, const char* ending, Role role, T
 }
 
 void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, std::uint64_t seed) {
-  at::NoGradGuard no_grad;
-  at::Generator generator = generator_of(module.name, seed);
+  NoGradGuard no_grad;
+  Generator generator = generator_of(module.name, seed);
   if (config_.kind() == AdapterConfig::Kind::ia3) {
     const bool of_input = config_.scales_input(module.name);
-    add(module, ".ia3_l", Role::ia3, of_input ? at::ones({1, module.in}) : at::ones({module.out, 1}));
+    add(module, ".ia3_l", Role::ia3, of_input ? ops::ones({1, module.in}) : ops::ones({module.out, 1}));
     return;
   }
   const std::int64_t rank = config_.rank_of(module.name);
@@ -92,16 +92,16 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   const PackedMatrix* const packed = model.network()->packed(module.parameter);
   const Tensor weight = packed && directions ? packed->dequantized() : parameter_of(model, module).detach();
   if (module.is_table) {
-    add(module, ".lora_embedding_A", Role::table_a, at::zeros({rank, module.in}));
-    add(module, ".lora_embedding_B", Role::table_b, at::empty({module.out, rank}).normal_(0, 1, generator));
+    add(module, ".lora_embedding_A", Role::table_a, ops::zeros({rank, module.in}));
+    add(module, ".lora_embedding_B", Role::table_b, ops::empty({module.out, rank}).normal_(0, 1, generator));
     if (directions)
-      add(module, ".lora_magnitude_vector", Role::magnitude, at::linalg_vector_norm(weight, 2, {0}));
+      add(module, ".lora_magnitude_vector", Role::magnitude, ops::linalg_vector_norm(weight, 2, {0}));
     return;
   }
   const std::string initialization = config_.fields().json().at("init_lora_weights").is_string()
                                          ? config_.fields().text({"init_lora_weights"})
                                          : "default";
-  Tensor a = at::empty({rank, module.in}), b = at::zeros({module.out, rank});
+  Tensor a = ops::empty({rank, module.in}), b = ops::zeros({module.out, rank});
   const double width = 1 / std::sqrt(static_cast<double>(module.in));
   if (initialization == "default")
     a.uniform_(-width, width, generator);
@@ -114,10 +114,10 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   add(module, ".lora_A.weight", Role::a, a);
   add(module, ".lora_B.weight", Role::b, b);
   if (config_.fields().flag({"lora_bias"}, false))
-    add(module, ".lora_B.bias", Role::factor_bias, at::zeros({module.out}));
+    add(module, ".lora_B.bias", Role::factor_bias, ops::zeros({module.out}));
   if (directions) {
     const Tensor rows = module.to_original(weight.narrow(0, module.first, module.out));
-    add(module, ".lora_magnitude_vector", Role::magnitude, at::linalg_vector_norm(rows, 2, {1}));
+    add(module, ".lora_magnitude_vector", Role::magnitude, ops::linalg_vector_norm(rows, 2, {1}));
   }
 }
 
@@ -131,7 +131,7 @@ void Adapter::take_principal_part(const OriginalModule& module, const Pretrained
   if (rank > std::min(module.in, module.out))
     fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out,
          module.in);
-  const auto [left, values, right] = at::linalg_svd(rows, /*full_matrices=*/false);
+  const auto [left, values, right] = ops::linalg_svd(rows, /*full_matrices=*/false);
   const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();
   a = root.unsqueeze(1) * right.narrow(0, 0, rank);
   const Tensor ours = left.narrow(1, 0, rank) * root;
@@ -144,8 +144,8 @@ void Adapter::make_whole(std::map<std::string, Tensor>& tensors, Json& fields) c
   for (const auto& [name, factors] : first_factors_) {
     Tensor& a = tensors.at("base_model.model." + name + ".lora_A.weight");
     Tensor& b = tensors.at("base_model.model." + name + ".lora_B.weight");
-    a = at::cat({a, factors.first});
-    b = at::cat({b, -factors.second}, 1);
+    a = ops::cat({a, factors.first});
+    b = ops::cat({b, -factors.second}, 1);
   }
   // Twice the rank at the same scale.
   const double more = config_.fields().flag({"use_rslora"}, false) ? std::sqrt(2.0) : 2;

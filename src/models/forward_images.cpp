@@ -29,7 +29,7 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   ImageBatch images{find(inputs, "pixel_values"), find(inputs, "bool_masked_pos")};
   Tensor& pixels = images.pixels;
-  if (pixels.dim() != 4 || !at::isFloatingType(pixels.scalar_type()) || pixels.size(0) == 0 ||
+  if (pixels.dim() != 4 || !ops::isFloatingType(pixels.scalar_type()) || pixels.size(0) == 0 ||
       pixels.size(1) != spec.channels || pixels.size(2) < spec.patch_height ||
       pixels.size(3) < spec.patch_width)
     fail(
@@ -38,10 +38,10 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
         "found {} of shape [{}]",
         spec.channels, spec.patch_height, spec.patch_width, toString(pixels.scalar_type()),
         fmt::join(pixels.sizes(), ", "));
-  pixels = pixels.to(at::kFloat);
+  pixels = pixels.to(kFloat);
   if (!images.hidden.defined()) return images;
   const auto [rows, columns] = patches->grid(pixels);
-  if (images.hidden.sizes() != at::IntArrayRef({pixels.size(0), rows * columns}))
+  if (images.hidden.sizes() != IntArrayRef({pixels.size(0), rows * columns}))
     fail("bool_masked_pos: expected the shape [{}, {}], found [{}]", pixels.size(0), rows * columns,
          fmt::join(images.hidden.sizes(), ", "));
   images.hidden = images.hidden.ne(0);
@@ -63,7 +63,7 @@ Result forward_images(const PretrainedModel& model, const Tensors& inputs, const
   const Tensor hidden = net->encode(images, pass);  // [T, d]
   const std::int64_t batch = images.pixels.size(0), length = 1 + rows * columns;
   // Nothing is padded: every image has as many patches.
-  const Padded layout(at::zeros({batch, length}, at::kLong), {}, "pixel_values");
+  const Padded layout(ops::zeros({batch, length}, kLong), {}, "pixel_values");
   const TokenBatch tokens = layout.batch({}, {});
   if (net->pixel_head) {
     const Tensor seen = hidden.reshape({batch, length, -1}).narrow(1, 1, length - 1);

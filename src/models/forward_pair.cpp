@@ -15,7 +15,7 @@ std::int64_t padding_of(const Fields& config, std::int64_t vocabulary) {
 Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t vocabulary) {
   const std::int64_t start = config.integer({"decoder_start_token_id"}, {}, 0, vocabulary - 1);
   const std::int64_t pad = padding_of(config, vocabulary);
-  Tensor ids = at::empty_like(labels);
+  Tensor ids = ops::empty_like(labels);
   ids.select(1, 0).fill_(start);
   ids.narrow(1, 1, labels.size(1) - 1).copy_(labels.narrow(1, 0, labels.size(1) - 1));
   return ids.masked_fill(ids == kIgnoredLabel, pad);
@@ -51,8 +51,7 @@ Source read_source(Transformer& net, const Tensors& given, std::optional<std::in
   if (net->reads_images()) {
     const ImageBatch images = read_images(given, net->encoder->patches);
     const auto [rows, columns] = net->encoder->patches->grid(images.pixels);
-    const Padded layout(at::zeros({images.pixels.size(0), 1 + rows * columns}, at::kLong), {},
-                        "pixel_values");
+    const Padded layout(ops::zeros({images.pixels.size(0), 1 + rows * columns}, kLong), {}, "pixel_values");
     check_interpolation(given, images, net->encoder->patches->spec());
     return {layout, net->encode(images, pass), layout.batch({}, {}).offsets};
   }
@@ -86,13 +85,13 @@ std::set<std::string> pair_inputs(Transformer& net) {
 std::shared_ptr<const VisibleRows> hide_keys(const Tensor& seen) {
   const std::int64_t L = seen.size(1);
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  const Tensor later = at::full({L, L}, -std::numeric_limits<double>::infinity(), at::kFloat).triu(1);
+  const Tensor later = ops::full({L, L}, -std::numeric_limits<double>::infinity(), kFloat).triu(1);
   auto visible = std::make_shared<VisibleRows>();
   for (std::int64_t b = 0; b < seen.size(0); ++b) {
     visible->first.push_back(0);
     visible->count.push_back(L);
-    const Tensor hidden = seen[b].logical_not().to(at::kFloat) * lowest;
-    visible->own.push_back({later + hidden.unsqueeze(0), at::arange(L), {}});
+    const Tensor hidden = seen[b].logical_not().to(kFloat) * lowest;
+    visible->own.push_back({later + hidden.unsqueeze(0), ops::arange(L), {}});
   }
   return visible;
 }

@@ -13,14 +13,14 @@ Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padde
   const Tensor ignored = labels.eq(kIgnoredLabel);
   const Tensor losses =
       scores.gather(1, labels.masked_fill(ignored, 0).unsqueeze(1)).squeeze(1).neg().masked_fill(ignored, 0);
-  Tensor cluster = ignored.to(at::kLong) * static_cast<std::int64_t>(clusters.ends.size());
-  for (const std::int64_t end : clusters.ends) cluster += labels.ge(end).to(at::kLong);
+  Tensor cluster = ignored.to(kLong) * static_cast<std::int64_t>(clusters.ends.size());
+  for (const std::int64_t end : clusters.ends) cluster += labels.ge(end).to(kLong);
   const auto but_last = [&](const Tensor& rows) {
     return layout.pad(rows).narrow(1, 0, layout.length() - 1).flatten();
   };
   Tensor in_order = but_last(losses);
   if (clusters.ends.size() > 1)
-    in_order = in_order.index_select(0, at::argsort(but_last(cluster), /*stable=*/true, 0, false));
+    in_order = in_order.index_select(0, ops::argsort(but_last(cluster), /*stable=*/true, 0, false));
   return in_order.view({layout.sequences(), layout.length() - 1});
 }
 
@@ -73,7 +73,7 @@ void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& gi
 
 Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vocabulary) {
   layout.check(labels, "labels");
-  const Tensor rows = layout.unpad(labels).to(at::kLong);
+  const Tensor rows = layout.unpad(labels).to(kLong);
   const Tensor outside =
       rows.masked_select(rows.lt(0).logical_or(rows.ge(vocabulary)).logical_and(rows.ne(kIgnoredLabel)));
   if (outside.numel() > 0)
@@ -83,7 +83,7 @@ Tensor ragged_labels(const Tensor& labels, const Padded& layout, std::int64_t vo
 }
 
 Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
-  Tensor next = at::full_like(labels, kIgnoredLabel);
+  Tensor next = ops::full_like(labels, kIgnoredLabel);
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     if (const std::int64_t n = offsets.length(b); n > 1)
       next.narrow(0, offsets.begin(b), n - 1).copy_(labels.narrow(0, offsets.begin(b) + 1, n - 1));
@@ -115,13 +115,13 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
     return {};
   }
   const std::int64_t width = reader->spec().width();
-  if (states.dim() != 3 || !at::isFloatingType(states.scalar_type()) || states.size(0) != sequences ||
+  if (states.dim() != 3 || !ops::isFloatingType(states.scalar_type()) || states.size(0) != sequences ||
       states.size(1) == 0 || states.size(2) != width)
     fail("encoder_hidden_states: expected numbers of shape [{}, length, {}], found {} of shape [{}]",
          sequences, width, toString(states.scalar_type()), fmt::join(states.sizes(), ", "));
-  Padded layout(at::zeros({sequences, states.size(1)}, at::kLong), mask, "encoder_hidden_states");
+  Padded layout(ops::zeros({sequences, states.size(1)}, kLong), mask, "encoder_hidden_states");
   const TokenBatch batch = layout.batch({}, {});
-  EncoderMemory memory = reader->remember(layout.unpad(states.to(at::kFloat)), batch.offsets, pass);
+  EncoderMemory memory = reader->remember(layout.unpad(states.to(kFloat)), batch.offsets, pass);
   return Encoded{layout, std::move(memory)};
 }
 

@@ -109,7 +109,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
   for (std::vector<Tensor>& layer : states.self_attentions) layer = streams.real_weights(layer, given);
   for (Tensor& x : states.hidden) x = given.unpad(columns.pad(streams.content(x)));
   if (streams.targets() > 0) {
-    const Padded targets(at::zeros({given.sequences(), streams.targets()}, at::kLong), {}, "target_mapping");
+    const Padded targets(ops::zeros({given.sequences(), streams.targets()}, kLong), {}, "target_mapping");
     return {streams.predicted(rows), targets, targets.batch({}, {})};
   }
   const Tensor content =
@@ -247,7 +247,7 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
     for (const Tensor& x : states.hidden) layer_inputs.push_back(given.pad(x));
     std::vector<Tensor> past = read_past(inputs, given.sequences(), stack);
     if (const std::int64_t empty = stack.layers.front().self_attention.empty_keys; past.empty() && empty > 0)
-      past.assign(stack.layers.size(), at::zeros({given.sequences(), empty, stack.width()}));
+      past.assign(stack.layers.size(), ops::zeros({given.sequences(), empty, stack.width()}));
     put_memories(r.out, layer_inputs, past, stack);
   }
   if (!options.hidden_states || r.out.count("hidden_states.0") > 0) states.hidden.clear();

@@ -35,7 +35,7 @@ void merge(const PretrainedModel& model, const OriginalModule& module, const Mat
     if (bias.defined()) bias.narrow(0, m.first, m.count).mul_(factors);
   }
   if (!m.a.defined()) return;
-  Tensor change = at::matmul(m.b, m.a) * m.scale, more = m.bias.defined() ? m.bias * m.scale : Tensor();
+  Tensor change = ops::matmul(m.b, m.a) * m.scale, more = m.bias.defined() ? m.bias * m.scale : Tensor();
   if (m.magnitude.defined()) {
     const Tensor factor = m.magnitude / m.lengths(rows);
     change = (rows + change) * factor.unsqueeze(1) - rows;
@@ -55,7 +55,7 @@ void unmerge(const PretrainedModel& model, const OriginalModule& module, const M
       fail("{}: a factor is 0, and what it was multiplied with is lost", module.name);
     return all;
   };
-  if (m.a.defined()) rows.sub_(at::matmul(m.b, m.a), m.scale * m.share);
+  if (m.a.defined()) rows.sub_(ops::matmul(m.b, m.a), m.scale * m.share);
   if (m.bias.defined()) add_bias(model, module, m.bias * (-m.scale * m.share));
   if (m.input_factors.defined()) rows.div_(checked(m.input_factors));
   if (m.result_factors.defined()) {
@@ -80,10 +80,10 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
         "beside the model, but not be put into it",
         module.name);
   Tensor table = parameter_of(model, module);  // [n, d]
-  Tensor change = at::matmul(t.b, t.a).t() * t.scale;
+  Tensor change = ops::matmul(t.b, t.a).t() * t.scale;
   if (t.magnitude.defined()) {
     if (sign < 0) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
-    change = (table + change) * (t.magnitude / at::linalg_vector_norm(table + change, 2, {0})) - table;
+    change = (table + change) * (t.magnitude / ops::linalg_vector_norm(table + change, 2, {0})) - table;
   }
   table.add_(change, sign * t.share);
 }
@@ -97,16 +97,16 @@ void check_can_merge(const PretrainedModel& model) {
 
 }  // namespace
 
-RoundingCost merge_adapters(PretrainedModel& model, at::ScalarType type) {
-  const at::NoGradGuard no_grad;
+RoundingCost merge_adapters(PretrainedModel& model, ScalarType type) {
+  const NoGradGuard no_grad;
   check_can_merge(model);
   RoundingCost squares;
   double numbers = 0;
   const auto watched = [&](const Tensor& weight, const auto& change) {
     const Tensor before = weight.clone();
     change();
-    squares.change += (weight - before).square().sum(at::kDouble).item<double>();
-    squares.error += (weight.to(type).to(at::kFloat) - weight).square().sum(at::kDouble).item<double>();
+    squares.change += (weight - before).square().sum(kDouble).item<double>();
+    squares.error += (weight.to(type).to(kFloat) - weight).square().sum(kDouble).item<double>();
     numbers += static_cast<double>(weight.numel());
   };
   for (const OriginalModule& module : original_modules(model)) {
@@ -127,7 +127,7 @@ RoundingCost merge_adapters(PretrainedModel& model, at::ScalarType type) {
 }
 
 void unmerge_adapters(PretrainedModel& model) {
-  const at::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   check_can_merge(model);
   for (const OriginalModule& module : original_modules(model)) {
     if (module.is_table) {

@@ -13,7 +13,7 @@ struct RoundingCost {
 // Puts what the model's adapters do into its weights, in float32, and takes the adapters away. Error for one
 // beside a table that other parts of the model read too, or whose factors have a bias where the model has
 // none. Gives what it would cost to round the result to `type`.
-RoundingCost merge_adapters(PretrainedModel& model, at::ScalarType type = at::kFloat);
+RoundingCost merge_adapters(PretrainedModel& model, ScalarType type = kFloat);
 // Takes it out of weights that it was put into. Error for DoRA, which leaves nothing of the lengths that rows
 // had, and for factors that are zero.
 void unmerge_adapters(PretrainedModel& model);

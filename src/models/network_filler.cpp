@@ -52,7 +52,7 @@ NetworkFiller::NetworkFiller(const PretrainedModel& model, const WeightFiles& ch
       warns_(shared.empty()) {}
 
 std::vector<std::string> NetworkFiller::fill(bool other_labels) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   other_labels_ = other_labels;
   // The room that parameters were given is for training; here it would only scatter what is made on the way.
   if (!trains())
@@ -63,7 +63,7 @@ std::vector<std::string> NetworkFiller::fill(bool other_labels) {
       read(item.key(), item.value());
       continue;
     }
-    if (!trains()) item.value().set_data(at::empty(item.value().sizes(), at::kFloat));
+    if (!trains()) item.value().set_data(ops::empty(item.value().sizes(), kFloat));
     fresh_.insert(item.key());
     for (const std::string& name : source.names) {
       fresh_names_.push_back(name);
@@ -125,12 +125,12 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
   constexpr std::int64_t kSmall = 1 << 20;
   const bool copies = trains() || (options_.packs && !format && loaded.numel() <= kSmall);
   if (copies && in_checkpoint.names.size() == 1)
-    loaded = at::empty(weight.sizes(), weight.options()).copy_(loaded);
+    loaded = ops::empty(weight.sizes(), weight.options()).copy_(loaded);
   if (const auto factor = options_.factors.find(parameter); factor != options_.factors.end())
-    loaded = loaded.to(at::kFloat) * factor->second;
+    loaded = loaded.to(kFloat) * factor->second;
   // At once, so that no more than one matrix is in memory as it was; the file's pages are not needed again.
   if (format) return take(PackedMatrix::make(loaded, *format, [&] { checkpoint_.drop_pages(); }));
-  weight.set_data(loaded.to(at::kFloat));
+  weight.set_data(loaded.to(kFloat));
   weight.requires_grad_(trains() && !in_checkpoint.frozen);
   if (shares) shared_.keep(origin, weight);
 }
@@ -152,7 +152,7 @@ Tensor NetworkFiller::read_tensor(const std::string& parameter, const Tensor& we
     }
     parts.push_back(part);
   }
-  return parts.size() == 1 ? parts[0] : at::cat(parts);
+  return parts.size() == 1 ? parts[0] : ops::cat(parts);
 }
 
 std::shared_ptr<const PackedMatrix> NetworkFiller::restore(const WeightSource& source, const Tensor& weight) {

@@ -4,7 +4,7 @@ namespace attend {
 
 void check_matrix(const Tensor& t, const std::string& name) {
   if (!t.defined()) fail("expected an input named {}", name);
-  if (t.dim() != 2 || !at::isIntegralType(t.scalar_type(), true))
+  if (t.dim() != 2 || !ops::isIntegralType(t.scalar_type(), true))
     fail("{}: expected integers of shape [batch, length], found {} of shape [{}]", name,
          toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
 }
@@ -13,9 +13,9 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
   check_matrix(ids, name);
   if (ids.numel() == 0)
     fail("{}: expected at least one token, found the shape [{}]", name, fmt::join(ids.sizes(), ", "));
-  ids_ = ids.to(at::kLong);
+  ids_ = ids.to(kLong);
   if (!mask.defined()) {
-    mask_ = at::ones(ids.sizes(), at::kBool);
+    mask_ = ops::ones(ids.sizes(), kBool);
     return;
   }
   const char* mask_name = name.starts_with("decoder_")   ? "decoder_attention_mask"
@@ -36,20 +36,20 @@ TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
   batch.offsets = Offsets(
       {lengths.const_data_ptr<std::int64_t>(), lengths.const_data_ptr<std::int64_t>() + lengths.numel()});
   batch.ids = unpad(ids_);
-  Tensor columns = at::arange(length(), at::kLong).unsqueeze(0);
+  Tensor columns = ops::arange(length(), kLong).unsqueeze(0);
   if (positions.defined()) {
     check_matrix(positions, "position_ids");
     if (positions.size(1) != length() || (positions.size(0) != 1 && positions.size(0) != sequences()))
       fail("position_ids: expected the shape [{}, {}], found [{}]", sequences(), length(),
            fmt::join(positions.sizes(), ", "));
-    columns = positions.to(at::kLong);
+    columns = positions.to(kLong);
   }
   batch.positions_given = positions.defined();
   batch.columns = true;
   batch.positions = unpad(columns.expand_as(ids_));
   if (types.defined()) {
     check(types, "token_type_ids");
-    batch.types = unpad(types.to(at::kLong));
+    batch.types = unpad(types.to(kLong));
   }
   return batch;
 }
@@ -68,16 +68,16 @@ VisibleRows Padded::spans() const {
 }
 
 Tensor Padded::rows_at(const Tensor& columns, const std::string& name) const {
-  if (columns.numel() != sequences() || !at::isIntegralType(columns.scalar_type(), false))
+  if (columns.numel() != sequences() || !ops::isIntegralType(columns.scalar_type(), false))
     fail("{}: expected one column for each of {} texts, found {} of shape [{}]", name, sequences(),
          toString(columns.scalar_type()), fmt::join(columns.sizes(), ", "));
-  const Tensor wanted = columns.reshape({-1}).to(at::kLong);
+  const Tensor wanted = columns.reshape({-1}).to(kLong);
   const bool inside = wanted.ge(0).logical_and(wanted.lt(length())).all().item<bool>();
   if (!inside || !mask_.gather(1, wanted.unsqueeze(1)).all().item<bool>())
     fail("{}: expected columns of 0 to {} that are not padding, found {}", name, length() - 1,
          fmt::join(std::span(wanted.const_data_ptr<std::int64_t>(), wanted.numel()), ", "));
   const Tensor rows = mask_.flatten().cumsum(0) - 1;
-  return rows.index_select(0, at::arange(sequences()) * length() + wanted);
+  return rows.index_select(0, ops::arange(sequences()) * length() + wanted);
 }
 
 Tensor Padded::unpad(const Tensor& padded) const {
@@ -87,13 +87,13 @@ Tensor Padded::unpad(const Tensor& padded) const {
 Tensor Padded::pad(const Tensor& rows) const {
   std::vector<std::int64_t> shape = mask_.sizes().vec();
   for (std::int64_t i = 1; i < rows.dim(); ++i) shape.push_back(rows.size(i));
-  Tensor padded = at::zeros(shape, rows.options());
+  Tensor padded = ops::zeros(shape, rows.options());
   return padded.index_put({mask_}, rows.detach());
 }
 
 Tensor Padded::spread(const Tensor& rows) const {
   const Tensor real = mask_.flatten().nonzero().squeeze(1);
-  return at::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
+  return ops::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
 }
 
 Tensor Padded::collect(const Tensor& columns) const {
@@ -117,7 +117,7 @@ void check_ids(const Padded& text, const StackSpec& stack, const std::string& na
 
 Tensor pad_weights(const std::vector<Tensor>& weights, const Padded& queries, const Padded& keys) {
   const std::int64_t heads = weights.empty() ? 0 : weights[0].size(0);
-  Tensor padded = at::zeros({queries.sequences(), heads, queries.length(), keys.length()});
+  Tensor padded = ops::zeros({queries.sequences(), heads, queries.length(), keys.length()});
   for (std::size_t b = 0; b < weights.size(); ++b) {
     const auto n = static_cast<std::int64_t>(b);
     padded[n].permute({1, 2, 0}).index_put_({queries.columns(n).unsqueeze(1), keys.columns(n).unsqueeze(0)},
@@ -130,13 +130,13 @@ Tensor pad_own_weights(const std::vector<Tensor>& weights, const Padded& text) {
   const std::int64_t before = weights.empty() ? 0 : weights[0].size(2) - weights[0].size(1);
   if (before == 0) return pad_weights(weights, text, text);
   std::vector<Tensor> own;
-  Tensor front = at::zeros({text.sequences(), weights[0].size(0), text.length(), before});
+  Tensor front = ops::zeros({text.sequences(), weights[0].size(0), text.length(), before});
   for (std::size_t b = 0; b < weights.size(); ++b) {
     const auto n = static_cast<std::int64_t>(b);
     own.push_back(weights[b].narrow(2, before, weights[b].size(1)));
     front[n].index_copy_(1, text.columns(n), weights[b].narrow(2, 0, before));
   }
-  return at::cat({front, pad_weights(own, text, text)}, 3);
+  return ops::cat({front, pad_weights(own, text, text)}, 3);
 }
 
 }  // namespace attend

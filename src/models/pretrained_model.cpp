@@ -28,7 +28,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
   try {
     // Only address space so far: memory is used when weights are written.
     network_ = Transformer(spec);
-  } catch (const c10::Error&) {
+  } catch (const ops::Error&) {
     std::pair<std::int64_t, std::string> largest;
     for (const auto& [field, value] : config_.json().items())
       if (value.is_number_integer()) largest = std::max(largest, {value.get<std::int64_t>(), field});
@@ -68,7 +68,7 @@ void PretrainedModel::set_weights(const WeightFiles& checkpoint, Purpose purpose
 }
 
 void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   for (auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
     const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
@@ -159,7 +159,7 @@ std::string PretrainedModel::saved_name(const std::string& name) const {
   return headless && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-void PretrainedModel::save(const std::filesystem::path& directory, at::ScalarType type) const {
+void PretrainedModel::save(const std::filesystem::path& directory, ScalarType type) const {
   if (weights_ != WeightFormat::float32)
     fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
   if (tied_ &&
@@ -185,13 +185,13 @@ void PretrainedModel::save(const std::filesystem::path& directory, at::ScalarTyp
   apart.save_config(directory, type);
 }
 
-void PretrainedModel::save_config(const std::filesystem::path& directory, at::ScalarType type) const {
+void PretrainedModel::save_config(const std::filesystem::path& directory, ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
   config.erase("quantization_config");  // of where it came from
-  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = type == at::kHalf       ? "float16"
-                                                               : type == at::kBFloat16 ? "bfloat16"
-                                                                                       : "float32";
+  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = type == kHalf       ? "float16"
+                                                               : type == kBFloat16 ? "bfloat16"
+                                                                                   : "float32";
   write_file_atomically(directory / "config.json", config.dump(2) + "\n");
   if (!generation_config_.empty() && generates(network_->spec()))
     write_file_atomically(directory / "generation_config.json", generation_config_.dump(2) + "\n");

@@ -63,9 +63,9 @@ class PretrainedModel {
 
   // Writes config.json, generation_config.json if there is one, and model.safetensors, each complete or not
   // at all. The directory is made if it is missing.
-  void save(const std::filesystem::path& directory, at::ScalarType type = at::kFloat) const;
+  void save(const std::filesystem::path& directory, ScalarType type = kFloat) const;
   // config.json and generation_config.json alone.
-  void save_config(const std::filesystem::path& directory, at::ScalarType type = at::kFloat) const;
+  void save_config(const std::filesystem::path& directory, ScalarType type = kFloat) const;
 
   const Family& family() const { return *family_; }
   const Fields& config() const { return config_; }
@@ -92,7 +92,7 @@ class PretrainedModel {
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it makes
   // Copies share one network.
   Transformer network() const { return network_; }
-  at::Device device() const { return network_->device(); }
+  Device device() const { return network_->device(); }
 
   // The tensors that `pick` gives for our parameters (the weights themselves, gradients, averages) under
   // their checkpoint names and in the checkpoint's layout. Undefined ones and, unless `with_frozen`, frozen

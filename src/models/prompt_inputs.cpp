@@ -5,7 +5,7 @@ namespace {
 
 // `front` [P] before each row of t [B, L]: [B, P + L].
 Tensor behind(const Tensor& front, const Tensor& t) {
-  return at::cat({front.to(t.options()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
+  return ops::cat({front.to(t.options()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
 }
 
 }  // namespace
@@ -16,25 +16,25 @@ std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
   if (!embeddings || embeddings->prompts.empty()) return {};
   const std::vector<std::int64_t> prompt = embeddings->prompt(adapter);
   if (prompt.empty()) return {};
-  const Tensor ids = torch::tensor(prompt, at::kLong);
+  const Tensor ids = ops::tensor(prompt, kLong);
   Tensors all = inputs;
-  all["input_ids"] = behind(ids, find(inputs, "input_ids").to(at::kLong));
+  all["input_ids"] = behind(ids, find(inputs, "input_ids").to(kLong));
   if (Tensor& mask = all["attention_mask"]; mask.defined())
-    mask = behind(at::ones_like(ids), mask);
+    mask = behind(ops::ones_like(ids), mask);
   else
     all.erase("attention_mask");
   // As peft does: types where a head scores labels, and else none; positions are counted by the model, which
   // then passes over no padding.
   if (const Tensor types = find(inputs, "token_type_ids"); types.defined() && net->score_head)
-    all["token_type_ids"] = behind(at::zeros_like(ids), types);
+    all["token_type_ids"] = behind(ops::zeros_like(ids), types);
   else
     all.erase("token_type_ids");
   all.erase("position_ids");
   if (const std::int64_t first = embeddings->first_position(); first > 0)
-    all["position_ids"] = (at::arange(all["input_ids"].size(1)) + first).unsqueeze(0);
+    all["position_ids"] = (ops::arange(all["input_ids"].size(1)) + first).unsqueeze(0);
   if (const Tensor labels = find(inputs, "labels");
       labels.defined() && labels.dim() == 2 && net->decoder && !net->encoder)
-    all["labels"] = behind(at::full_like(ids, kIgnoredLabel), labels);
+    all["labels"] = behind(ops::full_like(ids, kIgnoredLabel), labels);
   return all;
 }
 

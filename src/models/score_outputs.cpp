@@ -9,7 +9,7 @@ namespace {
 
 // scores [n, labels] against n label numbers; those equal to kIgnoredLabel do not count.
 Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view name) {
-  const Tensor flat = labels.reshape(-1).to(at::kLong);
+  const Tensor flat = labels.reshape(-1).to(kLong);
   if (flat.numel() != scores.size(0))
     fail("{}: expected {} numbers, found {}", name, scores.size(0), flat.numel());
   if (flat.lt(0).logical_and(flat.ne(kIgnoredLabel)).logical_or(flat.ge(scores.size(1))).any().item<bool>())
@@ -27,7 +27,7 @@ Tensor shared_label_loss(const Tensor& scores, const Tensor& labels) {
   if (labels.sizes() != scores.sizes())
     fail("labels: expected the shape [{}], found [{}]", fmt::join(scores.sizes(), ", "),
          fmt::join(labels.sizes(), ", "));
-  return at::log_softmax(scores, 1).mul(labels.to(scores.scalar_type())).sum(1).neg().mean();
+  return ops::log_softmax(scores, 1).mul(labels.to(scores.scalar_type())).sum(1).neg().mean();
 }
 
 // 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
@@ -36,9 +36,9 @@ Tensor question_mask(std::int64_t end, const Tensors& inputs) {
   const Tensor ids = find(inputs, "input_ids"), given = find(inputs, "question_lengths");
   if (given.defined() && given.numel() != ids.size(0))
     fail("question_lengths: expected one for each of {} texts, found {}", ids.size(0), given.numel());
-  const Tensor lengths = given.defined() ? given.reshape({-1, 1}).to(at::kLong)
-                                         : ids.eq(end).to(at::kInt).argmax(1, /*keepdim=*/true) + 1;
-  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths).to(at::kLong);
+  const Tensor lengths = given.defined() ? given.reshape({-1, 1}).to(kLong)
+                                         : ids.eq(end).to(kInt).argmax(1, /*keepdim=*/true) + 1;
+  return ops::arange(ids.size(1)).unsqueeze(0).lt(lengths).to(kLong);
 }
 
 // The decoder's row in the column where the encoder's input has its last token of this id.
@@ -50,7 +50,7 @@ Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
         fmt::join(ends.sizes(), ", "), fmt::join(rows.layout.ids().sizes(), ", "));
   if (counts.min().item<std::int64_t>() == 0 || !counts.eq(counts[0]).all().item<bool>())
     fail("input_ids: expected the same number of end tokens ({}), one at least, in every text", id);
-  const Tensor columns = at::arange(ends.size(1)).mul(ends).argmax(1);
+  const Tensor columns = ops::arange(ends.size(1)).mul(ends).argmax(1);
   return rows.layout.rows_at(columns, "the last end token");
 }
 
@@ -75,8 +75,7 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
       return pick(end_rows(rows, spec.token_id.value()));
     case HeadInput::chosen_token: {
       Tensor columns = find(inputs, "mc_token_ids");
-      if (!columns.defined())
-        columns = at::full({rows.layout.sequences()}, rows.layout.length() - 1, at::kLong);
+      if (!columns.defined()) columns = ops::full({rows.layout.sequences()}, rows.layout.length() - 1, kLong);
       return pick(rows.layout.rows_at(columns, "mc_token_ids"));
     }
     default:
@@ -88,9 +87,9 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
 
 Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem) {
   if (!problem)  // as the original infers it
-    problem = scores.size(1) == 1                         ? ProblemType::regression
-              : !at::isFloatingType(labels.scalar_type()) ? ProblemType::single_label
-                                                          : ProblemType::multi_label;
+    problem = scores.size(1) == 1                          ? ProblemType::regression
+              : !ops::isFloatingType(labels.scalar_type()) ? ProblemType::single_label
+                                                           : ProblemType::multi_label;
   if (*problem != ProblemType::single_label && labels.numel() != scores.numel())
     fail("labels: expected {} x {} numbers, one for each text and score, found the shape [{}]",
          scores.size(0), scores.size(1), fmt::join(labels.sizes(), ", "));
@@ -164,7 +163,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
              texts.count(), starts.numel(), ends.numel());
       // The caller has made every position of the padded batch a row. A place before the first is the first,
       // and one behind the last does not count: transformers' own rule.
-      const auto places = [&](const Tensor& given) { return given.to(at::kLong).clamp(0, length); };
+      const auto places = [&](const Tensor& given) { return given.to(kLong).clamp(0, length); };
       return span_cross_entropy(scores, texts, places(starts), places(ends)).mean();
     }
   }

@@ -9,13 +9,13 @@ namespace {
 
 // A tensor of a module's own file, as float32.
 Tensor read_weight(const WeightFiles& checkpoint, const SentenceModule& spec, const std::string& name,
-                   at::IntArrayRef shape) {
+                   IntArrayRef shape) {
   const TensorView* view = checkpoint.find(name);
   if (view == nullptr) fail("{}: the tensor {} is missing", spec.folder.string(), name);
-  if (at::IntArrayRef(view->shape) != shape || !is_floating(view->type))
+  if (IntArrayRef(view->shape) != shape || !is_floating(view->type))
     fail("{}: {}: expected numbers of the shape [{}] (from its config.json), found [{}]",
          spec.folder.string(), name, fmt::join(shape, ", "), fmt::join(view->shape, ", "));
-  return copy_tensor(*view).to(at::kFloat);
+  return copy_tensor(*view).to(kFloat);
 }
 
 // Rows of hidden states, whose they are, and where each is in its text.
@@ -36,9 +36,9 @@ PooledRows without_first(const PooledRows& all, std::int64_t count) {
       places.push_back(i);
     }
   }
-  const Tensor numbers = torch::tensor(rows, at::kLong).to(all.hidden.device());
+  const Tensor numbers = ops::tensor(rows, kLong).to(all.hidden.device());
   return {all.hidden.index_select(0, numbers), Offsets(lengths),
-          all.places.defined() ? all.places.index_select(0, numbers) : torch::tensor(places, at::kLong)};
+          all.places.defined() ? all.places.index_select(0, numbers) : ops::tensor(places, kLong)};
 }
 
 // As pool() does, and zeros for a text without rows.
@@ -50,9 +50,9 @@ Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
       lengths.push_back(length);
     }
   if (std::ssize(texts) == rows.offsets.count()) return pool(rows.hidden, rows.offsets, mode, rows.places);
-  Tensor pooled = at::zeros({rows.offsets.count(), rows.hidden.size(1)}, rows.hidden.options());
+  Tensor pooled = ops::zeros({rows.offsets.count(), rows.hidden.size(1)}, rows.hidden.options());
   if (!texts.empty())
-    pooled.index_copy_(0, torch::tensor(texts, at::kLong).to(pooled.device()),
+    pooled.index_copy_(0, ops::tensor(texts, kLong).to(pooled.device()),
                        pool(rows.hidden, Offsets(lengths), mode, rows.places));
   return pooled;
 }
@@ -61,7 +61,7 @@ Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
 
 SentenceModules::SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width)
     : size_(width) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   for (const SentenceModule& spec : modules) add(spec);
 }
 
@@ -100,7 +100,7 @@ Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, cons
           rows = without_first(rows, options.prompt_tokens);
         std::vector<Tensor> parts;
         for (const SentencePooling::Mode mode : module.spec.modes) parts.push_back(pool_any(rows, mode));
-        x = at::cat(parts, 1);
+        x = ops::cat(parts, 1);
         break;
       }
       case SentenceModule::Kind::dense:

@@ -6,17 +6,17 @@ namespace {
 // One column for each of B texts, of 0 to L - 1.
 Tensor read_columns(const Tensors& inputs, const char* name, const Tensor& hidden) {
   const Tensor given = find(inputs, name);
-  if (given.numel() != hidden.size(0) || !at::isIntegralType(given.scalar_type(), false))
+  if (given.numel() != hidden.size(0) || !ops::isIntegralType(given.scalar_type(), false))
     fail("{}: expected one number for each of {} texts, found {} of shape [{}]", name, hidden.size(0),
          toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
-  const Tensor columns = given.reshape(-1).to(at::kLong);
+  const Tensor columns = given.reshape(-1).to(kLong);
   if (columns.lt(0).logical_or(columns.ge(hidden.size(1))).any().item<bool>())
     fail("{}: expected numbers from 0 to {}", name, hidden.size(1) - 1);
   return columns;
 }
 
 Tensor states_at(const Tensor& hidden, const Tensor& columns) {
-  return hidden.index({at::arange(hidden.size(0)), columns});  // [B, d]
+  return hidden.index({ops::arange(hidden.size(0)), columns});  // [B, d]
 }
 
 // Scores of places that are ruled out become the lowest there are: the original's arithmetic.
@@ -31,7 +31,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
                      ends = search->spec().ends;
   Tensor ruled_out = find(inputs, "p_mask");
   if (ruled_out.defined()) {
-    if (ruled_out.sizes() != at::IntArrayRef({B, L}))
+    if (ruled_out.sizes() != IntArrayRef({B, L}))
       fail("p_mask: expected the shape [{}, {}], found [{}]", B, L, fmt::join(ruled_out.sizes(), ", "));
     ruled_out = ruled_out.to(hidden.scalar_type());
   }
@@ -46,29 +46,31 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
                  end = read_columns(inputs, "end_positions", hidden);
     const Tensor start_state = states_at(hidden, start);  // [B, d]
     const Tensor end_scores = rule_out(search->ends(hidden, start_state.unsqueeze(1), pass), ruled_out);
-    Tensor loss = (at::cross_entropy_loss(start_scores, start) + at::cross_entropy_loss(end_scores, end)) / 2;
+    Tensor loss =
+        (ops::cross_entropy_loss(start_scores, start) + ops::cross_entropy_loss(end_scores, end)) / 2;
     const Tensor impossible = find(inputs, "is_impossible");
     if (!impossible.defined() || inputs.count("cls_index") == 0) return loss;
     if (impossible.numel() != B) fail("is_impossible: expected one number for each of {} texts", B);
-    return loss + 0.5 * at::binary_cross_entropy_with_logits(search->absent(start_state, summary, pass),
-                                                             impossible.reshape(-1).to(hidden.scalar_type()));
+    return loss +
+           0.5 * ops::binary_cross_entropy_with_logits(search->absent(start_state, summary, pass),
+                                                       impossible.reshape(-1).to(hidden.scalar_type()));
   }
   if (L < starts || L < ends)
     fail("input_ids: {} columns are fewer than the {} starts and {} ends that are searched for", L, starts,
          ends);
-  const Tensor start_chances = at::softmax(start_scores, 1);  // the original calls them log_probs
-  const auto [start_top, start_columns] = at::topk(start_chances, starts, 1);  // [B, S]
+  const Tensor start_chances = ops::softmax(start_scores, 1);  // the original calls them log_probs
+  const auto [start_top, start_columns] = ops::topk(start_chances, starts, 1);  // [B, S]
   const Tensor start_states =
       hidden.gather(1, start_columns.unsqueeze(2).expand({B, starts, hidden.size(2)}));  // [B, S, d]
   const Tensor pairs = hidden.unsqueeze(2).expand({B, L, starts, hidden.size(2)});
   const Tensor end_scores = rule_out(search->ends(pairs, start_states.unsqueeze(1), pass),
                                      ruled_out.defined() ? ruled_out.unsqueeze(2) : ruled_out);  // [B, L, S]
-  const auto [end_top, end_columns] = at::topk(at::softmax(end_scores, 1), ends, 1);             // [B, E, S]
+  const auto [end_top, end_columns] = ops::topk(ops::softmax(end_scores, 1), ends, 1);           // [B, E, S]
   out["start_top_log_probs"] = start_top;
   out["start_top_index"] = start_columns;
   out["end_top_log_probs"] = end_top.reshape({B, starts * ends});
   out["end_top_index"] = end_columns.reshape({B, starts * ends});
-  const Tensor mean_start = at::matmul(start_chances.unsqueeze(1), hidden).squeeze(1);
+  const Tensor mean_start = ops::matmul(start_chances.unsqueeze(1), hidden).squeeze(1);
   out["cls_logits"] = search->absent(mean_start, summary, pass);
   return {};
 }

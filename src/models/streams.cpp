@@ -7,7 +7,7 @@ namespace attend {
 namespace {
 
 // Error unless `t` is of this shape.
-void check_shape(const Tensor& t, const char* name, at::IntArrayRef shape) {
+void check_shape(const Tensor& t, const char* name, IntArrayRef shape) {
   if (t.sizes() != shape)
     fail("{}: expected the shape [{}], found [{}]", name, fmt::join(shape, ", "), fmt::join(t.sizes(), ", "));
 }
@@ -37,13 +37,13 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
         "input_ids: half of the batch is read backwards (bi_data): expected an even number of texts, found "
         "{}",
         B);
-  Tensor hidden = given.padding().to(at::kFloat).unsqueeze(1).expand({B, L, L});
+  Tensor hidden = given.padding().to(kFloat).unsqueeze(1).expand({B, L, L});
   if (const Tensor permuted = find(inputs, "perm_mask"); permuted.defined()) {
     check_shape(permuted, "perm_mask", {B, L, L});
-    hidden = hidden + permuted.to(at::kFloat);
+    hidden = hidden + permuted.to(kFloat);
   }
   hidden = hidden.gt(0);  // [B, L, L]
-  target_columns_ = at::zeros({B, 0}, at::kLong);
+  target_columns_ = ops::zeros({B, 0}, kLong);
   if (const Tensor mapping = find(inputs, "target_mapping"); mapping.defined()) {
     target_columns_ = target_columns(mapping, given);
     targets_ = target_columns_.size(1);
@@ -52,17 +52,16 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
   past_ = past.empty() ? 0 : past.front().size(1);
 
   const TokenBatch whole = given.whole().batch({}, find(inputs, "token_type_ids"));
-  const Tensor blanks = at::arange(blanks_).expand({B, blanks_});
+  const Tensor blanks = ops::arange(blanks_).expand({B, blanks_});
   const Tensor asked =
-      at::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column that each row stands for
+      ops::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column that each row stands for
   const auto by_text = [&](const Tensor& of_columns, const Tensor& of_asked) {
-    return at::cat({of_columns.view({B, L}), of_asked}, 1).flatten();
+    return ops::cat({of_columns.view({B, L}), of_asked}, 1).flatten();
   };
   batch.offsets = Offsets(std::vector<std::int64_t>(B, rows()));
-  batch.ids = by_text(whole.ids, at::zeros_like(asked));
+  batch.ids = by_text(whole.ids, ops::zeros_like(asked));
   batch.positions = by_text(whole.positions, asked);
-  if (targets_ > 0)
-    batch.predicted = by_text(at::zeros({B, L}, at::kBool), at::ones_like(asked).to(at::kBool));
+  if (targets_ > 0) batch.predicted = by_text(ops::zeros({B, L}, kBool), ops::ones_like(asked).to(kBool));
   if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, asked));
   batch.past = std::move(past);
 
@@ -72,14 +71,14 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
     visible->first.push_back(0);
     visible->count.push_back(L);
     const Tensor types = whole.types.defined() ? whole.types.view({B, L})[b] : Tensor();
-    const Tensor unseen = at::cat({at::zeros({L, past_}, at::kBool), hidden[b]}, 1).logical_or(always);
+    const Tensor unseen = ops::cat({ops::zeros({L, past_}, kBool), hidden[b]}, 1).logical_or(always);
     visible->own.push_back(two_stream_keys(unseen, asked[b], past_, types));
     visible->own.back().backwards = stack.half_backwards && b >= B / 2;
   }
   if (blanks_ > 0)
     visible->no_query =
-        by_text(at::zeros({B, L}, at::kBool),
-                at::cat({at::zeros({B, targets_}, at::kBool), at::ones({B, blanks_}, at::kBool)}, 1));
+        by_text(ops::zeros({B, L}, kBool),
+                ops::cat({ops::zeros({B, targets_}, kBool), ops::ones({B, blanks_}, kBool)}, 1));
   batch.visible = std::move(visible);
 }
 
@@ -91,20 +90,20 @@ std::vector<Tensor> Streams::real_weights(const std::vector<Tensor>& weights, co
   std::vector<Tensor> real;
   for (std::size_t b = 0; b < weights.size(); ++b) {
     const Tensor columns = given.columns(static_cast<std::int64_t>(b));
-    const Tensor keys = at::cat({at::arange(past_), columns + past_});
+    const Tensor keys = ops::cat({ops::arange(past_), columns + past_});
     real.push_back(weights[b].index_select(1, columns).index_select(2, keys));
   }
   return real;
 }
 
 Tensor Streams::query_weights(const std::vector<Tensor>& weights, const Padded& given) const {
-  const Tensor all = at::stack(weights);  // [B, heads, rows, M + L]
+  const Tensor all = ops::stack(weights);  // [B, heads, rows, M + L]
   Tensor of_columns = all.narrow(2, columns_ + targets_, columns_).clone();
   const Tensor places = target_columns_.view({sequences_, 1, targets_, 1})
                             .expand({sequences_, all.size(1), targets_, all.size(3)});
   of_columns.scatter_(2, places, all.narrow(2, columns_, targets_));
   const Tensor real = given.padding().logical_not();  // [B, L]
-  const Tensor keys = at::cat({at::ones({sequences_, past_}, at::kBool), real}, 1);
+  const Tensor keys = ops::cat({ops::ones({sequences_, past_}, kBool), real}, 1);
   return of_columns * real.view({sequences_, 1, columns_, 1}) * keys.unsqueeze(1).unsqueeze(1);
 }
 
@@ -115,11 +114,11 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
     const std::string name = fmt::format("mems.{}", i);
     const Tensor memory = find(inputs, name);
     if (!memory.defined()) fail("expected an input named {}, as there is mems.0", name);
-    if (memory.dim() != 3 || !at::isFloatingType(memory.scalar_type()))
+    if (memory.dim() != 3 || !ops::isFloatingType(memory.scalar_type()))
       fail("{}: expected numbers of shape [tokens, batch, width]", name);
     const std::int64_t tokens = i == 0 ? memory.size(0) : past.front().size(1);
     check_shape(memory, name.c_str(), {tokens, sequences, stack.width()});
-    past.push_back(memory.to(at::kFloat).transpose(0, 1).contiguous());
+    past.push_back(memory.to(kFloat).transpose(0, 1).contiguous());
   }
   return past;
 }

@@ -4,14 +4,13 @@
 namespace attend {
 namespace {
 
-constexpr std::pair<DType, at::ScalarType> kTypes[] = {
-    {DType::f64, at::kDouble},    {DType::f32, at::kFloat}, {DType::f16, at::kHalf},
-    {DType::bf16, at::kBFloat16}, {DType::i64, at::kLong},  {DType::i32, at::kInt},
-    {DType::i16, at::kShort},     {DType::i8, at::kChar},   {DType::u8, at::kByte},
-    {DType::boolean, at::kBool},
+constexpr std::pair<DType, ScalarType> kTypes[] = {
+    {DType::f64, kDouble}, {DType::f32, kFloat},    {DType::f16, kHalf},  {DType::bf16, kBFloat16},
+    {DType::i64, kLong},   {DType::i32, kInt},      {DType::i16, kShort}, {DType::i8, kChar},
+    {DType::u8, kByte},    {DType::boolean, kBool},
 };
 
-at::ScalarType scalar_type(DType type) {
+ScalarType scalar_type(DType type) {
   for (const auto& [ours, torchs] : kTypes)
     if (ours == type) return torchs;
   fail("tensors of type {} are not supported", name(type));
@@ -37,7 +36,7 @@ Tensor as_wanted(Tensor tensor, const TensorView& view) {
 }  // namespace
 
 Tensor copy_tensor(const TensorView& view) {
-  Tensor tensor = at::empty(lying_shape(view), scalar_type(view.type));
+  Tensor tensor = ops::empty(lying_shape(view), scalar_type(view.type));
   if (view.code)
     view.code->decode({tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
   else
@@ -49,7 +48,7 @@ Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& own
   if (view.code || reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0)
     return copy_tensor(view);
   // The deleter's copy keeps the owner alive as long as the tensor is.
-  return as_wanted(at::from_blob(
+  return as_wanted(ops::from_blob(
                        const_cast<std::byte*>(view.data.data()), lying_shape(view), [owner](void*) {},
                        scalar_type(view.type)),
                    view);

@@ -12,7 +12,7 @@ Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
   if (!lengths.defined()) lengths = ids.ne(padding).sum(1);
   if (lengths.numel() != ids.size(0))
     fail("lengths: expected one for each of {} texts, found {}", ids.size(0), lengths.numel());
-  return at::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
+  return ops::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
 }
 
 // DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
@@ -49,7 +49,7 @@ TokenBatch read_text(const Tensors& inputs, const Padded& layout, const StackSpe
   TokenBatch batch = layout.batch(find(inputs, prefix + "position_ids"), types);
   if (const Tensor langs = find(inputs, prefix + "langs"); langs.defined()) {
     layout.check(langs, prefix + "langs");
-    batch.languages = layout.unpad(langs.to(at::kLong));
+    batch.languages = layout.unpad(langs.to(kLong));
   }
   return batch;
 }

@@ -9,12 +9,11 @@
 namespace attend {
 namespace {
 
-std::string shape_text(at::IntArrayRef shape) {
+std::string shape_text(IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-void check_shape(const std::string& file, const std::string& name, at::IntArrayRef found,
-                 at::IntArrayRef expected) {
+void check_shape(const std::string& file, const std::string& name, IntArrayRef found, IntArrayRef expected) {
   if (found != expected)
     fail("{}: {}: expected the shape {} (from config.json), found {}", file, name, shape_text(expected),
          shape_text(found));
@@ -105,7 +104,7 @@ std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& sour
     for (const Tensor& piece : pieces)
       if (piece.size(1) != pieces[0].size(1) || piece.scalar_type() != pieces[0].scalar_type())
         fail("{}: {}: its parts differ", source_, source.names[0] + part);
-    stored[part] = pieces.size() == 1 ? pieces[0] : at::cat(pieces);
+    stored[part] = pieces.size() == 1 ? pieces[0] : ops::cat(pieces);
   }
   return stored;
 }
@@ -141,7 +140,7 @@ const std::string* WeightReader::find_one(const std::vector<std::string>& names)
 }
 
 Tensor WeightReader::map(const std::string& name, const std::vector<std::string>& names,
-                         at::IntArrayRef expected) const {
+                         IntArrayRef expected) const {
   const std::string* const found = find_one(names);
   if (found == nullptr) fail("{}: the tensor {} is missing", source_, name);
   const TensorView& view = *checkpoint_.find(*found);

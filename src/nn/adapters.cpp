@@ -17,8 +17,8 @@ Tensor add_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Ten
 }
 
 // The same with gradients, for which x A^T alone is kept besides x.
-struct AddLowRank : torch::autograd::Function<AddLowRank> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, Tensor y, const Tensor& x, const Tensor& a,
+struct AddLowRank : autograd::Function<AddLowRank> {
+  static Tensor forward(autograd::AutogradContext* ctx, Tensor y, const Tensor& x, const Tensor& a,
                         const Tensor& b, double scale, std::int64_t first) {
     const Tensor narrow = add_low_rank(y, x, a, b, scale, first);
     ctx->mark_dirty({y});
@@ -29,8 +29,7 @@ struct AddLowRank : torch::autograd::Function<AddLowRank> {
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const Tensor &x = saved[0], &a = saved[1], &b = saved[2], &narrow = saved[3];
     const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
@@ -103,7 +102,7 @@ Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& we
   if (m.magnitude.defined()) return add_dora(y, x, m, weight, bias, pass, at);
   if (m.a.defined()) {
     const Tensor input = dropout(x, m.dropout, pass).contiguous();
-    if (at::GradMode::is_enabled())
+    if (GradMode::is_enabled())
       y = AddLowRank::apply(y, input, m.a, m.b, m.scale * m.share, at);
     else
       add_low_rank(y, input, m.a, m.b, m.scale * m.share, at);
@@ -128,8 +127,8 @@ Tensor MatrixAdapter::lengths(const Tensor& rows) const {
   const bool trained = a.requires_grad() || b.requires_grad();
   const std::lock_guard lock(known_->mutex);
   if (!trained && known_->lengths.defined()) return known_->lengths;
-  at::NoGradGuard no_grad;
-  const Tensor found = at::linalg_vector_norm(at::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
+  NoGradGuard no_grad;
+  const Tensor found = ops::linalg_vector_norm(ops::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
   if (!trained) known_->lengths = found;
   return found;
 }
@@ -179,7 +178,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
   return residual.defined() ? y + residual : y;
 }
 
-std::vector<Tensor> adapter_tensors(const torch::nn::Module& module) {
+std::vector<Tensor> adapter_tensors(const Module& module) {
   std::vector<Tensor> all;
   for (const auto& part : module.modules())
     if (const auto* matrix = part->as<LinearImpl>(); matrix != nullptr)
@@ -213,12 +212,12 @@ namespace {
 
 Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, const Tensor& table,
                   std::int64_t padding_id) {
-  const Tensor low = linear(at::embedding(t.a.t(), ids, padding_id), t.b, {}, nullptr) * (t.scale * t.share);
+  const Tensor low = linear(ops::embedding(t.a.t(), ids, padding_id), t.b, {}, nullptr) * (t.scale * t.share);
   if (!t.magnitude.defined()) return y + low;
   Tensor lengths;
   {
-    at::NoGradGuard no_grad;
-    lengths = at::linalg_vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
+    NoGradGuard no_grad;
+    lengths = ops::linalg_vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
   }
   const Tensor factor = t.magnitude / lengths;
   return y + (factor - 1) * t.share * y + factor * low;
@@ -228,7 +227,7 @@ Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, con
 
 Tensor adapted_rows(const Tensor& given, const PackedMatrix* packed, const Tensor& ids,
                     std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass) {
-  Tensor y = packed ? packed->rows(ids) : at::embedding(given, ids, padding_id), table = given;
+  Tensor y = packed ? packed->rows(ids) : ops::embedding(given, ids, padding_id), table = given;
   if (packed && std::ranges::any_of(adapters, [](const auto& t) { return t.magnitude.defined(); }))
     table = packed->dequantized();
   for (const TableAdapter& t : adapters) {

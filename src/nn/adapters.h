@@ -53,7 +53,7 @@ struct TableAdapter {
 };
 
 // The tensors of the adapters within a module: what learns there beside its own parameters.
-std::vector<Tensor> adapter_tensors(const torch::nn::Module& module);
+std::vector<Tensor> adapter_tensors(const Module& module);
 
 // Row i of a pass's tensors is computed with adapters[i] (-1: none), and absent: with all of them. Null where
 // that is so for every row; Error where it is for some. Rows of one adapter that stand together are one

@@ -2,8 +2,8 @@
 
 #include "nn/block_sparse.h"
 #include "nn/head_products.h"
+#include "nn/plain_attention.h"
 #include "nn/sublayer.h"
-#include "nn/torch_attention.h"
 
 namespace attend {
 namespace {
@@ -26,16 +26,16 @@ bool rounds_inputs(const Linear& linear) {
 // position * 10000^(-2i / rotary). packed [T, 3 w] -> [T, 3 w].
 Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec& spec) {
   const std::int64_t T = packed.size(0), w = spec.heads * spec.head_size;
-  const Tensor exponents = at::arange(0, spec.rotary, 2, packed.options()) / spec.rotary;
+  const Tensor exponents = ops::arange(0, spec.rotary, 2, packed.options()) / spec.rotary;
   const Tensor angles =
-      positions.to(packed.options()).unsqueeze(1) / at::pow(10000.0, exponents);  // [T, rotary / 2]
-  const Tensor sine = at::sin(angles).unsqueeze(1), cosine = at::cos(angles).unsqueeze(1);
+      positions.to(packed.options()).unsqueeze(1) / ops::pow(10000.0, exponents);  // [T, rotary / 2]
+  const Tensor sine = ops::sin(angles).unsqueeze(1), cosine = ops::cos(angles).unsqueeze(1);
   const Tensor heads = packed.narrow(1, 0, 2 * w).reshape({T, 2 * spec.heads, spec.head_size});
   const Tensor pairs = heads.narrow(2, 0, spec.rotary).reshape({T, 2 * spec.heads, spec.rotary / 2, 2});
   const Tensor x = pairs.select(3, 0), y = pairs.select(3, 1);
-  const Tensor turned = at::stack({x * cosine - y * sine, y * cosine + x * sine}, 3).flatten(2);
+  const Tensor turned = ops::stack({x * cosine - y * sine, y * cosine + x * sine}, 3).flatten(2);
   const Tensor rest = heads.narrow(2, spec.rotary, spec.head_size - spec.rotary);
-  return at::cat({at::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
+  return ops::cat({ops::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
 }
 
 // attend_behind where padding is computed too.
@@ -46,12 +46,12 @@ Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& pa
   std::vector<Tensor> mixed;
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
     const Tensor own = rows.offsets.part(packed, b);
-    const Tensor keys = at::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * w)});
+    const Tensor keys = ops::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * w)});
     mixed.push_back(padded_attention(own.narrow(1, 0, w), keys.narrow(1, 0, w), keys.narrow(1, w, w),
                                      rows.visible->first[b], rows.visible->count[b], call,
                                      rows.offsets.begin(b)));
   }
-  return at::cat(mixed);
+  return ops::cat(mixed);
 }
 
 // As self_attention, with keys and values `earlier` ([B] of [M, 2 w]) before those of each sequence.
@@ -79,8 +79,7 @@ Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, c
     lengths.push_back(before + count);
   }
   const Tensor query = packed.narrow(1, 0, w).contiguous(),
-               keys =
-                   (own == 0 ? key_value : at::cat(sources)).index_select(0, torch::tensor(taken, at::kLong));
+               keys = (own == 0 ? key_value : ops::cat(sources)).index_select(0, ops::tensor(taken, kLong));
   const bool own_keys = rows.visible && !rows.visible->own.empty();
   if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
   return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
@@ -108,9 +107,9 @@ Tensor attend_by_distance(const Tensor& query, const Offsets& offsets, const Cac
       call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
     OwnKeys own = usual_keys(call.spec, offsets.length(b), key.size(0), query.options());
     if (offsets.length(b) == key.size(0)) own.places.fill_(key.size(0) - 1);
-    parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0, own));
+    parts.push_back(plain_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0, own));
   }
-  return at::cat(parts);
+  return ops::cat(parts);
 }
 
 }  // namespace
@@ -120,27 +119,27 @@ SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& sp
   query_key_value_ =
       register_module("query_key_value", Linear(width, 3 * inner, spec.input_bias && spec.key_bias));
   if (spec.input_bias && !spec.key_bias) {
-    query_bias_ = register_parameter("query_bias", at::zeros({inner}));
-    value_bias_ = register_parameter("value_bias", at::zeros({inner}));
+    query_bias_ = register_parameter("query_bias", ops::zeros({inner}));
+    value_bias_ = register_parameter("value_bias", ops::zeros({inner}));
   }
   output_ = register_module("output", Linear(inner, width, spec.output_bias));
   if (!spec.distance) return;
   const DistanceTerms& terms = *spec.distance;
   if (terms.own_vectors > 0)
     distance_vectors_ =
-        register_parameter("distance_vectors", at::empty({terms.own_vectors, spec.head_size}));
+        register_parameter("distance_vectors", ops::empty({terms.own_vectors, spec.head_size}));
   const bool matrices = terms.own_matrices && terms.own_vectors == 0;
   if (matrices && terms.with_query)
     distance_key_ = register_module("distance_key", Linear(width, inner, terms.key_bias));
   if (matrices && terms.with_key)
     distance_query_ = register_module("distance_query", Linear(width, inner, terms.query_bias));
   if (terms.biases) {
-    content_bias_ = register_parameter("content_bias", at::zeros({inner}));
-    distance_bias_ = register_parameter("distance_bias", at::zeros({inner}));
+    content_bias_ = register_parameter("content_bias", ops::zeros({inner}));
+    distance_bias_ = register_parameter("distance_bias", ops::zeros({inner}));
   }
   if (terms.segments) {
-    segment_bias_ = register_parameter("segment_bias", at::zeros({inner}));
-    segments_ = register_parameter("segments", at::empty({2, inner}));
+    segment_bias_ = register_parameter("segment_bias", ops::zeros({inner}));
+    segments_ = register_parameter("segments", ops::empty({2, inner}));
   }
 }
 
@@ -158,7 +157,7 @@ std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, c
     return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w}).unbind();
   if (spec_.empty_keys > 0 || (rows.visible && !rows.visible->own.empty()))
     return std::vector<Tensor>(static_cast<std::size_t>(B),
-                               at::zeros({spec_.empty_keys, 2 * w}, packed.options()));
+                               ops::zeros({spec_.empty_keys, 2 * w}, packed.options()));
   return {};
 }
 
@@ -203,22 +202,22 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, co
                                   const AttentionCapture& capture) {
   Tensor packed;  // [T, 3 w]
   if (query_bias_.defined())
-    packed = query_key_value_->with_bias(x, at::cat({query_bias_, at::zeros_like(query_bias_), value_bias_}),
-                                         pass);
+    packed = query_key_value_->with_bias(
+        x, ops::cat({query_bias_, ops::zeros_like(query_bias_), value_bias_}), pass);
   else
     packed = query_key_value_(x, pass);
   if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
   const std::int64_t w = spec_.heads * spec_.head_size;
   if (rows.visible && rows.visible->no_query.defined())
-    packed = at::cat({packed.narrow(1, 0, w).masked_fill(rows.visible->no_query.unsqueeze(1), 0),
-                      packed.narrow(1, w, 2 * w)},
-                     1);
+    packed = ops::cat({packed.narrow(1, 0, w).masked_fill(rows.visible->no_query.unsqueeze(1), 0),
+                       packed.narrow(1, w, 2 * w)},
+                      1);
   AttentionCall call = make_call(spec_, pass, capture);
   call.in_int8 = !spec_.causal && rounds_inputs(query_key_value_);
   if (rows.distances) call.distance = distances(packed, rows, pass);
   const bool shared = rows.distances && rows.distances->content_bias.defined();
   if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())
-    packed = at::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * w)}, 1);
+    packed = ops::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * w)}, 1);
   Tensor mixed;  // [T, w]
   if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty()) {
     mixed = attend_behind(earlier, packed, rows, call);

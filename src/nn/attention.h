@@ -34,7 +34,7 @@ struct AttentionRows {
 };
 
 // f(x) + residual for x [T, d]; queries, keys and values come from one projection.
-class SelfAttentionImpl : public torch::nn::Module {
+class SelfAttentionImpl : public Module {
  public:
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
@@ -56,10 +56,10 @@ class SelfAttentionImpl : public torch::nn::Module {
   Tensor content_bias_, distance_bias_;  // [w], Transformer-XL's u and v
   Tensor segment_bias_, segments_;       // [w], [2, w]: XLNet's s and e
 };
-TORCH_MODULE(SelfAttention);
+ATTEND_MODULE(SelfAttention);
 
 // f(x, memory) + residual: queries from the decoder, keys and values from the encoder's result.
-class CrossAttentionImpl : public torch::nn::Module {
+class CrossAttentionImpl : public Module {
  public:
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
@@ -74,6 +74,6 @@ class CrossAttentionImpl : public torch::nn::Module {
   AttentionSpec spec_;
   Linear query_{nullptr}, key_value_{nullptr}, output_{nullptr};
 };
-TORCH_MODULE(CrossAttention);
+ATTEND_MODULE(CrossAttention);
 
 }  // namespace attend

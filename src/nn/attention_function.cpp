@@ -2,7 +2,7 @@
 
 #include "kernels/int8/int8.h"
 #include "nn/cache.h"
-#include "nn/torch_attention.h"
+#include "nn/plain_attention.h"
 #include "tensor/parallel.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call
   if (!call.weights) return pointers;
   call.weights->clear();
   for (std::int64_t b = 0; b < layout.count(); ++b) {
-    call.weights->push_back(at::empty({call.spec.heads, layout.queries.length(b), layout.key_length[b]}));
+    call.weights->push_back(ops::empty({call.spec.heads, layout.queries.length(b), layout.key_length[b]}));
     pointers.push_back(call.weights->back().data_ptr<float>());
   }
   return pointers;
@@ -112,7 +112,7 @@ OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Ten
 
 // Do the kernels know such keys?
 bool in_kernels(const OwnKeys& own) {
-  return !own.backwards && own.penalty.scalar_type() == at::kFloat;
+  return !own.backwards && own.penalty.scalar_type() == kFloat;
 }
 
 template <class Kernel>
@@ -125,7 +125,7 @@ void run(const kernels::Attention& a, const Layout& layout, std::int64_t scratch
     work += (16 + layout.queries.length(b)) * layout.key_length[b] * a.head_size / 8;
   parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
                   [&](std::int64_t begin, std::int64_t end) {
-                    const Tensor scratch = at::empty({scratch_size}, at::kFloat);
+                    const Tensor scratch = ops::empty({scratch_size}, kFloat);
                     kernel(begin, end, scratch.data_ptr<float>());
                   });
 }
@@ -165,7 +165,7 @@ struct Views {
 Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
                       const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
-  const Tensor out = at::empty({layout.queries.total(), w}, first.options());
+  const Tensor out = ops::empty({layout.queries.total(), w}, first.options());
   kernels::Attention a = describe(layout, call);
   Views(first, key_value, w).point(a);
   a.out = out.data_ptr<float>();
@@ -177,38 +177,37 @@ Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout
 }
 
 // What backward needs to describe the call again.
-struct SavedAttention : torch::CustomClassHolder {
+struct SavedAttention : autograd::Kept {
   Layout layout;
   AttentionCall call;
 };
 
 // The tables of call.distance are arguments of their own only so that autograd sees them.
-struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& first,
+struct AttentionFunction : autograd::Function<AttentionFunction> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& first,
                         const std::optional<Tensor>& maybe_key_value, const std::optional<Tensor>&,
                         const std::optional<Tensor>&, const std::optional<Tensor>&,
                         const std::optional<Tensor>&, const std::shared_ptr<const Layout>& layout,
                         const AttentionCall& call) {
     const Tensor key_value = maybe_key_value.value_or(Tensor());
     ctx->save_for_backward({first, key_value});
-    auto saved = c10::make_intrusive<SavedAttention>();
+    auto saved = std::make_shared<SavedAttention>();
     saved->layout = *layout;
     saved->call = call;
-    ctx->saved_data["call"] = c10::IValue::make_capsule(std::move(saved));
+    ctx->saved_data["call"] = std::shared_ptr<autograd::Kept>(std::move(saved));
     return forward_kernel(first, key_value, *layout, call);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const Tensor &first = saved[0], &key_value = saved[1];
-    const auto capsule = ctx->saved_data["call"].toCapsule();
+    const auto capsule = ctx->saved_data["call"].kept();
     const SavedAttention& s = static_cast<const SavedAttention&>(*capsule);
     const Tensor dout = gradients[0].contiguous();
     const std::int64_t w = dout.size(1);
     // Where every row belongs to one sequence, the kernel writes every element.
-    const Tensor dfirst = s.layout.all_keys ? at::empty_like(first) : at::zeros_like(first);
-    const Tensor dkey_value = key_value.defined() ? at::empty_like(key_value) : Tensor();
+    const Tensor dfirst = s.layout.all_keys ? ops::empty_like(first) : ops::zeros_like(first);
+    const Tensor dkey_value = key_value.defined() ? ops::empty_like(key_value) : Tensor();
 
     kernels::Attention a = describe(s.layout, s.call);
     Views(first, key_value, w).point(a);
@@ -222,7 +221,9 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
     g.value_gradient = d.value.data_ptr<float>();
     g.key_gradient_stride = d.key.stride(0);
     // Sums over rows that lie in several sequences, or were never met, begin at zero.
-    const auto zeros = [](const Tensor& table) { return table.defined() ? at::zeros_like(table) : Tensor(); };
+    const auto zeros = [](const Tensor& table) {
+      return table.defined() ? ops::zeros_like(table) : Tensor();
+    };
     const auto point = [](const Tensor& table) {
       return table.defined() ? table.data_ptr<float>() : nullptr;
     };
@@ -231,7 +232,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
                  dof_segment = zeros(distance.of_segment);
     const Tensor dof_head =
         distance.of_head.defined()
-            ? at::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.options())
+            ? ops::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.options())
             : Tensor();
     g.of_query = point(dof_query);
     g.of_key = point(dof_key);
@@ -246,29 +247,29 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   }
 };
 
-Tensor torch_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
+Tensor plain_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
   std::vector<Tensor> parts;
   if (call.weights) call.weights->clear();
   for (std::int64_t b = 0; b < layout.count(); ++b)
-    parts.push_back(torch_attention(layout.queries.part(views.query, b),
+    parts.push_back(plain_attention(layout.queries.part(views.query, b),
                                     views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
                                     views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
                                     layout.queries.begin(b), layout.key_begin[b]));
-  return at::cat(parts);
+  return ops::cat(parts);
 }
 
 Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
   const Views views(first, key_value, call.spec.heads * call.spec.head_size);
   // Who wants to know how weights come about, and differentiates, gets weights that gradients reach: the
   // kernels' are none.
-  const bool traced = call.scores && at::GradMode::is_enabled();
-  if (!on_kernels(first) || traced) return torch_attention(views, layout, call);
+  const bool traced = call.scores && GradMode::is_enabled();
+  if (!on_kernels(first) || traced) return plain_attention(views, layout, call);
   for (std::int64_t b = 0; call.scores && b < layout.count(); ++b)
     capture_scores(layout.queries.part(views.query, b),
                    views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
                    layout.queries.begin(b), layout.key_begin[b]);
-  if (!at::GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
+  if (!GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
   AttentionCall exact = call;
   exact.in_int8 = false;
   const DistanceTensors& d = call.distance;
@@ -291,7 +292,7 @@ Tensor self_attention(const Tensor& packed, const Offsets& offsets, const Visibl
       parts.push_back(padded_attention(offsets.part(views.query, b), offsets.part(views.key, b),
                                        offsets.part(views.value, b), visible->first[b], visible->count[b],
                                        call, offsets.begin(b)));
-    return at::cat(parts);
+    return ops::cat(parts);
   }
   Layout layout = make_layout(offsets, offsets);
   if (visible) {
@@ -322,10 +323,10 @@ Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const
   if (call.weights) call.weights->clear();
   for (std::int64_t b = 0; b < query_offsets.count(); ++b) {
     const Tensor keys = key_offsets.part(key_value, b);
-    parts.push_back(torch_attention(query_offsets.part(query, b), keys.narrow(1, 0, w), keys.narrow(1, w, w),
+    parts.push_back(plain_attention(query_offsets.part(query, b), keys.narrow(1, 0, w), keys.narrow(1, w, w),
                                     call, query_offsets.begin(b), key_offsets.begin(b), own[b]));
   }
-  return at::cat(parts);
+  return ops::cat(parts);
 }
 
 Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,
@@ -341,13 +342,13 @@ Tensor cached_attention(const Tensor& query, const Offsets& offsets, const Paged
     if (call.weights) call.weights->clear();
     for (std::int64_t b = 0; b < layout.count(); ++b) {
       const auto [key, value] = cache.gather(sequences[b], layer);
-      parts.push_back(torch_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
+      parts.push_back(plain_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
     }
-    return at::cat(parts);
+    return ops::cat(parts);
   }
   std::vector<const std::int32_t*> tables;
   for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
-  const Tensor out = at::empty({query.size(0), call.spec.heads * call.spec.head_size}, query.options());
+  const Tensor out = ops::empty({query.size(0), call.spec.heads * call.spec.head_size}, query.options());
   kernels::Attention a = describe(layout, call);
   a.query = query.const_data_ptr<float>();
   a.query_stride = query.stride(0);

@@ -96,7 +96,7 @@ std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& 
   std::int64_t block = 0;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const std::int64_t L = offsets.length(b), end = offsets.begin(b) + L;
-    Tensor whole = at::zeros({of_blocks.front().size(0), L, L}, of_blocks.front().options());
+    Tensor whole = ops::zeros({of_blocks.front().size(0), L, L}, of_blocks.front().options());
     for (; block < queries.count() && queries.begin(block) < end; ++block) {
       const Tensor columns = keys.part(key_rows, block) - offsets.begin(b);
       Tensor rows = whole.narrow(1, queries.begin(block) - offsets.begin(b), queries.length(block));
@@ -117,15 +117,15 @@ void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets&
                              .reshape({L, 3, call.spec.heads, call.spec.head_size})
                              .permute({1, 2, 0, 3})
                              .contiguous();  // [3, H, L, D]
-    Tensor copies = at::zeros({L, L}, packed.options());
+    Tensor copies = ops::zeros({L, L}, packed.options());
     for (; block < queries.count() && queries.begin(block) < end; ++block)
       copies.narrow(0, queries.begin(block) - offsets.begin(b), queries.length(block))
-          .add_(at::bincount(keys.part(key_rows, block) - offsets.begin(b), {}, L).unsqueeze(0));
+          .add_(ops::bincount(keys.part(key_rows, block) - offsets.begin(b), {}, L).unsqueeze(0));
     call.scores->push_back({.query = heads[0],
                             .key = heads[1],
                             .value = heads[2],
                             .scale = call.spec.scale,
-                            .penalty = at::zeros({L, L}, packed.options()),
+                            .penalty = ops::zeros({L, L}, packed.options()),
                             .copies = copies});
   }
 }
@@ -135,7 +135,7 @@ Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Bloc
                         const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Offsets queries(blocks.query_lengths), keys(blocks.key_lengths);
-  const Tensor key_rows = torch::tensor(blocks.key_rows, at::kLong).to(packed.device());
+  const Tensor key_rows = ops::tensor(blocks.key_rows, kLong).to(packed.device());
   const Tensor gathered = packed.narrow(1, w, 2 * w).index_select(0, key_rows);  // [keys, 2 w]
   AttentionCall of_blocks = call;
   of_blocks.scores = nullptr;
@@ -176,7 +176,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
     for (std::int64_t b = 0; b < B; ++b) {
       std::vector<Tensor> parts;
       for (std::int64_t h = 0; h < H; ++h) parts.push_back(of_heads[static_cast<std::size_t>(h * B + b)]);
-      call.weights->push_back(at::cat(parts));
+      call.weights->push_back(ops::cat(parts));
     }
   }
   return mixed.view({H, T, -1}).transpose(0, 1).reshape({T, -1});

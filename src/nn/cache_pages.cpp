@@ -24,14 +24,14 @@ std::int64_t CacheShape::page_bytes() const {
 CachePages::CachePages(const CacheShape& shape)
     : shape_(shape),
       layout_(layout_of(shape)),
-      pages_(in_int8() ? at::empty({0, shape.layers, layout_.page_bytes()}, shape.options.dtype(at::kChar))
-                       : at::empty({0, shape.layers, 2, kRows, shape.width()}, shape.options)) {}
+      pages_(in_int8() ? ops::empty({0, shape.layers, layout_.page_bytes()}, shape.options.dtype(kChar))
+                       : ops::empty({0, shape.layers, 2, kRows, shape.width()}, shape.options)) {}
 
 void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
   std::vector<std::int64_t> sizes = pages_.sizes().vec();
   sizes[0] = count;
-  const Tensor larger = at::empty(sizes, pages_.options());
+  const Tensor larger = ops::empty(sizes, pages_.options());
   if (have > 0) larger.narrow(0, 0, have).copy_(pages_);
   pages_ = larger;
 }
@@ -76,8 +76,7 @@ void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* k
 
 std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
                                              std::int64_t length) const {
-  const Tensor index =
-      torch::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(pages_.device());
+  const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(pages_.device());
   Tensor read = pages_.select(1, layer).index_select(0, index);
   if (in_int8()) read = widened(read);
   const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
@@ -89,7 +88,7 @@ Tensor CachePages::widened(const Tensor& pages) const {
   const std::int64_t heads = shape_.heads, size = shape_.head_size;
   const Tensor parts = pages.view({-1, 2, heads, layout_.head_bytes()});
   const Tensor bytes = parts.narrow(3, 0, kRows * size).reshape({-1, 2, heads, kRows, size}),
-               scales = parts.narrow(3, kRows * size, kRows * 4).contiguous().view(at::kFloat);
+               scales = parts.narrow(3, kRows * size, kRows * 4).contiguous().view(kFloat);
   return (bytes * scales.unsqueeze(4)).transpose(2, 3).reshape({-1, 2, kRows, shape_.width()});
 }
 

@@ -27,22 +27,22 @@ ClusterEmbeddingsImpl::ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64
   const std::size_t count = spec.divisor == 1 ? 1 : spec.ends.size();
   for (std::size_t i = 0; i < count; ++i, width /= spec.divisor) {
     const std::int64_t tokens = count == 1 ? spec.ends.back() : size_of(spec, i);
-    tables.push_back(register_parameter(fmt::format("table-{}", i), at::empty({tokens, width})));
+    tables.push_back(register_parameter(fmt::format("table-{}", i), ops::empty({tokens, width})));
     const bool needed = spec.divisor != 1 || width != model_width;
     projections.push_back(
-        needed ? register_parameter(fmt::format("projection-{}", i), at::empty({model_width, width}))
+        needed ? register_parameter(fmt::format("projection-{}", i), ops::empty({model_width, width}))
                : Tensor());
   }
 }
 
 Tensor ClusterEmbeddingsImpl::forward(const Tensor& ids) {
-  if (tables.size() == 1) return project(at::embedding(tables[0], ids), projections[0]);
-  Tensor all = at::zeros({ids.size(0), model_width_}, tables[0].options());
+  if (tables.size() == 1) return project(ops::embedding(tables[0], ids), projections[0]);
+  Tensor all = ops::zeros({ids.size(0), model_width_}, tables[0].options());
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const std::int64_t begin = begin_of(spec_, i);
     const Tensor rows = ids.ge(begin).logical_and(ids.lt(spec_.ends[i])).nonzero().squeeze(1);
     if (rows.numel() == 0) continue;
-    const Tensor vectors = at::embedding(tables[i], ids.index_select(0, rows) - begin);
+    const Tensor vectors = ops::embedding(tables[i], ids.index_select(0, rows) - begin);
     all = all.index_copy(0, rows, project(vectors, projections[i]));
   }
   return all;
@@ -52,19 +52,19 @@ ClusterHeadImpl::ClusterHeadImpl(const ClusterEmbeddings& embeddings, bool untie
     : spec_(embeddings->spec()), tables_(embeddings->tables), packed_(embeddings->spec().ends.size()) {
   const auto others = static_cast<std::int64_t>(spec_.ends.size()) - 1;
   for (std::size_t i = 0; i < tables_.size(); ++i) {
-    if (untied) tables_[i] = register_parameter(fmt::format("table-{}", i), at::empty(tables_[i].sizes()));
-    biases_.push_back(register_parameter(fmt::format("bias-{}", i), at::zeros({tables_[i].size(0)})));
+    if (untied) tables_[i] = register_parameter(fmt::format("table-{}", i), ops::empty(tables_[i].sizes()));
+    biases_.push_back(register_parameter(fmt::format("bias-{}", i), ops::zeros({tables_[i].size(0)})));
   }
   for (std::size_t i = 0; i < spec_.ends.size(); ++i) {
     const Tensor& theirs = embeddings->projections[tables_.size() > 1 ? i : 0];
     projections_.push_back(
         theirs.defined() && spec_.has_own_projection(i)
-            ? register_parameter(fmt::format("projection-{}", i), at::empty(theirs.sizes()))
+            ? register_parameter(fmt::format("projection-{}", i), ops::empty(theirs.sizes()))
             : theirs);
   }
   if (others > 0) {
-    cluster_weight_ = register_parameter("cluster_weight", at::empty({others, tables_[0].size(1)}));
-    cluster_bias_ = register_parameter("cluster_bias", at::zeros({others}));
+    cluster_weight_ = register_parameter("cluster_weight", ops::empty({others, tables_[0].size(1)}));
+    cluster_bias_ = register_parameter("cluster_bias", ops::zeros({others}));
   }
 }
 
@@ -91,11 +91,11 @@ Tensor ClusterHeadImpl::scores(const Tensor& hidden, std::size_t cluster) {
 ClusterHeadImpl::FirstStep ClusterHeadImpl::first_step(const Tensor& hidden) {
   FirstStep step;
   step.tokens = scores(hidden, 0);
-  step.total = at::logsumexp(step.tokens, {1}, /*keepdim=*/true);
+  step.total = ops::logsumexp(step.tokens, {1}, /*keepdim=*/true);
   if (!cluster_weight_.defined()) return step;
   // Two products, for one matrix of both would be a copy of the largest table.
   step.clusters = linear(narrowed(hidden, projections_[0]), cluster_weight_, cluster_bias_, nullptr);
-  step.total = at::logaddexp(step.total, at::logsumexp(step.clusters, {1}, /*keepdim=*/true));
+  step.total = ops::logaddexp(step.total, ops::logsumexp(step.clusters, {1}, /*keepdim=*/true));
   return step;
 }
 
@@ -104,9 +104,9 @@ Tensor ClusterHeadImpl::forward(const Tensor& hidden) {
   std::vector<Tensor> parts{first.tokens - first.total};
   for (std::size_t i = 1; i < spec_.ends.size(); ++i) {
     const Tensor of_cluster = first.clusters.narrow(1, static_cast<std::int64_t>(i) - 1, 1) - first.total;
-    parts.push_back(of_cluster + at::log_softmax(scores(hidden, i), 1));
+    parts.push_back(of_cluster + ops::log_softmax(scores(hidden, i), 1));
   }
-  return at::cat(parts, 1);
+  return ops::cat(parts, 1);
 }
 
 Tensor ClusterHeadImpl::loss(const Tensor& hidden, const Tensor& labels) {

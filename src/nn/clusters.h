@@ -11,7 +11,7 @@ namespace attend {
 
 // Vectors of each cluster's own width, each led to the model's by a matrix (Baevski & Auli 2018,
 // arXiv:1809.10853). With a divisor of 1 there is one table.
-class ClusterEmbeddingsImpl : public torch::nn::Module {
+class ClusterEmbeddingsImpl : public Module {
  public:
   // `width`: of the first cluster's vectors; `model_width`: of the result.
   ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64_t width, std::int64_t model_width);
@@ -25,12 +25,12 @@ class ClusterEmbeddingsImpl : public torch::nn::Module {
   ClusterSpec spec_;
   std::int64_t model_width_;
 };
-TORCH_MODULE(ClusterEmbeddings);
+ATTEND_MODULE(ClusterEmbeddings);
 
 // Log-probabilities in two steps: a token of the first cluster or another cluster, then the token within it
 // (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, unless `untied`, and so are
 // the matrices but for those that ClusterSpec::own_projections names.
-class ClusterHeadImpl : public torch::nn::Module {
+class ClusterHeadImpl : public Module {
  public:
   explicit ClusterHeadImpl(const ClusterEmbeddings& embeddings, bool untied = false);
   Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V], log-probabilities
@@ -63,6 +63,6 @@ class ClusterHeadImpl : public torch::nn::Module {
   Tensor cluster_weight_, cluster_bias_;  // [clusters - 1, width], [clusters - 1]
   std::vector<PackedWeight> packed_;      // of each cluster
 };
-TORCH_MODULE(ClusterHead);
+ATTEND_MODULE(ClusterHead);
 
 }  // namespace attend

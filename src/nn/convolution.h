@@ -7,7 +7,7 @@
 
 namespace attend {
 
-class ConvolutionImpl : public torch::nn::Module {
+class ConvolutionImpl : public Module {
  public:
   ConvolutionImpl(std::int64_t width, const ConvolutionSpec& spec);
   // norm(residual + activation(conv(x))) for x and residual [T, d].
@@ -18,6 +18,6 @@ class ConvolutionImpl : public torch::nn::Module {
   Tensor weight_, bias_;  // [d, d / groups, kernel], [d]
   LayerNorm norm_{nullptr};
 };
-TORCH_MODULE(Convolution);
+ATTEND_MODULE(Convolution);
 
 }  // namespace attend

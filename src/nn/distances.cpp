@@ -8,16 +8,16 @@ namespace {
 constexpr const char* kFrequencies = "frequencies";
 
 Tensor usual_frequencies(std::int64_t width) {
-  return 1 / at::pow(10000.0, at::arange(0, width, 2, at::kFloat) / static_cast<double>(width));
+  return 1 / ops::pow(10000.0, ops::arange(0, width, 2, kFloat) / static_cast<double>(width));
 }
 
 // Row r: sines, then cosines, of the distance first - r. [count, width]
 Tensor sinusoids(const SinusoidalDistances& spec, const Tensor& frequencies, std::int64_t first,
                  std::int64_t count, const Tensor& like) {
-  Tensor distance = first - at::arange(count, at::kFloat);
+  Tensor distance = first - ops::arange(count, kFloat);
   if (spec.clamp > 0) distance = distance.clamp(-spec.clamp, spec.clamp);
-  const Tensor angles = distance.unsqueeze(1) * frequencies.to(at::kCPU, at::kFloat);  // [count, width / 2]
-  return at::cat({at::sin(angles), at::cos(angles)}, 1).to(like.options());
+  const Tensor angles = distance.unsqueeze(1) * frequencies.to(kCPU, kFloat);  // [count, width / 2]
+  return ops::cat({ops::sin(angles), ops::cos(angles)}, 1).to(like.options());
 }
 
 }  // namespace
@@ -27,21 +27,20 @@ Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool cau
   const std::int64_t buckets = causal ? spec.buckets : spec.buckets / 2, exact = buckets / 2;
   const Tensor distance = causal ? key_minus_query.neg().clamp_min(0) : key_minus_query.abs();
   const double width = std::log(static_cast<double>(spec.max_distance) / static_cast<double>(exact));
-  const Tensor far =
-      (at::log(distance.to(at::kFloat) / exact) / width * (buckets - exact)).to(at::kLong) + exact;
-  const Tensor row = at::where(distance < exact, distance, far.clamp_max(buckets - 1));
-  return causal ? row : row + key_minus_query.gt(0).to(at::kLong) * buckets;
+  const Tensor far = (ops::log(distance.to(kFloat) / exact) / width * (buckets - exact)).to(kLong) + exact;
+  const Tensor row = ops::where(distance < exact, distance, far.clamp_max(buckets - 1));
+  return causal ? row : row + key_minus_query.gt(0).to(kLong) * buckets;
 }
 
 Tensor rows_of(const LearnedDistances& spec, const Tensor& key_minus_query) {
   Tensor distance = key_minus_query.neg();
   if (spec.max_distance > 0) {
     const std::int64_t half = spec.span / 2;
-    const Tensor far = distance.abs().clamp_min(half).to(at::kFloat);
+    const Tensor far = distance.abs().clamp_min(half).to(kFloat);
     const Tensor width =
-        at::log(at::scalar_tensor((spec.max_distance - 1) / static_cast<double>(half), at::kFloat));
-    const Tensor bucket = at::ceil(at::log(far / half) / width * (half - 1)).to(at::kLong) + half;
-    distance = at::where(distance.abs() <= half, distance, bucket * distance.sign());
+        ops::log(ops::scalar_tensor((spec.max_distance - 1) / static_cast<double>(half), kFloat));
+    const Tensor bucket = ops::ceil(ops::log(far / half) / width * (half - 1)).to(kLong) + half;
+    distance = ops::where(distance.abs() <= half, distance, bucket * distance.sign());
   }
   return (distance + spec.span).clamp(0, 2 * spec.span - 1);
 }
@@ -53,17 +52,17 @@ Tensor rows_of(const HeadDistances& spec, const Tensor& key_minus_query) {
 DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention)
     : spec_(spec), width_(width), causal_(attention.causal) {
   if (const auto* bias = std::get_if<BucketedBias>(&spec))
-    table_ = register_parameter("table", at::empty({bias->buckets, attention.heads}));
+    table_ = register_parameter("table", ops::empty({bias->buckets, attention.heads}));
   const auto* fixed = std::get_if<SinusoidalDistances>(&spec);
   // What looks only back (Transformer-XL) stores them, as a buffer.
   if (fixed && causal_) register_parameter(kFrequencies, usual_frequencies(width), /*requires_grad=*/false);
   if (fixed && fixed->biases) {
     const std::int64_t w = attention.heads * attention.head_size;
-    content_bias_ = register_parameter("content_bias", at::zeros({w}));
-    distance_bias_ = register_parameter("distance_bias", at::zeros({w}));
+    content_bias_ = register_parameter("content_bias", ops::zeros({w}));
+    distance_bias_ = register_parameter("distance_bias", ops::zeros({w}));
   }
   if (const auto* learned = std::get_if<LearnedDistances>(&spec)) {
-    table_ = register_parameter("table", at::empty({2 * learned->span, width}));
+    table_ = register_parameter("table", ops::empty({2 * learned->span, width}));
     if (learned->norm) norm_ = register_module("norm", LayerNorm(width, *learned->norm));
   }
 }
@@ -74,7 +73,7 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   const std::int64_t ahead =
       causal_ && !looks_ahead ? 0 : longest - 1;  // how far a key may lie before its query
   // What a causal attention does not see gets some row all the same.
-  const Tensor key_minus_query = at::arange(1 - longest, longest, at::kLong).clamp_max(ahead);
+  const Tensor key_minus_query = ops::arange(1 - longest, longest, kLong).clamp_max(ahead);
   Tensor rows;
   if (const auto* bias = std::get_if<BucketedBias>(&spec_)) {
     rows = rows_of(*bias, key_minus_query, causal_);
@@ -104,7 +103,7 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   }
   table.content_bias = content_bias_;
   table.distance_bias = distance_bias_;
-  table.rows = rows.to(at::kInt).to(like.device());
+  table.rows = rows.to(kInt).to(like.device());
   return table;
 }
 

@@ -18,7 +18,7 @@ struct DistanceTable {
   Tensor content_bias, distance_bias;  // [w]: u and v of all layers; undefined: each has its own
 };
 
-class DistancesImpl : public torch::nn::Module {
+class DistancesImpl : public Module {
  public:
   // `attention`: of every layer. If it is causal, keys lie only behind queries.
   DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention);
@@ -35,7 +35,7 @@ class DistancesImpl : public torch::nn::Module {
   Tensor content_bias_, distance_bias_;  // [w], u and v of all layers
   LayerNorm norm_{nullptr};
 };
-TORCH_MODULE(Distances);
+ATTEND_MODULE(Distances);
 
 // The row of the table for each of `key_minus_query` (int64), with the papers' authors' own rounding.
 Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool causal);

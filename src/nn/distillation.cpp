@@ -11,7 +11,7 @@ namespace {
 Tensor divergence(const Tensor& student, const Tensor& teacher) {
   const Tensor wanted = teacher.exp();
   // What is never wanted may be impossible: nothing times infinity is to be nothing.
-  return at::where(wanted > 0, wanted * (teacher - student), at::zeros({}, wanted.options())).sum();
+  return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.options())).sum();
 }
 
 Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t rows) {
@@ -19,24 +19,24 @@ Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t row
   return linear(s.hidden.narrow(0, begin, rows), s.weight, s.bias, nullptr);
 }
 
-struct LinearSoftCrossEntropy : torch::autograd::Function<LinearSoftCrossEntropy> {
+struct LinearSoftCrossEntropy : autograd::Function<LinearSoftCrossEntropy> {
   // The gradients are computed here, where the scores are at hand; backward only scales them.
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
                         const std::optional<Tensor>& bias, const VocabularyScores& teacher,
                         double temperature, bool with_gradients) {
     const VocabularyScores student{hidden, weight, bias.value_or(Tensor()), {}};
     const std::int64_t n = hidden.size(0), block = vocabulary_block(hidden.size(1), weight.size(0));
     Tensor dhidden, dweight, dbias;
     if (with_gradients) {
-      dhidden = at::empty_like(hidden);
-      dweight = at::zeros_like(weight);
-      if (bias) dbias = at::zeros_like(*bias);
+      dhidden = ops::empty_like(hidden);
+      dweight = ops::zeros_like(weight);
+      if (bias) dbias = ops::zeros_like(*bias);
     }
-    Tensor sum = at::zeros({}, hidden.options().dtype(at::kDouble));
+    Tensor sum = ops::zeros({}, hidden.options().dtype(kDouble));
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t rows = std::min(block, n - begin);
       const auto logarithms = [&](const VocabularyScores& s) {
-        return at::log_softmax(scores_of(s, begin, rows).to(hidden.options()) / temperature, 1);
+        return ops::log_softmax(scores_of(s, begin, rows).to(hidden.options()) / temperature, 1);
       };
       const Tensor ours = logarithms(student), theirs = logarithms(teacher);
       sum += divergence(ours, theirs) * (temperature * temperature);
@@ -50,9 +50,8 @@ struct LinearSoftCrossEntropy : torch::autograd::Function<LinearSoftCrossEntropy
     return sum.to(hidden.scalar_type());
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
-    torch::autograd::variable_list result(6);
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
+    autograd::variable_list result(6);
     const auto saved = ctx->get_saved_variables();
     for (std::size_t i = 0; i < saved.size(); ++i)
       if (saved[i].defined()) result[i] = saved[i] * gradients[0];
@@ -77,7 +76,7 @@ LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double 
   if (student.dim() != 2 || student.sizes() != teacher.sizes())
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]",
          fmt::join(student.sizes(), ", "), fmt::join(teacher.sizes(), ", "));
-  const auto logarithms = [&](const Tensor& scores) { return at::log_softmax(scores / temperature, 1); };
+  const auto logarithms = [&](const Tensor& scores) { return ops::log_softmax(scores / temperature, 1); };
   const Tensor theirs = logarithms(teacher.detach().to(student.options()));
   return {divergence(logarithms(student), theirs) * (temperature * temperature), student.size(0)};
 }
@@ -91,7 +90,7 @@ LossSum linear_soft_cross_entropy(const VocabularyScores& student, const Vocabul
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]", fmt::join(ours, ", "),
          fmt::join(theirs, ", "));
   const bool with_gradients =
-      at::GradMode::is_enabled() && (student.hidden.requires_grad() || student.weight.requires_grad());
+      GradMode::is_enabled() && (student.hidden.requires_grad() || student.weight.requires_grad());
   return {LinearSoftCrossEntropy::apply(student.hidden.contiguous(), student.weight, if_defined(student.bias),
                                         teacher, temperature, with_gradients),
           ours[0]};

@@ -7,7 +7,7 @@ namespace attend {
 namespace {
 
 Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
-  const Tensor out = at::empty_like(x);
+  const Tensor out = ops::empty_like(x);
   parallel_ranges(x.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
     kernels::kernels().dropout_add(out.data_ptr<float>(), x.const_data_ptr<float>(),
                                    residual.defined() ? residual.const_data_ptr<float>() : nullptr, begin,
@@ -17,16 +17,15 @@ Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t 
 }
 
 // The mask is not kept: backward makes it again from the seed.
-struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x,
+struct DropoutFunction : autograd::Function<DropoutFunction> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x,
                         const std::optional<Tensor>& residual, double rate, std::int64_t seed) {
     ctx->saved_data["residual"] = residual.has_value();
     ctx->saved_data["rate"] = rate;
     ctx->saved_data["seed"] = seed;
     return drop(x, residual.value_or(Tensor()), rate, static_cast<std::uint64_t>(seed));
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const Tensor dy = gradients[0].contiguous();
     const Tensor dx = drop(dy, {}, ctx->saved_data["rate"].toDouble(),
                            static_cast<std::uint64_t>(ctx->saved_data["seed"].toInt()));
@@ -39,7 +38,7 @@ Tensor dropped(const Tensor& x, const Tensor& residual, double rate, std::uint64
     return DropoutFunction::apply(x.contiguous(),
                                   if_defined(residual.defined() ? residual.contiguous() : residual), rate,
                                   static_cast<std::int64_t>(seed));
-  const Tensor kept = drop(at::ones(x.sizes(), at::kFloat), {}, rate, seed);  // 0 or 1 / (1 - rate)
+  const Tensor kept = drop(ops::ones(x.sizes(), kFloat), {}, rate, seed);  // 0 or 1 / (1 - rate)
   const Tensor y = x * kept.to(x.options());
   return residual.defined() ? y + residual : y;
 }

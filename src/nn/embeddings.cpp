@@ -40,7 +40,7 @@ Numbering numbering(const PositionSpec& positions) {
 
 Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width) {
   const std::int64_t count = spec.count + spec.offset;
-  Tensor table = at::zeros({count, width});
+  Tensor table = ops::zeros({count, width});
   auto rows = table.accessor<float, 2>();
   // An odd width has a sine more than cosines, or, in M2M-100, a last column of zeros.
   const std::int64_t sines = spec.ends_included ? width / 2 : (width + 1) / 2;
@@ -66,15 +66,15 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
         register_module("clusters", ClusterEmbeddings(*spec.clusters, spec.width, spec.projected_width));
   else
     tokens =
-        shared.defined() ? shared : register_parameter("tokens", at::empty({spec.vocabulary, spec.width}));
+        shared.defined() ? shared : register_parameter("tokens", ops::empty({spec.vocabulary, spec.width}));
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions))
-    positions = register_parameter("positions", at::empty({learned->count + learned->offset, spec.width}));
+    positions = register_parameter("positions", ops::empty({learned->count + learned->offset, spec.width}));
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(*fixed, spec.width);
-  if (spec.types > 0) types = register_parameter("types", at::empty({spec.types, spec.width}));
-  if (spec.mask_vector) mask = register_parameter("mask", at::zeros({1, 1, spec.width}));
+  if (spec.types > 0) types = register_parameter("types", ops::empty({spec.types, spec.width}));
+  if (spec.mask_vector) mask = register_parameter("mask", ops::zeros({1, 1, spec.width}));
   if (spec.languages > 0)
-    languages = register_parameter("languages", at::empty({spec.languages, spec.width}));
+    languages = register_parameter("languages", ops::empty({spec.languages, spec.width}));
   const bool narrow = spec.projected_width > 0 && !spec.clusters,
              before = narrow && spec.projected_before_norm;
   if (spec.norm)
@@ -127,7 +127,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
     reach(batch.positions, "position_ids: position");
     return batch.positions;
   }
-  const Tensor ids = batch.ids.cpu(), rows = at::empty_like(ids);
+  const Tensor ids = batch.ids.cpu(), rows = ops::empty_like(ids);
   const auto id = ids.accessor<std::int64_t, 1>();
   auto row = rows.accessor<std::int64_t, 1>();
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
@@ -151,7 +151,7 @@ Tensor EmbeddingsImpl::rows(const char* name, const Tensor& table, const Tensor&
   const PackedMatrix* const packed = table.is_same(tokens) ? packed_tokens.get() : nullptr;
   const auto found = adapters.find(name);
   if (found != adapters.end()) return adapted_rows(table, packed, ids, padding_id, found->second, pass);
-  return packed ? packed->rows(ids) : at::embedding(table, ids, padding_id);
+  return packed ? packed->rows(ids) : ops::embedding(table, ids, padding_id);
 }
 
 Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {
@@ -168,12 +168,12 @@ Tensor EmbeddingsImpl::prompted_vectors(const TokenBatch& batch, const Pass& pas
   const Tensor x = token_vectors(batch.ids.masked_fill(is_virtual, 0), pass) * spec_.scale;
   if (places.numel() == 0) return x;
   return x.index_copy(0, places,
-                      at::cat(tables).index_select(0, batch.ids.index_select(0, places) - spec_.vocabulary));
+                      ops::cat(tables).index_select(0, batch.ids.index_select(0, places) - spec_.vocabulary));
 }
 
 std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& batch, Pass& pass) {
   Tensor x = batch.prompted ? prompted_vectors(batch, pass) : token_vectors(batch.ids, pass);
-  if (batch.predicted.defined()) x = at::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
+  if (batch.predicted.defined()) x = ops::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
     x = x + rows("tokens", tokens, batch.types, spec_.padding_id, pass);
@@ -185,7 +185,7 @@ std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& 
       check_range(batch.types, spec_.types, "token_type_ids: token type", "");
       all.push_back({"type", rows("types", types, batch.types, -1, pass)});
     } else if (adapters.contains("types")) {
-      all.push_back({"type", rows("types", types, at::zeros_like(batch.ids), -1, pass)});
+      all.push_back({"type", rows("types", types, ops::zeros_like(batch.ids), -1, pass)});
     } else {
       all.push_back({"type", types[0]});
     }

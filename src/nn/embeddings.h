@@ -23,7 +23,7 @@ Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width)
 std::int64_t max_positions(const EmbeddingSpec& spec);
 
 // [T] ids -> [T, width], or [T, projected_width].
-class EmbeddingsImpl : public torch::nn::Module {
+class EmbeddingsImpl : public Module {
  public:
   // `tokens`: a matrix that another stack owns (three-way tying), or undefined.
   explicit EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& tokens = {});
@@ -80,6 +80,6 @@ class EmbeddingsImpl : public torch::nn::Module {
   LayerNorm norm_{nullptr};
   Linear projection_{nullptr};
 };
-TORCH_MODULE(Embeddings);
+ATTEND_MODULE(Embeddings);
 
 }  // namespace attend

@@ -7,7 +7,7 @@ namespace attend {
 
 // out(activation(in(x))) + residual for x [T, d]; gated, in(x) is [T, 2 d_ff], and the activation of the
 // first half is multiplied with the second.
-class FeedForwardImpl : public torch::nn::Module {
+class FeedForwardImpl : public Module {
  public:
   FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec);
   Tensor forward(const Tensor& x, const Tensor& residual, double dropout, Pass& pass);
@@ -16,6 +16,6 @@ class FeedForwardImpl : public torch::nn::Module {
   FeedForwardSpec spec_;
   Linear in_{nullptr}, out_{nullptr};
 };
-TORCH_MODULE(FeedForward);
+ATTEND_MODULE(FeedForward);
 
 }  // namespace attend

@@ -25,7 +25,7 @@ template <class Place>
 Tensor rows_at(const Offsets& offsets, const Texts& texts, const Place& place) {
   std::vector<std::int64_t> rows;
   for (std::int64_t b = 0; b < texts.count(); ++b) rows.push_back(offsets.begin(b) + place(texts[b]));
-  return torch::tensor(rows, at::kLong);
+  return ops::tensor(rows, kLong);
 }
 
 using IdSpan = std::span<const std::int64_t>;
@@ -67,7 +67,7 @@ Tensor end_rows(const Offsets& targets, const TokenBatch& source, std::int64_t e
            place, b + 1, targets.length(b));
     rows.push_back(targets.begin(b) + place);
   }
-  return torch::tensor(rows, at::kLong);
+  return ops::tensor(rows, kLong);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, 
     dense_ = register_module("dense", Linear(width, tokens.size(1)));
     norm_ = register_module("norm", LayerNorm(tokens.size(1), spec.transform->norm));
   }
-  weight_ = spec.untied ? register_parameter("weight", at::empty(tokens.sizes())) : tokens;
-  if (spec.bias) bias_ = register_parameter("bias", at::zeros({vocabulary}));
+  weight_ = spec.untied ? register_parameter("weight", ops::empty(tokens.sizes())) : tokens;
+  if (spec.bias) bias_ = register_parameter("bias", ops::zeros({vocabulary}));
 }
 
 Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
@@ -46,7 +46,7 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     labels = labels.index_select(0, rows);
   }
   // What the gradient of the loss as a whole needs is the matrix as it was.
-  if (!adapters.empty() || (packed() != nullptr && at::GradMode::is_enabled()))
+  if (!adapters.empty() || (packed() != nullptr && GradMode::is_enabled()))
     return cross_entropy(forward(hidden, pass), labels, options);
   if (!clusters_)
     return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
@@ -90,14 +90,14 @@ Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
 
 PixelHeadImpl::PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width) : spec_(spec) {
   const std::int64_t pixels = spec.stride * spec.stride * spec.channels;
-  weight_ = register_parameter("weight", at::empty({pixels, width, 1, 1}));
-  bias_ = register_parameter("bias", at::zeros({pixels}));
+  weight_ = register_parameter("weight", ops::empty({pixels, width, 1, 1}));
+  bias_ = register_parameter("bias", ops::zeros({pixels}));
 }
 
 Tensor PixelHeadImpl::forward(const Tensor& patches, std::int64_t rows, std::int64_t columns) {
   const Tensor pixels = linear(patches.reshape({-1, patches.size(2)}), weight_.flatten(1), bias_, nullptr);
   const Tensor planes = pixels.reshape({patches.size(0), rows, columns, -1}).permute({0, 3, 1, 2});
-  return at::pixel_shuffle(planes, spec_.stride);
+  return ops::pixel_shuffle(planes, spec_.stride);
 }
 
 }  // namespace attend

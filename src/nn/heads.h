@@ -10,7 +10,7 @@
 
 namespace attend {
 
-class LanguageModelHeadImpl : public torch::nn::Module {
+class LanguageModelHeadImpl : public Module {
  public:
   // `width` of the hidden states. The embedding matrix [V, d] is the head's matrix too unless the spec says
   // untied; a transform leads from width to d.
@@ -36,10 +36,10 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   Tensor weight_, bias_;
   PackedWeight packed_;
 };
-TORCH_MODULE(LanguageModelHead);
+ATTEND_MODULE(LanguageModelHead);
 
 // activation(W x + b) of each sequence's first token: [T, d] -> [B, pooled width] (Devlin et al. 2018).
-class PoolerImpl : public torch::nn::Module {
+class PoolerImpl : public Module {
  public:
   PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation);
   Tensor forward(const Tensor& hidden, const Offsets& offsets, Pass& pass);
@@ -48,10 +48,10 @@ class PoolerImpl : public torch::nn::Module {
   Activation activation_;
   Linear dense_{nullptr};
 };
-TORCH_MODULE(Pooler);
+ATTEND_MODULE(Pooler);
 
 // Scores over labels: [n, d] -> [n, labels].
-class ScoreHeadImpl : public torch::nn::Module {
+class ScoreHeadImpl : public Module {
  public:
   ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width);
   Tensor forward(const Tensor& rows, Pass& pass);
@@ -63,11 +63,11 @@ class ScoreHeadImpl : public torch::nn::Module {
   FeedForward block_{nullptr};
   LayerNorm block_norm_{nullptr};
 };
-TORCH_MODULE(ScoreHead);
+ATTEND_MODULE(ScoreHead);
 
 // The pixels of an image from its patches' hidden states [B, rows * columns, d]: [B, channels, rows * stride,
 // columns * stride].
-class PixelHeadImpl : public torch::nn::Module {
+class PixelHeadImpl : public Module {
  public:
   PixelHeadImpl(const PixelHeadSpec& spec, std::int64_t width);
   Tensor forward(const Tensor& patches, std::int64_t rows, std::int64_t columns);
@@ -77,6 +77,6 @@ class PixelHeadImpl : public torch::nn::Module {
   PixelHeadSpec spec_;
   Tensor weight_, bias_;  // as a convolution's: [stride^2 channels, d, 1, 1]
 };
-TORCH_MODULE(PixelHead);
+ATTEND_MODULE(PixelHead);
 
 }  // namespace attend

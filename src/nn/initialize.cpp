@@ -44,7 +44,7 @@ double fan_in_width(const ModelSpec& model, std::string_view name, const Tensor&
   return 1 / std::sqrt(static_cast<double>(p.size(1)));
 }
 
-void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, at::Generator& generator) {
+void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, Generator& generator) {
   const InitializationSpec& spec = model.initialization;
   switch (spec.kind) {
     case InitializationSpec::Kind::normal:
@@ -68,7 +68,7 @@ void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, at:
   }
 }
 
-void draw(const ModelSpec& model, const std::string& name, Tensor& p, at::Generator& generator) {
+void draw(const ModelSpec& model, const std::string& name, Tensor& p, Generator& generator) {
   const InitializationSpec& spec = model.initialization;
   if (contains(name, "norm.")) {
     if (!name.ends_with("weight"))
@@ -90,8 +90,8 @@ void draw(const ModelSpec& model, const std::string& name, Tensor& p, at::Genera
 
 void initialize(Transformer& model, std::uint64_t seed,
                 const std::function<bool(const std::string& parameter)>& wanted) {
-  at::NoGradGuard no_grad;
-  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+  NoGradGuard no_grad;
+  Generator generator = ops::make_generator<ops::CPUGeneratorImpl>(seed);
   const auto is_wanted = [&](const std::string& name) { return !wanted || wanted(name); };
   for (auto& item : model->named_parameters())
     if (item.value().requires_grad() && is_wanted(item.key()))

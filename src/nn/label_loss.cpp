@@ -15,10 +15,10 @@ Tensor targets_like(const Tensor& scores, const Tensor& targets) {
 
 // On the CPU, one for each text.
 std::vector<std::int64_t> one_each(const Tensor& labels, const Offsets& texts, const char* name) {
-  if (labels.numel() != texts.count() || !at::isIntegralType(labels.scalar_type(), false))
+  if (labels.numel() != texts.count() || !ops::isIntegralType(labels.scalar_type(), false))
     fail("{}: expected an integer for each of {} texts, found {} of the shape [{}]", name, texts.count(),
          toString(labels.scalar_type()), fmt::join(labels.sizes(), ", "));
-  const Tensor host = labels.cpu().to(at::kLong).contiguous();
+  const Tensor host = labels.cpu().to(kLong).contiguous();
   const auto* const begin = host.const_data_ptr<std::int64_t>();
   return {begin, begin + host.numel()};
 }
@@ -35,19 +35,20 @@ LossSum ragged_cross_entropy(const Tensor& scores, const Offsets& texts,
     rows.push_back(texts.begin(b) + place);
   }
   const auto index = [&](const std::vector<std::int64_t>& values) {
-    return torch::tensor(values, at::kLong).to(scores.device());
+    return ops::tensor(values, kLong).to(scores.device());
   };
-  const Tensor text = at::repeat_interleave(index(texts.lengths()));  // [T]: which text a row is of
+  const Tensor text = ops::repeat_interleave(index(texts.lengths()));  // [T]: which text a row is of
   // Differences to the largest of each text: that cancels, so no gradient flows through it.
-  const Tensor largest = at::full({texts.count()}, -std::numeric_limits<double>::infinity(), scores.options())
-                             .scatter_reduce(0, text, scores.detach(), "amax");
+  const Tensor largest =
+      ops::full({texts.count()}, -std::numeric_limits<double>::infinity(), scores.options())
+          .scatter_reduce(0, text, scores.detach(), "amax");
   const Tensor shifted = scores - largest.index_select(0, text);
-  const Tensor totals = at::zeros({texts.count()}, scores.options()).index_add(0, text, shifted.exp());
+  const Tensor totals = ops::zeros({texts.count()}, scores.options()).index_add(0, text, shifted.exp());
   const Tensor losses = totals.index_select(0, index(counted)).log() - shifted.index_select(0, index(rows));
   return {losses.sum(), static_cast<std::int64_t>(counted.size())};
 }
 
-void check_rows(const Tensor& scores, const Offsets& texts, at::IntArrayRef shape) {
+void check_rows(const Tensor& scores, const Offsets& texts, IntArrayRef shape) {
   if (scores.sizes() != shape)
     fail("scores: expected the shape [{}] for {} texts of {} rows, found [{}]", fmt::join(shape, ", "),
          texts.count(), texts.total(), fmt::join(scores.sizes(), ", "));
@@ -67,14 +68,14 @@ Tensor unit_rows(const Tensor& rows) {
 }  // namespace
 
 LossSum squared_error(const Tensor& scores, const Tensor& targets) {
-  return {at::mse_loss(scores, targets_like(scores, targets), at::Reduction::Sum), scores.numel()};
+  return {ops::mse_loss(scores, targets_like(scores, targets), ops::Reduction::Sum), scores.numel()};
 }
 
 LossSum sigmoid_cross_entropy(const Tensor& scores, const Tensor& targets) {
   const Tensor wanted = targets_like(scores, targets);
   if (!wanted.ge(0).logical_and(wanted.le(1)).all().item<bool>())
     fail("targets: expected numbers from 0 to 1, found others");
-  return {at::binary_cross_entropy_with_logits(scores, wanted, {}, {}, at::Reduction::Sum), scores.numel()};
+  return {ops::binary_cross_entropy_with_logits(scores, wanted, {}, {}, ops::Reduction::Sum), scores.numel()};
 }
 
 LossSum choice_cross_entropy(const Tensor& scores, const Offsets& questions, const Tensor& labels) {
@@ -97,23 +98,23 @@ SpanLoss span_cross_entropy(const Tensor& scores, const Offsets& texts, const Te
 
 LossSum cosine_distance(const Tensor& a, const Tensor& b) {
   check_pairs(a, b, "as many rows of the same width", a.sizes() == b.sizes());
-  return {(1 - at::cosine_similarity(a, b, 1)).sum(), a.size(0)};
+  return {(1 - ops::cosine_similarity(a, b, 1)).sum(), a.size(0)};
 }
 
 LossSum contrastive_cross_entropy(const Tensor& a, const Tensor& b, double scale, bool symmetric,
                                   const Tensor& left_out) {
   const std::int64_t B = a.size(0);
   check_pairs(a, b, "at least as many second rows as first ones, and of the same width", B <= b.size(0));
-  Tensor scores = at::mm(unit_rows(a), unit_rows(b).t()) * scale;  // [B, N]
+  Tensor scores = ops::mm(unit_rows(a), unit_rows(b).t()) * scale;  // [B, N]
   if (left_out.defined()) {
     if (left_out.sizes() != scores.sizes() || left_out.diagonal().any().item<bool>())
       fail("left_out: expected the shape [{}] and nothing on the diagonal, found the shape [{}]",
            fmt::join(scores.sizes(), ", "), fmt::join(left_out.sizes(), ", "));
     scores = scores.masked_fill(left_out, -std::numeric_limits<double>::infinity());
   }
-  const Tensor labels = at::arange(B, a.options().dtype(at::kLong));
+  const Tensor labels = ops::arange(B, a.options().dtype(kLong));
   const auto sum = [&](const Tensor& rows) {
-    return at::cross_entropy_loss(rows, labels, {}, at::Reduction::Sum);
+    return ops::cross_entropy_loss(rows, labels, {}, ops::Reduction::Sum);
   };
   if (!symmetric) return {sum(scores), B};
   return {(sum(scores) + sum(scores.narrow(1, 0, B).t())) / 2, B};

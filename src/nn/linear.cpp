@@ -10,43 +10,43 @@ namespace {
 
 using kernels::MatrixProduct;
 
-Tensor torch_activation(const Tensor& x, Activation activation) {
+Tensor plain_activation(const Tensor& x, Activation activation) {
   switch (activation) {
     case Activation::none:
       return x;
     case Activation::relu:
-      return at::relu(x);
+      return ops::relu(x);
     case Activation::gelu:
-      return at::gelu(x);
+      return ops::gelu(x);
     case Activation::gelu_tanh:
-      return at::gelu(x, "tanh");
+      return ops::gelu(x, "tanh");
     case Activation::silu:
-      return at::silu(x);
+      return ops::silu(x);
     case Activation::tanh:
-      return at::tanh(x);
+      return ops::tanh(x);
     case Activation::sigmoid:
-      return at::sigmoid(x);
+      return ops::sigmoid(x);
     case Activation::mish:
-      return at::mish(x);
+      return ops::mish(x);
     case Activation::quick_gelu:
-      return x * at::sigmoid(1.702 * x);
+      return x * ops::sigmoid(1.702 * x);
     case Activation::clipped_gelu:
-      return at::clamp(at::gelu(x), -10, 10);
+      return ops::clamp(ops::gelu(x), -10, 10);
     case Activation::leaky_relu:
-      return at::leaky_relu(x);
+      return ops::leaky_relu(x);
     case Activation::relu6:
-      return at::clamp(x, 0, 6);
+      return ops::clamp(x, 0, 6);
     case Activation::squared_relu:
-      return at::square(at::relu(x));
+      return ops::square(ops::relu(x));
     case Activation::laplace:  // the original's roundings of 1 / sqrt(2) and 1 / sqrt(4 pi)
-      return 0.5 * (1 + at::erf((x - 0.707107) / (0.282095 * std::sqrt(2.0))));
+      return 0.5 * (1 + ops::erf((x - 0.707107) / (0.282095 * std::sqrt(2.0))));
   }
   fail("unknown activation {}", static_cast<int>(activation));
 }
 
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                      Activation activation, const Tensor& residual) {
-  const Tensor y = at::empty({x.size(0), weight.size(0)}, x.options());
+  const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.options());
   MatrixProduct m = product_of(x, y);
   Tensor once;  // the weight packed for this product alone
   if (Bfloat16Products::on()) {
@@ -63,8 +63,8 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   return y;
 }
 
-struct LinearFunction : torch::autograd::Function<LinearFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
+struct LinearFunction : autograd::Function<LinearFunction> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const std::optional<Tensor>& bias, PackedWeight* packed) {
     ctx->save_for_backward({weight.requires_grad() ? x : Tensor(), weight});  // x is for its gradient alone
     ctx->saved_data["bias"] = bias.has_value();
@@ -73,8 +73,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     return kernel_linear(x, weight, bias.value_or(Tensor()),
                          few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none, {});
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
     const Tensor dy = gradients[0].contiguous();  // [T, out]
@@ -88,23 +87,22 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
 
 // x W^T + bias of a packed matrix, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
 // the gradient of the matrix as it stands, and roundings on the way are taken for the identity.
-struct PackedFunction : torch::autograd::Function<PackedFunction> {
+struct PackedFunction : autograd::Function<PackedFunction> {
   using Matrix = std::shared_ptr<const PackedMatrix>;
-  struct Saved : torch::CustomClassHolder {
+  struct Saved : autograd::Kept {
     Matrix matrix;
   };
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x,
-                        const std::optional<Tensor>& bias, const Matrix& matrix) {
-    auto saved = c10::make_intrusive<Saved>();
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const std::optional<Tensor>& bias,
+                        const Matrix& matrix) {
+    auto saved = std::make_shared<Saved>();
     saved->matrix = matrix;
-    ctx->saved_data["matrix"] = c10::IValue::make_capsule(std::move(saved));
+    ctx->saved_data["matrix"] = std::shared_ptr<autograd::Kept>(std::move(saved));
     ctx->saved_data["bias"] = bias.has_value();
     ctx->saved_data["bfloat16"] = Bfloat16Products::on();
     return matrix->multiply(x, bias.value_or(Tensor()), Activation::none, {});
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
-    const auto capsule = ctx->saved_data["matrix"].toCapsule();
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
+    const auto capsule = ctx->saved_data["matrix"].kept();
     const Matrix& matrix = static_cast<const Saved&>(*capsule).matrix;
     const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
     const Tensor dy = gradients[0].contiguous();  // [T, out]
@@ -115,22 +113,21 @@ struct PackedFunction : torch::autograd::Function<PackedFunction> {
   }
 };
 
-struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, std::int64_t activation) {
+struct ActivationFunction : autograd::Function<ActivationFunction> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, std::int64_t activation) {
     ctx->save_for_backward({x});
     ctx->saved_data["activation"] = activation;
-    const Tensor y = at::empty_like(x);
+    const Tensor y = ops::empty_like(x);
     parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
       kernels::kernels().activation(static_cast<Activation>(activation), y.data_ptr<float>(),
                                     x.const_data_ptr<float>(), begin, end);
     });
     return y;
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const Tensor x = ctx->get_saved_variables()[0], dy = gradients[0].contiguous();
     const auto activation = static_cast<Activation>(ctx->saved_data["activation"].toInt());
-    const Tensor dx = at::empty_like(x);
+    const Tensor dx = ops::empty_like(x);
     parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
       kernels::kernels().activation_backward(activation, dx.data_ptr<float>(), dy.const_data_ptr<float>(),
                                              x.const_data_ptr<float>(), begin, end);
@@ -143,7 +140,7 @@ struct ActivationFunction : torch::autograd::Function<ActivationFunction> {
 
 Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::none) return x;
-  if (!on_kernels(x)) return torch_activation(x, activation);
+  if (!on_kernels(x)) return plain_activation(x, activation);
   return ActivationFunction::apply(x.contiguous(), static_cast<std::int64_t>(activation));
 }
 
@@ -166,22 +163,22 @@ void PackedWeight::prepare(const Tensor& weight) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
   if (packed != nullptr && packed->replacement() != nullptr) {
-    if (!at::GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
+    if (!GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
     const Tensor y = activate(PackedFunction::apply(x, if_defined(bias), packed->replacement()), activation);
     return residual.defined() ? y + residual : y;
   }
   if (!on_kernels(x) || !on_kernels(weight)) {
-    Tensor y = torch_activation(at::linear(x, weight, bias), activation);
+    Tensor y = plain_activation(ops::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
   }
-  if (!at::GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
+  if (!GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
   Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), packed), activation);
   return residual.defined() ? y + residual : y;
 }
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias) {
-  weight = register_parameter("weight", at::empty({out, in}));
-  if (with_bias) bias = register_parameter("bias", at::zeros({out}));
+  weight = register_parameter("weight", ops::empty({out, in}));
+  if (with_bias) bias = register_parameter("bias", ops::zeros({out}));
 }
 
 Tensor LinearImpl::forward(const Tensor& x, Pass& pass, Activation activation, const Tensor& residual) {
@@ -196,7 +193,7 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
   if (packed_.replacement() != nullptr) {
-    if (!adapters.empty() || at::GradMode::is_enabled())
+    if (!adapters.empty() || GradMode::is_enabled())
       return forward(x, pass).narrow(1, first, count).contiguous();
     const Tensor y = packed_.replacement()->part(x, first, count);
     return bias.defined() ? y + bias.narrow(0, first, count) : y;

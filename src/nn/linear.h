@@ -37,7 +37,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedW
               Activation activation = Activation::none, const Tensor& residual = {});
 
 // x [T, in] -> [T, out]: the class that owns a matrix, and knows what adapters add to it.
-class LinearImpl : public torch::nn::Module {
+class LinearImpl : public Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias = true);
   Tensor forward(const Tensor& x, Pass& pass, Activation activation = Activation::none,
@@ -60,6 +60,6 @@ class LinearImpl : public torch::nn::Module {
 
   PackedWeight packed_;
 };
-TORCH_MODULE(Linear);
+ATTEND_MODULE(Linear);
 
 }  // namespace attend

@@ -43,9 +43,9 @@ struct RowLosses {
   }
 };
 
-struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
+struct LinearCrossEntropy : autograd::Function<LinearCrossEntropy> {
   // The gradients are computed here, where the scores are at hand; backward only scales them.
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
                         const std::optional<Tensor>& maybe_bias, const Tensor& labels,
                         const LossOptions& options, PackedWeight* packed, bool with_gradients) {
     const Tensor bias = maybe_bias.value_or(Tensor());
@@ -53,16 +53,16 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     const std::int64_t T = hidden.size(0) / readings;  // of one reading
     Tensor dhidden, dweight, dbias;
     if (with_gradients) {
-      dhidden = at::empty_like(hidden);
-      dweight = T > 0 ? at::empty_like(weight) : at::zeros_like(weight);
-      if (bias.defined()) dbias = at::zeros_like(bias);
+      dhidden = ops::empty_like(hidden);
+      dweight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
+      if (bias.defined()) dbias = ops::zeros_like(bias);
     }
-    const Tensor losses = at::empty({readings, T}, hidden.options());
+    const Tensor losses = ops::empty({readings, T}, hidden.options());
     const std::int64_t block = vocabulary_block(hidden.size(1), V);
     Tensor gradients;  // [readings, block, V]
     std::optional<RightFactor> to_scores, to_hidden;
     if (with_gradients) {
-      gradients = at::empty({readings, std::min(block, T), V}, hidden.options());
+      gradients = ops::empty({readings, std::min(block, T), V}, hidden.options());
       to_scores.emplace(weight.t(), hidden.size(0));
       to_hidden.emplace(weight, hidden.size(0));
     }
@@ -72,7 +72,7 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
       RowLosses row_losses{options, V, {}, {}, {}};
       for (std::int64_t r = 0; r < readings; ++r) {
         x[r] = hidden.narrow(0, r * T + begin, rows);
-        at::NoGradGuard no_grad;
+        NoGradGuard no_grad;
         if (with_gradients)
           to_scores->multiply(scores[r] = gradients[r].narrow(0, 0, rows), x[r], bias);
         else
@@ -92,12 +92,11 @@ struct LinearCrossEntropy : torch::autograd::Function<LinearCrossEntropy> {
     }
     if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
     // In double: the sum of many thousand losses keeps its digits.
-    return losses.sum(at::kDouble).to(at::kFloat);
+    return losses.sum(kDouble).to(kFloat);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
-    torch::autograd::variable_list result(7);
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
+    autograd::variable_list result(7);
     const auto saved = ctx->get_saved_variables();
     const bool plain = gradients[0].item<float>() == 1;  // as in training, which divides in the optimizer
     for (std::size_t i = 0; i < saved.size(); ++i)
@@ -136,10 +135,10 @@ std::int64_t vocabulary_block(std::int64_t width, std::int64_t vocabulary) {
 LossSum cross_entropy(const Tensor& scores, const Tensor& labels, const LossOptions& options) {
   LossSum result;
   result.count = count_labels(labels, scores.size(1), options);
-  result.sum =
-      at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, kIgnoredLabel, options.label_smoothing);
+  result.sum = ops::cross_entropy_loss(scores, labels, {}, ops::Reduction::Sum, kIgnoredLabel,
+                                       options.label_smoothing);
   if (options.r_drop == 0) return result;
-  const std::vector<Tensor> readings = at::log_softmax(scores, 1).chunk(2);  // log p, log q: [T / 2, V]
+  const std::vector<Tensor> readings = ops::log_softmax(scores, 1).chunk(2);  // log p, log q: [T / 2, V]
   // KL(p || q) + KL(q || p) is the sum of (p - q) (log p - log q).
   const Tensor disagreements = (readings[0].exp() - readings[1].exp()) * (readings[0] - readings[1]);
   const Tensor counts = labels.chunk(2)[0].ne(kIgnoredLabel);
@@ -151,11 +150,10 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
                              const Tensor& labels, const LossOptions& options, PackedWeight& packed) {
   if (labels.numel() != hidden.size(0))
     fail("expected a label for each of {} rows, found {}", hidden.size(0), labels.numel());
-  if (!on_kernels(hidden)) return cross_entropy(at::linear(hidden, weight, bias), labels, options);
+  if (!on_kernels(hidden)) return cross_entropy(ops::linear(hidden, weight, bias), labels, options);
   LossSum result;
   result.count = count_labels(labels, weight.size(0), options);
-  const bool with_gradients =
-      at::GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
+  const bool with_gradients = GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
   result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias),
                                          labels.cpu().contiguous(), options, &packed, with_gradients);
   return result;

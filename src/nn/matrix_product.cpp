@@ -18,7 +18,7 @@ thread_local bool rounds_factors = false;
 Tensor panels_of(const Tensor& b) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t depth = b.size(0), columns = b.size(1);
-  Tensor packed = at::empty({k.packed_size(depth, columns)}, at::kFloat);
+  Tensor packed = ops::empty({k.packed_size(depth, columns)}, kFloat);
   float* const to = packed.data_ptr<float>();
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
     k.pack_panels(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
@@ -29,7 +29,7 @@ Tensor panels_of(const Tensor& b) {
 Tensor pairs_of(const Tensor& b) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t depth = b.size(0), columns = b.size(1);
-  Tensor packed = at::empty({k.packed_size((depth + 1) / 2, columns)}, at::kInt);
+  Tensor packed = ops::empty({k.packed_size((depth + 1) / 2, columns)}, kInt);
   auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
     k.pack_pairs(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
@@ -40,7 +40,7 @@ Tensor pairs_of(const Tensor& b) {
 Tensor pairs_of_panels(const float* panels, std::int64_t depth, std::int64_t columns) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t width = k.packed_size(1, 1);
-  Tensor packed = at::empty({k.packed_size((depth + 1) / 2, columns)}, at::kInt);
+  Tensor packed = ops::empty({k.packed_size((depth + 1) / 2, columns)}, kInt);
   auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
     // Within a panel column j is j % width numbers behind the panel's first.
@@ -78,7 +78,7 @@ void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
 }
 
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
+  Tensor c = ops::empty({a.size(0), b.size(1)}, a.options());
   matrix_product(c, a, b, /*add=*/false);
   return c;
 }
@@ -86,7 +86,7 @@ Tensor matrix_product(const Tensor& a, const Tensor& b) {
 void matrix_product(const Tensor& c, const Tensor& a, const Tensor& b, bool add) {
   if (!on_kernels(a)) {
     Tensor out = c;
-    at::addmm_out(out, c, a, b, add ? 1 : 0);
+    ops::addmm_out(out, c, a, b, add ? 1 : 0);
     return;
   }
   RightFactor(b, a.size(0)).multiply(c, a, {}, add);
@@ -112,7 +112,7 @@ void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias,
   if (bias.defined()) m.bias = bias.const_data_ptr<float>();
   if (b_.defined())
     point_at(m, b_);
-  else if (panels_.scalar_type() == at::kInt)
+  else if (panels_.scalar_type() == kInt)
     point_at_pairs(m, panels_);
   else
     m.b = panels_.const_data_ptr<float>();

@@ -50,11 +50,11 @@ class PassScope {
  public:
   explicit PassScope(const Pass& pass)
       : products_(pass.bfloat16 || Bfloat16Products::on()),
-        gradients_(pass.gradients && at::GradMode::is_enabled()) {}
+        gradients_(pass.gradients && GradMode::is_enabled()) {}
 
  private:
   Bfloat16Products products_;
-  at::AutoGradMode gradients_;
+  AutoGradMode gradients_;
 };
 
 // For those of this folder that keep a matrix in the kernels' order.

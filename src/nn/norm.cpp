@@ -10,11 +10,11 @@ namespace {
 Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, Tensor* mean,
                  Tensor* inverse) {
   const std::int64_t rows = x.size(0), d = x.size(1);
-  const Tensor out = at::empty_like(x);
+  const Tensor out = ops::empty_like(x);
   const float* b = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
   if (mean) {
-    *mean = at::empty({rows}, x.options());
-    *inverse = at::empty({rows}, x.options());
+    *mean = ops::empty({rows}, x.options());
+    *inverse = ops::empty({rows}, x.options());
   }
   parallel_ranges(rows, 2 * d, [&](std::int64_t begin, std::int64_t end) {
     kernels::kernels().layer_norm(out.data_ptr<float>(), x.const_data_ptr<float>(),
@@ -25,8 +25,8 @@ Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, doub
   return out;
 }
 
-struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
-  static Tensor forward(torch::autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
+struct LayerNormFunction : autograd::Function<LayerNormFunction> {
+  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const std::optional<Tensor>& maybe_bias, double epsilon) {
     Tensor mean, inverse;
     Tensor out = normalize(x, weight, maybe_bias.value_or(Tensor()), epsilon, &mean, &inverse);
@@ -34,17 +34,16 @@ struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
     ctx->save_for_backward({x, weight, mean, inverse});
     return out;
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 torch::autograd::variable_list gradients) {
+  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
     const auto saved = ctx->get_saved_variables();
     const Tensor &x = saved[0], &weight = saved[1];
     const Tensor dy = gradients[0].contiguous();
     const std::int64_t rows = x.size(0), d = x.size(1);
-    const Tensor dx = at::empty_like(x);
+    const Tensor dx = ops::empty_like(x);
     // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
     constexpr std::int64_t kParts = 16;
     const bool biased = ctx->saved_data["biased"].toBool();
-    const Tensor sums = at::zeros({biased ? 2 : 1, kParts, d}, x.options());
+    const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.options());
     parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
         kernels::kernels().layer_norm_backward(
@@ -61,16 +60,16 @@ struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
 }  // namespace
 
 LayerNormImpl::LayerNormImpl(std::int64_t width, const NormSpec& spec) : epsilon_(spec.epsilon) {
-  weight = register_parameter("weight", at::ones({width}));
-  if (!spec.root_mean_square) bias = register_parameter("bias", at::zeros({width}));
+  weight = register_parameter("weight", ops::ones({width}));
+  if (!spec.root_mean_square) bias = register_parameter("bias", ops::zeros({width}));
 }
 
 Tensor LayerNormImpl::forward(const Tensor& x) {
   if (!on_kernels(x))
-    return bias.defined() ? at::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_)
-                          : x * at::rsqrt(x.square().mean(-1, true) + epsilon_) * weight;
+    return bias.defined() ? ops::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_)
+                          : x * ops::rsqrt(x.square().mean(-1, true) + epsilon_) * weight;
   const Tensor rows = x.contiguous();
-  if (!at::GradMode::is_enabled()) return normalize(rows, weight, bias, epsilon_, nullptr, nullptr);
+  if (!GradMode::is_enabled()) return normalize(rows, weight, bias, epsilon_, nullptr, nullptr);
   return LayerNormFunction::apply(rows, weight, if_defined(bias), epsilon_);
 }
 

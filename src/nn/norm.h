@@ -8,7 +8,7 @@
 namespace attend {
 
 // x [T, d] -> [T, d].
-class LayerNormImpl : public torch::nn::Module {
+class LayerNormImpl : public Module {
  public:
   LayerNormImpl(std::int64_t width, const NormSpec& spec);
   Tensor forward(const Tensor& x);
@@ -18,6 +18,6 @@ class LayerNormImpl : public torch::nn::Module {
  private:
   double epsilon_;
 };
-TORCH_MODULE(LayerNorm);
+ATTEND_MODULE(LayerNorm);
 
 }  // namespace attend

@@ -10,7 +10,7 @@ class Float32Panels : public PanelMatrix {
   Float32Panels(const Tensor& weight, const AfterSome& after_some)
       : PanelMatrix(weight.size(0), weight.size(1)) {
     const kernels::Kernels& k = kernels::kernels();
-    packed_ = at::empty({k.packed_size(in_, out_)}, at::kFloat);
+    packed_ = ops::empty({k.packed_size(in_, out_)}, kFloat);
     float* const to = packed_.data_ptr<float>();
     pack_in_parts(weight, panel(), 48 * in_, after_some,
                   [&](const WeightNumbers& from, std::int64_t begin, std::int64_t end) {

@@ -13,7 +13,7 @@ class HalfWeights : public PanelMatrix {
       : PanelMatrix(weight.size(0), weight.size(1)),
         format_(format == WeightFormat::float16 ? HalfFormat::float16 : HalfFormat::bfloat16) {
     const kernels::Kernels& k = kernels::kernels();
-    packed_ = at::empty({k.packed_size(in_, out_)}, at::kShort);
+    packed_ = ops::empty({k.packed_size(in_, out_)}, kShort);
     auto* const to = reinterpret_cast<std::uint16_t*>(packed_.data_ptr<std::int16_t>());
     pack_in_parts(weight, panel(), 128 * in_, after_some,
                   [&](const WeightNumbers& from, std::int64_t begin, std::int64_t end) {
@@ -33,7 +33,7 @@ class HalfWeights : public PanelMatrix {
     return format_ == HalfFormat::float16 ? WeightFormat::float16 : WeightFormat::bfloat16;
   }
   std::map<std::string, Tensor> stored() const override {
-    return {{"", dequantized().to(format_ == HalfFormat::float16 ? at::kHalf : at::kBFloat16)}};
+    return {{"", dequantized().to(format_ == HalfFormat::float16 ? kHalf : kBFloat16)}};
   }
 
  private:

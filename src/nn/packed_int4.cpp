@@ -51,8 +51,8 @@ class Int4Weights : public PackedMatrix {
 
   std::map<std::string, Tensor> stored() const override {
     const std::int64_t groups = kernels::int4_groups(in_);
-    const Tensor numbers = at::empty({out_, groups * kernels::kInt4Group / 2}, at::kByte),
-                 steps = at::empty({out_, groups}, at::kByte), starts = at::empty({out_, groups}, at::kChar);
+    const Tensor numbers = ops::empty({out_, groups * kernels::kInt4Group / 2}, kByte),
+                 steps = ops::empty({out_, groups}, kByte), starts = ops::empty({out_, groups}, kChar);
     auto number = numbers.accessor<std::uint8_t, 2>(), step = steps.accessor<std::uint8_t, 2>();
     auto start = starts.accessor<std::int8_t, 2>();
     for_each_group([&](std::int64_t n, std::int64_t g, std::int64_t at, const auto& byte) {
@@ -97,11 +97,11 @@ class Int4Weights : public PackedMatrix {
   Int4Weights(std::int64_t out, std::int64_t in) : PackedMatrix(out, in) {
     const std::int64_t columns = kernels::int8_panels(out) * kernels::kInt8Panel,
                        groups = kernels::int4_groups(in);
-    numbers_ = at::empty({kernels::int4_size(in, out)}, at::kByte);
-    steps_ = at::empty({columns * groups}, at::kByte);
-    starts_ = at::empty({columns * groups}, at::kChar);
-    scales_ = at::empty({columns}, at::kFloat);
-    sums_ = at::empty({columns}, at::kInt);
+    numbers_ = ops::empty({kernels::int4_size(in, out)}, kByte);
+    steps_ = ops::empty({columns * groups}, kByte);
+    starts_ = ops::empty({columns * groups}, kChar);
+    scales_ = ops::empty({columns}, kFloat);
+    sums_ = ops::empty({columns}, kInt);
     matrix_ = {in,
                out,
                numbers_.data_ptr<std::uint8_t>(),
@@ -114,7 +114,7 @@ class Int4Weights : public PackedMatrix {
 
   Tensor product(const Int4Matrix& matrix, const Tensor& given, const Tensor& bias, Activation activation,
                  const Tensor& given_residual) const {
-    const Tensor x = checked(given), y = at::empty({x.size(0), matrix.columns}, at::kFloat);
+    const Tensor x = checked(given), y = ops::empty({x.size(0), matrix.columns}, kFloat);
     const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
     const Int8Product m = int8_product(x, y, bias, activation, residual);
     run_in_pieces(m.rows, in_, m.columns, kernels::int8_panels(m.columns), kernels::int4_scratch(in_),
@@ -150,11 +150,11 @@ std::shared_ptr<const PackedMatrix> make_int4(const Tensor& weight, const AfterS
 std::shared_ptr<const PackedMatrix> restore_int4(const std::map<std::string, Tensor>& stored,
                                                  std::int64_t out, std::int64_t in) {
   const std::int64_t groups = kernels::int4_groups(in);
-  const Tensor& scales = find_stored(stored, "_scale", at::kFloat, {out, 1});
+  const Tensor& scales = find_stored(stored, "_scale", kFloat, {out, 1});
   return std::make_shared<Int4Weights>(
-      in, find_stored(stored, "", at::kByte, {out, groups * kernels::kInt4Group / 2}),
-      find_stored(stored, "_step", at::kByte, {out, groups}),
-      find_stored(stored, "_start", at::kChar, {out, groups}), scales);
+      in, find_stored(stored, "", kByte, {out, groups * kernels::kInt4Group / 2}),
+      find_stored(stored, "_step", kByte, {out, groups}), find_stored(stored, "_start", kChar, {out, groups}),
+      scales);
 }
 
 }  // namespace attend

@@ -65,7 +65,7 @@ class Int8Weights : public PackedMatrix {
   WeightFormat format() const override { return WeightFormat::int8; }
 
   std::map<std::string, Tensor> stored() const override {
-    const Tensor integers = at::empty({out_, in_}, at::kChar);
+    const Tensor integers = ops::empty({out_, in_}, kChar);
     std::int8_t* const to = integers.data_ptr<std::int8_t>();
     parallel_ranges(out_, in_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t n = begin; n < end; ++n)
@@ -78,9 +78,9 @@ class Int8Weights : public PackedMatrix {
  private:
   Int8Weights(std::int64_t out, std::int64_t in) : PackedMatrix(out, in) {
     const std::int64_t columns = kernels::int8_panels(out) * kernels::kInt8Panel;
-    weights_ = at::empty({kernels::int8_size(in, out)}, at::kChar);
-    scales_ = at::empty({columns}, at::kFloat);
-    sums_ = at::empty({columns}, at::kInt);
+    weights_ = ops::empty({kernels::int8_size(in, out)}, kChar);
+    scales_ = ops::empty({columns}, kFloat);
+    sums_ = ops::empty({columns}, kInt);
     matrix_ = {in,
                out,
                weights_.data_ptr<std::int8_t>(),
@@ -91,7 +91,7 @@ class Int8Weights : public PackedMatrix {
 
   Tensor product(const Int8Matrix& matrix, const Tensor& given, const Tensor& bias, Activation activation,
                  const Tensor& given_residual) const {
-    const Tensor x = checked(given), y = at::empty({x.size(0), matrix.columns}, at::kFloat);
+    const Tensor x = checked(given), y = ops::empty({x.size(0), matrix.columns}, kFloat);
     const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
     const Int8Product m = int8_product(x, y, bias, activation, residual);
     run_in_pieces(m.rows, in_, m.columns, kernels::int8_panels(m.columns), kernels::int8_scratch(in_),
@@ -111,8 +111,8 @@ std::shared_ptr<const PackedMatrix> make_int8(const Tensor& weight, const AfterS
 
 std::shared_ptr<const PackedMatrix> restore_int8(const std::map<std::string, Tensor>& stored,
                                                  std::int64_t out, std::int64_t in) {
-  const Tensor& scales = find_stored(stored, "_scale", at::kFloat, {out, 1});
-  const Tensor& integers = find_stored(stored, "", at::kChar, {out, in});
+  const Tensor& scales = find_stored(stored, "_scale", kFloat, {out, 1});
+  const Tensor& integers = find_stored(stored, "", kChar, {out, in});
   if (integers.min().item<std::int64_t>() < -127)
     fail("expected integers from -127 to 127, found -128, which no machine multiplies as the others");
   if (in > kernels::kInt8LargestDepth)

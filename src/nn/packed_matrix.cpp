@@ -7,12 +7,12 @@
 namespace attend {
 
 const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std::string& what,
-                          at::ScalarType type, const std::vector<std::int64_t>& shape) {
+                          ScalarType type, const std::vector<std::int64_t>& shape) {
   const auto found = stored.find(what);
   if (found == stored.end()) fail("expected a tensor of the same name and \"{}\", found none", what);
-  if (found->second.scalar_type() != type || found->second.sizes() != at::IntArrayRef(shape))
-    fail("{}: expected {} {}, found {} {}", what.empty() ? "the weight" : what, at::toString(type),
-         at::IntArrayRef(shape), at::toString(found->second.scalar_type()), found->second.sizes());
+  if (found->second.scalar_type() != type || found->second.sizes() != IntArrayRef(shape))
+    fail("{}: expected {} {}, found {} {}", what.empty() ? "the weight" : what, ops::toString(type),
+         IntArrayRef(shape), ops::toString(found->second.scalar_type()), found->second.sizes());
   return found->second;
 }
 
@@ -39,7 +39,7 @@ Tensor PanelMatrix::part(const Tensor& x, std::int64_t first, std::int64_t count
 
 Tensor PanelMatrix::product(std::int64_t first, std::int64_t columns, const Tensor& given, const Tensor& bias,
                             Activation activation, const Tensor& given_residual) const {
-  const Tensor x = checked(given), y = at::empty({x.size(0), columns}, at::kFloat);
+  const Tensor x = checked(given), y = ops::empty({x.size(0), columns}, kFloat);
   const Tensor residual = given_residual.defined() ? given_residual.contiguous() : Tensor();
   kernels::MatrixProduct m = product_of(x, y);
   finish_with(m, bias, activation, residual);
@@ -49,9 +49,9 @@ Tensor PanelMatrix::product(std::int64_t first, std::int64_t columns, const Tens
 
 std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, WeightFormat format,
                                                        const AfterSome& after_some) {
-  if (!weight.device().is_cpu() || !at::isFloatingType(weight.scalar_type()))
+  if (!weight.device().is_cpu() || !ops::isFloatingType(weight.scalar_type()))
     fail("weights as {} are for floating-point numbers on the CPU, found {} on {}", name(format),
-         at::toString(weight.scalar_type()), weight.device().str());
+         ops::toString(weight.scalar_type()), weight.device().str());
   const bool integers = format == WeightFormat::int8 || format == WeightFormat::int4;
   if (integers && weight.size(1) > kernels::kInt8LargestDepth)
     fail("weights as {}: a matrix has {} inputs, of which sums in 32 bits hold {} at most", name(format),
@@ -62,8 +62,8 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
     case WeightFormat::int4:
       return make_int4(weight, after_some);
     case WeightFormat::float16:
-      if (weight.numel() > 0 && weight.scalar_type() != at::kHalf) {
-        const auto [least, most] = at::aminmax(weight.to(at::kFloat));
+      if (weight.numel() > 0 && weight.scalar_type() != kHalf) {
+        const auto [least, most] = ops::aminmax(weight.to(kFloat));
         if (after_some) after_some();
         if (const double size = std::max(-least.item<double>(), most.item<double>()); size >= 65520)
           fail(
@@ -91,13 +91,13 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::restore(const std::map<std::st
 Tensor PackedMatrix::checked(const Tensor& x) const {
   if (!on_kernels(x) || x.dim() != 2 || x.size(1) != in_)
     fail("a packed matrix expected float32 rows of {} numbers on the CPU, found {} {}", in_,
-         at::toString(x.scalar_type()), x.sizes());
+         ops::toString(x.scalar_type()), x.sizes());
   return x.stride(1) == 1 ? x : x.contiguous();
 }
 
 void release(Tensor& parameter) {
   parameter.set_data(
-      at::full({}, std::numeric_limits<float>::quiet_NaN(), at::kFloat).expand(parameter.sizes()));
+      ops::full({}, std::numeric_limits<float>::quiet_NaN(), kFloat).expand(parameter.sizes()));
 }
 
 }  // namespace attend

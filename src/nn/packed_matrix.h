@@ -42,7 +42,7 @@ class PackedMatrix {
   static std::shared_ptr<const PackedMatrix> restore(const std::map<std::string, Tensor>& stored,
                                                      std::int64_t out, std::int64_t in, WeightFormat format);
 
-  Tensor dequantized() const { return rows(at::arange(out_, at::kLong)); }  // [out, in]
+  Tensor dequantized() const { return rows(ops::arange(out_, kLong)); }  // [out, in]
 
  protected:
   PackedMatrix(std::int64_t out, std::int64_t in) : out_(out), in_(in) {}

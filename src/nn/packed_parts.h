@@ -28,7 +28,7 @@ std::shared_ptr<const PackedMatrix> restore_int4(const std::map<std::string, Ten
                                                  std::int64_t out, std::int64_t in);
 // One of its tensors. Error unless it is there, of this type and shape.
 const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std::string& what,
-                          at::ScalarType type, const std::vector<std::int64_t>& shape);
+                          ScalarType type, const std::vector<std::int64_t>& shape);
 
 // multiply(row_begin, row_end, panel_begin, panel_end, scratch) on all threads. They take blocks of rows
 // where there are many, or where that shares the work better, else panels of columns. For panels each thread
@@ -90,12 +90,12 @@ template <class Pack>
 void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, const AfterSome& after_some,
                    const Pack& pack) {
   constexpr std::int64_t kSome = 4 << 20;
-  const std::int64_t numbers_of_part = weight.scalar_type() == at::kFloat ? kSome : 1 << 18;
+  const std::int64_t numbers_of_part = weight.scalar_type() == kFloat ? kSome : 1 << 18;
   const std::int64_t outputs = weight.size(0), panels = (outputs + width - 1) / width;
   const std::int64_t parts = 1 + weight.numel() / numbers_of_part, some = (panels + parts - 1) / parts;
   for (std::int64_t first = 0, seen = 0; first < panels; first += some) {
     const std::int64_t row = first * width, rows = std::min(some * width, outputs - row);
-    const Tensor part = weight.narrow(0, row, rows).to(at::kFloat);
+    const Tensor part = weight.narrow(0, row, rows).to(kFloat);
     // Panels are counted from the first of the whole.
     const WeightNumbers numbers{part.const_data_ptr<float>() - row * part.stride(0), part.stride(0),
                                 part.stride(1)};
@@ -112,7 +112,7 @@ void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, 
 // Rows `ids` of a matrix of which column(n, to) writes one.
 template <class Column>
 Tensor rows_by(const Tensor& ids, std::int64_t width, const Column& column) {
-  const Tensor places = ids.to(at::kLong).contiguous(), found = at::empty({ids.size(0), width}, at::kFloat);
+  const Tensor places = ids.to(kLong).contiguous(), found = ops::empty({ids.size(0), width}, kFloat);
   const std::int64_t* const id = places.const_data_ptr<std::int64_t>();
   float* const to = found.data_ptr<float>();
   parallel_ranges(ids.size(0), width, [&](std::int64_t begin, std::int64_t end) {

@@ -6,11 +6,11 @@ namespace attend {
 
 PatchEmbeddingsImpl::PatchEmbeddingsImpl(const PatchSpec& spec, std::int64_t width) : spec_(spec) {
   weight_ =
-      register_parameter("weight", at::empty({width, spec.channels, spec.patch_height, spec.patch_width}));
-  bias_ = register_parameter("bias", at::zeros({width}));
-  first_ = register_parameter("first", at::empty({1, 1, width}));
-  positions_ = register_parameter("positions", at::empty({1, 1 + spec.rows() * spec.columns(), width}));
-  if (spec.mask_token) mask_ = register_parameter("mask", at::zeros({1, 1, width}));
+      register_parameter("weight", ops::empty({width, spec.channels, spec.patch_height, spec.patch_width}));
+  bias_ = register_parameter("bias", ops::zeros({width}));
+  first_ = register_parameter("first", ops::empty({1, 1, width}));
+  positions_ = register_parameter("positions", ops::empty({1, 1 + spec.rows() * spec.columns(), width}));
+  if (spec.mask_token) mask_ = register_parameter("mask", ops::zeros({1, 1, width}));
 }
 
 std::pair<std::int64_t, std::int64_t> PatchEmbeddingsImpl::grid(const Tensor& pixels) const {
@@ -33,16 +33,16 @@ Tensor PatchEmbeddingsImpl::positions_of(std::int64_t rows, std::int64_t columns
   const Tensor trained = positions_.narrow(1, 1, positions_.size(1) - 1)
                              .reshape({1, spec_.rows(), spec_.columns(), width})
                              .permute({0, 3, 1, 2});
-  const Tensor between = at::upsample_bicubic2d(trained, {rows, columns}, /*align_corners=*/false);
-  return at::cat({positions_.narrow(1, 0, 1), between.permute({0, 2, 3, 1}).reshape({1, -1, width})}, 1);
+  const Tensor between = ops::upsample_bicubic2d(trained, {rows, columns}, /*align_corners=*/false);
+  return ops::cat({positions_.narrow(1, 0, 1), between.permute({0, 2, 3, 1}).reshape({1, -1, width})}, 1);
 }
 
 Tensor PatchEmbeddingsImpl::forward(const ImageBatch& images, Pass& pass) {
   const auto [rows, columns] = grid(images.pixels);
   const std::int64_t batch = images.pixels.size(0), width = bias_.size(0);
   Tensor x = linear(cut(images.pixels), weight_.flatten(1), bias_, &packed_).reshape({batch, -1, width});
-  if (images.hidden.defined()) x = at::where(images.hidden.unsqueeze(2), mask_, x);
-  x = at::cat({first_.expand({batch, 1, width}), x}, 1) + positions_of(rows, columns);
+  if (images.hidden.defined()) x = ops::where(images.hidden.unsqueeze(2), mask_, x);
+  x = ops::cat({first_.expand({batch, 1, width}), x}, 1) + positions_of(rows, columns);
   return dropout(x.reshape({-1, width}), spec_.dropout, pass);
 }
 

@@ -14,7 +14,7 @@ struct ImageBatch {
 };
 
 // [B, channels, H, W] -> [B * (1 + patches), width]: of each image the first token, then its patches by rows.
-class PatchEmbeddingsImpl : public torch::nn::Module {
+class PatchEmbeddingsImpl : public Module {
  public:
   PatchEmbeddingsImpl(const PatchSpec& spec, std::int64_t width);
   // Images of another size get positions interpolated between those that were trained.
@@ -36,6 +36,6 @@ class PatchEmbeddingsImpl : public torch::nn::Module {
   Tensor positions_;      // [1, 1 + patches, width]
   PackedWeight packed_;
 };
-TORCH_MODULE(PatchEmbeddings);
+ATTEND_MODULE(PatchEmbeddings);
 
 }  // namespace attend

@@ -17,15 +17,15 @@ Offsets::Offsets(const std::vector<std::int64_t>& lengths) {
 }
 
 Tensor Offsets::first_rows() const {
-  return torch::tensor(std::vector<std::int64_t>(offsets().begin(), offsets().end() - 1), at::kLong);
+  return ops::tensor(std::vector<std::int64_t>(offsets().begin(), offsets().end() - 1), kLong);
 }
 
 Tensor Offsets::last_rows() const {
-  return torch::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), at::kLong) - 1;
+  return ops::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), kLong) - 1;
 }
 
-Tensor VisibleRows::rows(const Offsets& offsets, const at::TensorOptions& options) const {
-  Tensor rows = at::zeros({offsets.total(), 1}, options);
+Tensor VisibleRows::rows(const Offsets& offsets, const TensorOptions& options) const {
+  Tensor rows = ops::zeros({offsets.total(), 1}, options);
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     rows.narrow(0, offsets.begin(b) + first[static_cast<std::size_t>(b)], count[static_cast<std::size_t>(b)])
         .fill_(1);
@@ -44,8 +44,8 @@ TokenBatch TokenBatch::from(const std::vector<std::vector<std::int64_t>>& sequen
     }
   }
   TokenBatch batch;
-  batch.ids = torch::tensor(ids, at::kLong);
-  batch.positions = torch::tensor(positions, at::kLong);
+  batch.ids = ops::tensor(ids, kLong);
+  batch.positions = ops::tensor(positions, kLong);
   batch.offsets = Offsets(lengths);
   return batch;
 }
@@ -59,7 +59,7 @@ TokenBatch TokenBatch::texts(std::int64_t first, std::int64_t count) const {
   return some;
 }
 
-TokenBatch TokenBatch::to(at::Device device) const {
+TokenBatch TokenBatch::to(Device device) const {
   TokenBatch moved = *this;
   moved.ids = ids.to(device);
   moved.positions = positions.to(device);

@@ -8,8 +8,8 @@ Embeddings first_embeddings(const Transformer& model) {
 }
 
 // torch lets a module's parameters be replaced from inside only.
-struct Parameters : torch::nn::Module {
-  static Tensor& find(torch::nn::Module& module, const std::string& name) {
+struct Parameters : Module {
+  static Tensor& find(Module& module, const std::string& name) {
     return (module.*(&Parameters::parameters_))[name];
   }
 };

@@ -29,13 +29,13 @@ Tensor SpanSearchImpl::starts(const Tensor& hidden, Pass& pass) {
 
 Tensor SpanSearchImpl::ends(const Tensor& hidden, const Tensor& start, Pass& pass) {
   return by_row(
-             at::cat({hidden, start.expand_as(hidden)}, -1),
+             ops::cat({hidden, start.expand_as(hidden)}, -1),
              [&](const Tensor& x) { return end_out_(end_norm_(end_in_(x, pass, Activation::tanh)), pass); })
       .squeeze(-1);
 }
 
 Tensor SpanSearchImpl::absent(const Tensor& start, const Tensor& summary, Pass& pass) {
-  return absent_out_(absent_in_(at::cat({start, summary}, 1), pass, Activation::tanh), pass).squeeze(1);
+  return absent_out_(absent_in_(ops::cat({start, summary}, 1), pass, Activation::tanh), pass).squeeze(1);
 }
 
 }  // namespace attend

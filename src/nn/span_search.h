@@ -7,7 +7,7 @@
 
 namespace attend {
 
-class SpanSearchImpl : public torch::nn::Module {
+class SpanSearchImpl : public Module {
  public:
   SpanSearchImpl(const SpanSearchSpec& spec, std::int64_t width);
 
@@ -28,6 +28,6 @@ class SpanSearchImpl : public torch::nn::Module {
   LayerNorm end_norm_{nullptr};
   Linear absent_in_{nullptr}, absent_out_{nullptr};
 };
-TORCH_MODULE(SpanSearch);
+ATTEND_MODULE(SpanSearch);
 
 }  // namespace attend

@@ -25,15 +25,15 @@ TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b)
     shifts.insert(shifts.end(), static_cast<std::size_t>(batch.offsets.length(b)),
                   before[static_cast<std::size_t>(b)]);
-  batch.positions = batch.positions + torch::tensor(shifts, at::kLong).to(batch.positions.device());
+  batch.positions = batch.positions + ops::tensor(shifts, kLong).to(batch.positions.device());
   batch.before = std::move(before);
   return batch;
 }
 
 // Is nothing wanted but the result, of rows that all are computed with the same adapters?
 bool only_reads(const Pass& pass, const Capture::Stack* capture, const Tensor& input) {
-  return !at::GradMode::is_enabled() && !pass.is_training() && pass.adapters == nullptr &&
-         capture == nullptr && input.is_cpu();
+  return !GradMode::is_enabled() && !pass.is_training() && pass.adapters == nullptr && capture == nullptr &&
+         input.is_cpu();
 }
 
 // Torch's threads each have their own idea of whether gradients are wanted, and do not nest with ours.
@@ -45,7 +45,7 @@ ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t widt
 // been read they are `empty` zeros, which a norm makes something else of.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
   Tensor past = c.past;
-  if (!past.defined() && empty > 0) past = at::zeros({c.offsets.count(), empty, x.size(1)}, x.options());
+  if (!past.defined() && empty > 0) past = ops::zeros({c.offsets.count(), empty, x.size(1)}, x.options());
   return past.defined() ? norm(past.flatten(0, 1)).view(past.sizes()) : past;
 }
 
@@ -149,7 +149,7 @@ Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
     parallel_for(parts.size(), 1, [&](std::size_t i, std::size_t) { read_one(i); });
   else
     for (std::size_t i = 0; i < parts.size(); ++i) read_one(i);
-  return at::cat(parts);
+  return ops::cat(parts);
 }
 
 Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
@@ -204,11 +204,11 @@ Tensor StackImpl::forward_together(const ImageBatch& images, Pass& pass, Capture
 }
 
 Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
-  if (!at::GradMode::is_enabled()) return layer(i)->forward(x, context, pass);
+  if (!GradMode::is_enabled()) return layer(i)->forward(x, context, pass);
   // The gradients of all uses of a tensor within the layer are summed before they join those of other layers.
   // So a layer that is computed again, which cannot do otherwise, gives the same sums.
-  std::vector<Tensor> inputs{at::alias(x)};
-  for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = at::alias(*tensor));
+  std::vector<Tensor> inputs{ops::alias(x)};
+  for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = ops::alias(*tensor));
   if (!pass.is_training() || !pass.recompute || context.self_capture.weights || context.cache)
     return layer(i)->forward(inputs[0], context, pass);
   const auto module = layer(i);

@@ -42,7 +42,7 @@ struct LayerContext {
   std::vector<Tensor*> differentiable();
 };
 
-class LayerImpl : public torch::nn::Module {
+class LayerImpl : public Module {
  public:
   LayerImpl(std::int64_t width, const LayerSpec& spec);
   Tensor forward(const Tensor& x, const LayerContext& context, Pass& pass);  // [T, d] -> [T, d]
@@ -59,9 +59,9 @@ class LayerImpl : public torch::nn::Module {
   FeedForward feed_forward_{nullptr};
   LayerNorm self_attention_norm_{nullptr}, cross_attention_norm_{nullptr}, feed_forward_norm_{nullptr};
 };
-TORCH_MODULE(Layer);
+ATTEND_MODULE(Layer);
 
-class StackImpl : public torch::nn::Module {
+class StackImpl : public Module {
  public:
   // `tokens`: the embedding matrix of another stack, to be shared; or undefined.
   explicit StackImpl(const StackSpec& spec, const Tensor& tokens = {});
@@ -119,9 +119,9 @@ class StackImpl : public torch::nn::Module {
   StackSpec spec_;
   Distances distances_{nullptr};
   Convolution convolution_{nullptr};
-  torch::nn::ModuleList layers_;
+  ModuleList layers_;
   LayerNorm final_norm_{nullptr};
 };
-TORCH_MODULE(Stack);
+ATTEND_MODULE(Stack);
 
 }  // namespace attend

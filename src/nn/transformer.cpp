@@ -4,8 +4,7 @@ namespace attend {
 namespace {
 
 // The module that a parameter belongs to (null: none), and its name there.
-std::pair<torch::nn::Module*, std::string> owner_of(const torch::nn::Module& model,
-                                                    const std::string& parameter) {
+std::pair<Module*, std::string> owner_of(const Module& model, const std::string& parameter) {
   const std::size_t dot = parameter.rfind('.');
   if (dot == parameter.npos) return {};
   const auto modules = model.named_modules("", /*include_self=*/false);

@@ -17,12 +17,12 @@ struct HiddenText {
 };
 
 // Any number of threads may run it at a time, as long as no thread changes it.
-class TransformerImpl : public torch::nn::Module {
+class TransformerImpl : public Module {
  public:
   explicit TransformerImpl(const ModelSpec& spec);
 
   const ModelSpec& spec() const { return spec_; }
-  at::Device device() const { return parameters().front().device(); }
+  Device device() const { return parameters().front().device(); }
   bool is_encoder_decoder() const { return spec_.encoder && spec_.decoder; }
 
   bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }
@@ -68,6 +68,6 @@ class TransformerImpl : public torch::nn::Module {
  private:
   ModelSpec spec_;
 };
-TORCH_MODULE(Transformer);
+ATTEND_MODULE(Transformer);
 
 }  // namespace attend

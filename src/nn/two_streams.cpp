@@ -22,9 +22,9 @@ void check(const PermutedText& text, std::size_t number) {
 
 // Which tokens are hidden from which: [L, L] bool.
 Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
-  const Tensor order = torch::tensor(text.order, at::kLong);
+  const Tensor order = ops::tensor(text.order, kLong);
   const Tensor later = order.unsqueeze(1).le(order.unsqueeze(0));  // not order[j] < order[i]
-  const Tensor predicted = at::zeros_like(order, at::kBool).index_fill_(0, targets, true);
+  const Tensor predicted = ops::zeros_like(order, kBool).index_fill_(0, targets, true);
   return later.logical_and(predicted);
 }
 
@@ -32,20 +32,20 @@ Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
 
 OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types) {
   const std::int64_t L = hidden.size(0);
-  const Tensor all = at::constant_pad_nd(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
-  const Tensor itself = at::constant_pad_nd(at::eye(L, at::kBool), {past, 0});
-  const Tensor unseen = at::cat({all.logical_and(itself.logical_not()), all.index_select(0, targets)});
+  const Tensor all = ops::constant_pad_nd(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
+  const Tensor itself = ops::constant_pad_nd(ops::eye(L, kBool), {past, 0});
+  const Tensor unseen = ops::cat({all.logical_and(itself.logical_not()), all.index_select(0, targets)});
   OwnKeys keys;
-  keys.penalty = unseen.to(at::kFloat) * kHidden;  // [L + P, past + L]
-  keys.places = at::cat({at::arange(L), targets}) + past;
-  if (types.defined()) keys.segments = at::constant_pad_nd(types, {past, 0});
+  keys.penalty = unseen.to(kFloat) * kHidden;  // [L + P, past + L]
+  keys.places = ops::cat({ops::arange(L), targets}) + past;
+  if (types.defined()) keys.segments = ops::constant_pad_nd(types, {past, 0});
   return keys;
 }
 
 Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past) {
-  Tensor hidden = at::zeros({L, past + L}, at::kBool);
+  Tensor hidden = ops::zeros({L, past + L}, kBool);
   if (!stack.looks_back) return hidden;
-  const Tensor row = at::arange(L).unsqueeze(1), key = at::arange(past + L).unsqueeze(0);
+  const Tensor row = ops::arange(L).unsqueeze(1), key = ops::arange(past + L).unsqueeze(0);
   hidden = key.gt(row + past);
   return stack.same_length ? hidden.logical_or(key.lt(row)) : hidden;
 }
@@ -62,7 +62,7 @@ std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const Tok
     visible->count.push_back(L);
     const Tensor types = batch.types.defined() ? batch.offsets.part(batch.types, b) : Tensor();
     visible->own.push_back(
-        two_stream_keys(always_hidden(stack, L, past), at::zeros({0}, at::kLong), past, types));
+        two_stream_keys(always_hidden(stack, L, past), ops::zeros({0}, kLong), past, types));
   }
   return visible;
 }
@@ -95,20 +95,20 @@ TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tenso
     lengths.push_back(L + P);
     visible->first.push_back(0);
     visible->count.push_back(L);
-    const Tensor tokens = torch::tensor(text.predicted, at::kLong);
+    const Tensor tokens = ops::tensor(text.predicted, kLong);
     visible->own.push_back(two_stream_keys(hidden_tokens(text, tokens), tokens, before,
-                                           typed ? torch::tensor(text.types, at::kLong) : Tensor()));
+                                           typed ? ops::tensor(text.types, kLong) : Tensor()));
   }
   TwoStreams streams;
-  streams.batch.ids = torch::tensor(ids, at::kLong);
-  streams.batch.positions = torch::tensor(positions, at::kLong);
-  if (typed) streams.batch.types = torch::tensor(types, at::kLong);
+  streams.batch.ids = ops::tensor(ids, kLong);
+  streams.batch.positions = ops::tensor(positions, kLong);
+  if (typed) streams.batch.types = ops::tensor(types, kLong);
   streams.batch.offsets = Offsets(lengths);
-  streams.batch.predicted = torch::tensor(predicted, at::kLong).to(at::kBool);
+  streams.batch.predicted = ops::tensor(predicted, kLong).to(kBool);
   streams.batch.visible = std::move(visible);
   streams.batch.past = std::move(past);
-  streams.targets = torch::tensor(targets, at::kLong);
-  streams.labels = torch::tensor(labels, at::kLong);
+  streams.targets = ops::tensor(targets, kLong);
+  streams.labels = ops::tensor(labels, kLong);
   return streams;
 }
 

@@ -41,7 +41,7 @@ std::vector<Tensor> PassPrefixes::of_layer(std::int64_t layer) const {
     for (const std::size_t i : own) parts.push_back(rows[i]);
     all.push_back(parts.size() == 1 ? parts.front()
                   : parts.empty()   ? rows.front().narrow(0, 0, 0)
-                                    : at::cat(parts));
+                                    : ops::cat(parts));
   }
   return all;
 }
@@ -78,9 +78,9 @@ std::optional<PromptedBatch> prompted(const std::vector<TokenPrompt>& prompts, s
     row_adapters.resize(ids.size(), adapter);
   }
   if (ids.size() == rows.size()) return {};
-  const at::Device device = given.ids.device();
+  const Device device = given.ids.device();
   const auto tensor = [&](const std::vector<std::int64_t>& numbers) {
-    return torch::tensor(numbers, at::kLong).to(device);
+    return ops::tensor(numbers, kLong).to(device);
   };
   PromptedBatch result{given, choose_adapters(row_adapters), tensor(rows)};
   TokenBatch& batch = result.batch;
@@ -89,7 +89,7 @@ std::optional<PromptedBatch> prompted(const std::vector<TokenPrompt>& prompts, s
   batch.ids = tensor(ids).index_copy(0, result.rows, given.ids);
   batch.positions = tensor(positions).index_add(0, result.rows, given.positions);
   for (Tensor* more : {&batch.types, &batch.languages})
-    if (more->defined()) *more = at::zeros_like(batch.ids).index_copy(0, result.rows, *more);
+    if (more->defined()) *more = ops::zeros_like(batch.ids).index_copy(0, result.rows, *more);
   return result;
 }
 

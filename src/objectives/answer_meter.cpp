@@ -31,7 +31,7 @@ class AnswerMeter : public Meter {
       : windows_(windows), found_(windows.questions()), none_(windows.some_without_answer()) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor host = scores.detach().to(at::kFloat).cpu();
+    const Tensor host = scores.detach().to(kFloat).cpu();
     for (std::size_t b = 0; b < batch.examples.size(); ++b) {
       const auto& window = windows_.windows()[static_cast<std::size_t>(batch.examples[b])];
       const Tensor own = batch.tokens.offsets.part(host, static_cast<std::int64_t>(b));  // [L, 2]

@@ -84,10 +84,10 @@ Batch Classification::collate(std::span<const std::int64_t> examples, const Draw
   }
   Batch batch;
   batch.tokens = make_batch(texts);
-  const Tensor numbers = torch::tensor(targets, at::kDouble);
+  const Tensor numbers = ops::tensor(targets, kDouble);
   batch.labels = problem_ == ProblemType::single_label
-                     ? numbers.to(at::kLong)                                  // [B]
-                     : numbers.to(at::kFloat).view({batch.sequences(), -1});  // [B, labels]
+                     ? numbers.to(kLong)                                  // [B]
+                     : numbers.to(kFloat).view({batch.sequences(), -1});  // [B, labels]
   batch.counts = {batch.labels.numel()};
   return batch;
 }

@@ -195,7 +195,7 @@ Losses Distillation::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 
 Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
   if (const auto* stored = std::get_if<StoredScores>(&teacher_))
-    return {.sums = {}, .scores = stored->scores.index_select(0, torch::tensor(batch.examples))};
+    return {.sums = {}, .scores = stored->scores.index_select(0, ops::tensor(batch.examples))};
   Pass reading = Pass::inference();
   reading.gradients = false;
   reading.bfloat16 = pass.bfloat16;
@@ -203,7 +203,7 @@ Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
   Trainee teacher = std::get<Trainee>(teacher_);
   Batch read = batch;
   // What it would lose by the labels is not asked, and costs as much as its scores.
-  if (vocabulary_) read.token_labels = at::full_like(batch.token_labels, kIgnoredLabel);
+  if (vocabulary_) read.token_labels = ops::full_like(batch.token_labels, kIgnoredLabel);
   return objective_->losses(teacher, read, reading, {});
 }
 
@@ -216,10 +216,10 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
     Pass pass = Pass::inference();  // scores have no dropout
     const VocabularyScores ours =
         vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows), pass);
-    const at::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     const VocabularyScores theirs =
         vocabulary_scores(std::get<Trainee>(teacher_).network(), taught.hidden.index_select(0, rows), pass);
-    const at::AutoGradMode gradients(student.hidden.requires_grad());
+    const AutoGradMode gradients(student.hidden.requires_grad());
     return linear_soft_cross_entropy(ours, theirs, temperature_).sum;
   }
   const Tensor taught_scores = taught.scores.to(student.scores.device());

@@ -28,7 +28,7 @@ Batch ImageClassification::collate(std::span<const std::int64_t> examples, const
     random.push_back(draws.of(example));
   }
   Batch batch = pictures_.batch(examples, random);
-  batch.labels = torch::tensor(targets, at::kLong);
+  batch.labels = ops::tensor(targets, kLong);
   batch.counts = {batch.labels.numel()};
   return batch;
 }

@@ -25,7 +25,7 @@ Batch MaskedImages::collate(std::span<const std::int64_t> examples, const Draws&
   for (const std::int64_t example : examples) random.push_back(draws.of(example));
   Batch batch = pictures_.batch(examples, random);
   const std::int64_t patches = batch.patches - 1;
-  batch.images.hidden = at::zeros({batch.sequences(), patches}, at::kBool);
+  batch.images.hidden = ops::zeros({batch.sequences(), patches}, kBool);
   auto hidden = batch.images.hidden.accessor<bool, 2>();
   for (std::int64_t b = 0; b < batch.sequences(); ++b) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(patches));
@@ -40,7 +40,7 @@ Batch MaskedImages::collate(std::span<const std::int64_t> examples, const Draws&
 Losses MaskedImages::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                             const LossOptions& options) const {
   Transformer network = trainee.network();
-  const at::Device device = network->device();
+  const Device device = network->device();
   const ImageBatch images{batch.images.pixels.to(device), batch.images.hidden.to(device)};
   const Tensor hidden = network->encode(images, pass);  // [B * (1 + patches), d]
   const PatchEmbeddings& patches = network->encoder->patches;

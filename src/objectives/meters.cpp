@@ -52,8 +52,7 @@ class MultiLabelMeter : public Meter {
 class RegressionMeter : public Meter {
  public:
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor made = scores.reshape(-1).to(at::kDouble).cpu(),
-                 expected = batch.labels.reshape(-1).to(at::kDouble);
+    const Tensor made = scores.reshape(-1).to(kDouble).cpu(), expected = batch.labels.reshape(-1).to(kDouble);
     const auto a = made.accessor<double, 1>(), b = expected.accessor<double, 1>();
     for (std::int64_t i = 0; i < made.numel(); ++i) metric_.add(a[i], b[i]);
   }

@@ -64,7 +64,7 @@ Batch MultipleChoice::collate(std::span<const std::int64_t> examples, const Draw
   Batch batch;
   batch.tokens = make_batch(texts);
   batch.groups = Offsets(choices);
-  batch.labels = torch::tensor(labels, at::kLong);  // [questions]
+  batch.labels = ops::tensor(labels, kLong);  // [questions]
   batch.counts = {batch.labels.numel()};
   return batch;
 }

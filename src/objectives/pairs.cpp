@@ -30,7 +30,8 @@ class VectorTable {
   }
   // [texts, width] of length 1.
   Tensor unit_vectors(std::int64_t width) const {
-    return to_unit_length(at::stack(rows_).narrow(1, 0, std::min(width, rows_.front().size(0)))).contiguous();
+    return to_unit_length(ops::stack(rows_).narrow(1, 0, std::min(width, rows_.front().size(0))))
+        .contiguous();
   }
 
  private:
@@ -45,7 +46,7 @@ class RetrievalMeter : public Meter {
   explicit RetrievalMeter(std::vector<std::int64_t> widths) : widths_(std::move(widths)) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor vectors = scores.detach().to(at::kCPU, at::kFloat);
+    const Tensor vectors = scores.detach().to(kCPU, kFloat);
     const auto numbers = batch.labels.accessor<std::int64_t, 2>();
     const std::int64_t pairs = batch.labels.size(0);
     for (std::int64_t i = 0; i < pairs; ++i) {
@@ -71,7 +72,7 @@ class RetrievalMeter : public Meter {
     for (std::int64_t q = 0; q < queries.size(0); ++q) {
       if (q % kBlock == 0)
         cosines =
-            at::mm(queries.narrow(0, q, std::min(kBlock, queries.size(0) - q)), candidates).contiguous();
+            ops::mm(queries.narrow(0, q, std::min(kBlock, queries.size(0) - q)), candidates).contiguous();
       const Tensor row = cosines[q % kBlock];
       rank({row.mutable_data_ptr<float>(), static_cast<std::size_t>(row.numel())}, queries_.number(q),
            metric);
@@ -135,7 +136,7 @@ Batch Pairs::collate(std::span<const std::int64_t> examples, const Draws& draws)
     const auto [first, second] = vectors_.numbers(example);
     numbers.insert(numbers.end(), {first, second});
   }
-  batch.labels = torch::tensor(numbers, at::kLong).view({-1, 2});
+  batch.labels = ops::tensor(numbers, kLong).view({-1, 2});
   batch.counts.assign(vectors_.widths().size(), static_cast<std::int64_t>(examples.size()));
   return batch;
 }
@@ -149,7 +150,7 @@ Losses Pairs::losses(Trainee& trainee, const Batch& batch, Pass& pass, const Los
                                                     scale_,
                                                     /*symmetric=*/false, left_out)
                               .sum);
-  losses.scores = at::cat({firsts, seconds});
+  losses.scores = ops::cat({firsts, seconds});
   return losses;
 }
 

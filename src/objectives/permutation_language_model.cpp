@@ -101,7 +101,7 @@ Batch PermutationLanguageModel::collate(std::span<const std::int64_t> examples, 
   const TwoStreams streams = two_streams(texts);
   Batch batch;
   batch.tokens = streams.batch;
-  batch.token_labels = at::full({streams.batch.offsets.total()}, kIgnoredLabel, at::kLong)
+  batch.token_labels = ops::full({streams.batch.offsets.total()}, kIgnoredLabel, kLong)
                            .index_copy_(0, streams.targets, streams.labels);
   batch.counts = {streams.labels.numel()};
   return batch;

@@ -43,7 +43,7 @@ Pictures::Pictures(const Setting& setting)
 void Pictures::prepare(const std::vector<std::string>& files) {
   Tensor prepared;
   if (count() <= kMaxPrepared / (spec_.channels * spec_.height * spec_.width))
-    prepared = at::empty({count(), spec_.channels, spec_.height, spec_.width}, at::kByte);
+    prepared = ops::empty({count(), spec_.channels, spec_.height, spec_.width}, kByte);
   std::vector<std::string> errors(places_.size());
   Progress progress("preparing", static_cast<std::uint64_t>(count()), "pictures");
   std::atomic<std::uint64_t> done = 0;
@@ -79,7 +79,7 @@ Tensor Pictures::read(const Place& place) const {
   if (prepared_.defined()) return prepared_[place.prepared];
   const auto& [file, number, _] = place;
   const Tensor bytes = processor_.sized(files_[file].image(number));
-  if (bytes.sizes() != at::IntArrayRef({spec_.channels, spec_.height, spec_.width}))
+  if (bytes.sizes() != IntArrayRef({spec_.channels, spec_.height, spec_.width}))
     fail(
         "{}: preprocessor_config.json makes it {} x {} pixels of {} channels: expected {} x {} of {}, as "
         "config.json "
@@ -95,7 +95,7 @@ Tensor Pictures::moved(const Tensor& bytes, Random& random) const {
     const auto places = static_cast<std::uint64_t>(2 * shift_ + 1);
     const auto down = static_cast<std::int64_t>(random.below(places));
     const auto right = static_cast<std::int64_t>(random.below(places));
-    picture = at::constant_pad_nd(picture, {shift_, shift_, shift_, shift_}, 0)
+    picture = ops::constant_pad_nd(picture, {shift_, shift_, shift_, shift_}, 0)
                   .narrow(1, down, spec_.height)
                   .narrow(2, right, spec_.width);
   }
@@ -111,7 +111,7 @@ Batch Pictures::batch(std::span<const std::int64_t> pictures, std::span<Random> 
                       bytes[i] = moved(read(places_[static_cast<std::size_t>(pictures[i])]), random[i]);
                   });
   Batch batch;
-  batch.images.pixels = processor_.normalized(at::stack(bytes));
+  batch.images.pixels = processor_.normalized(ops::stack(bytes));
   batch.patches = patches();
   return batch;
 }

@@ -53,7 +53,7 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
       question = question && all[i] != end;
     }
   }
-  return torch::tensor(flags, at::kLong).unsqueeze(1);
+  return ops::tensor(flags, kLong).unsqueeze(1);
 }
 
 // [T, 2]: as what the original's head gives. BigBird finds the question itself: it reads it as another token
@@ -90,8 +90,8 @@ Batch QuestionAnswering::collate(std::span<const std::int64_t> examples, const D
   Batch batch;
   batch.examples.assign(examples.begin(), examples.end());
   batch.tokens = make_batch(texts);
-  batch.starts = torch::tensor(starts, at::kLong);  // [B]
-  batch.ends = torch::tensor(ends, at::kLong);
+  batch.starts = ops::tensor(starts, kLong);  // [B]
+  batch.ends = ops::tensor(ends, kLong);
   batch.counts = {batch.starts.numel(), batch.ends.numel()};
   return batch;
 }

@@ -26,23 +26,23 @@ Tensor labeled_places(const Tensor& labels) {
 
 // draw_tokens of the head's scores, which are made for so many rows at a time as the loss makes them.
 Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t vocabulary, std::uint64_t seed) {
-  const at::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   const std::int64_t block = vocabulary_block(hidden.size(1), vocabulary);
   Pass pass = Pass::inference();
-  std::vector<Tensor> drawn = {at::empty({0}, at::kLong)};
+  std::vector<Tensor> drawn = {ops::empty({0}, kLong)};
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += block) {
     const Tensor rows = hidden.narrow(0, begin, std::min(block, hidden.size(0) - begin));
     drawn.push_back(draw_tokens(head(rows, pass), seed, begin));
   }
-  return at::cat(drawn);
+  return ops::cat(drawn);
 }
 
 }  // namespace
 
 Tensor draw_tokens(const Tensor& scores, std::uint64_t seed, std::int64_t first) {
-  const Tensor odds = scores.detach().to(at::kFloat).softmax(1).cpu().contiguous();
+  const Tensor odds = scores.detach().to(kFloat).softmax(1).cpu().contiguous();
   const std::int64_t rows = odds.size(0), vocabulary = odds.size(1);
-  const Tensor drawn = at::empty({rows}, at::kLong);
+  const Tensor drawn = ops::empty({rows}, kLong);
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* of = odds.const_data_ptr<float>() + row * vocabulary;
     double sum = 0;  // 1 but for rounding
@@ -58,9 +58,9 @@ Tensor draw_tokens(const Tensor& scores, std::uint64_t seed, std::int64_t first)
 Replaced replace_tokens(const Batch& batch, const Tensor& drawn) {
   const Tensor places = labeled_places(batch.token_labels);
   const Tensor differs = drawn.ne(batch.token_labels.index_select(0, places));
-  Replaced result = {batch.tokens, at::zeros(batch.token_labels.sizes())};
+  Replaced result = {batch.tokens, ops::zeros(batch.token_labels.sizes())};
   result.tokens.ids = batch.tokens.ids.index_copy(0, places, drawn);
-  result.labels.index_copy_(0, places, differs.to(at::kFloat));
+  result.labels.index_copy_(0, places, differs.to(kFloat));
   return result;
 }
 

@@ -65,7 +65,7 @@ class SimilarityMeter : public Meter {
       : widths_(std::move(widths)), metrics_(widths_.size()) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor made = scores.detach().to(at::kCPU, at::kDouble), expected = batch.labels.to(at::kDouble);
+    const Tensor made = scores.detach().to(kCPU, kDouble), expected = batch.labels.to(kDouble);
     const auto a = made.accessor<double, 2>();
     const auto b = expected.accessor<double, 1>();
     for (std::int64_t i = 0; i < made.size(0); ++i)
@@ -100,7 +100,7 @@ Batch ScoredPairs::collate(std::span<const std::int64_t> examples, const Draws& 
   for (const std::int64_t example : examples) targets.push_back(targets_[static_cast<std::size_t>(example)]);
   Batch batch;
   batch.tokens = vectors_.batch(examples);
-  batch.labels = torch::tensor(targets);
+  batch.labels = ops::tensor(targets);
   batch.counts.assign(vectors_.widths().size(), batch.labels.numel());
   return batch;
 }
@@ -112,10 +112,10 @@ Losses ScoredPairs::losses(Trainee& trainee, const Batch& batch, Pass& pass,
   Losses losses;
   std::vector<Tensor> cosines;
   for (const std::int64_t width : vectors_.widths()) {
-    cosines.push_back(at::cosine_similarity(firsts.narrow(1, 0, width), seconds.narrow(1, 0, width), 1));
+    cosines.push_back(ops::cosine_similarity(firsts.narrow(1, 0, width), seconds.narrow(1, 0, width), 1));
     losses.sums.push_back(squared_error(cosines.back(), labels).sum);
   }
-  losses.scores = at::stack(cosines, 1);
+  losses.scores = ops::stack(cosines, 1);
   return losses;
 }
 

@@ -39,7 +39,7 @@ Batch SentencePairPretraining::collate(std::span<const std::int64_t> examples, c
     labels.push_back(pair.label);
   }
   Batch batch = hide_tokens(std::move(texts), masking_, examples, draws);
-  batch.labels = torch::tensor(labels, at::kLong);  // [B]
+  batch.labels = ops::tensor(labels, kLong);  // [B]
   batch.counts.push_back(batch.labels.numel());
   return batch;
 }

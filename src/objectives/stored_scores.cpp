@@ -45,7 +45,7 @@ StoredScores StoredScores::read(const std::filesystem::path& path) {
     stored.labels.names.push_back(name);
   }
   if (problem != metadata.end()) stored.labels.problem = problem_of(problem->second);
-  stored.scores = scores->second.to(at::kFloat);
+  stored.scores = scores->second.to(kFloat);
   if (stored.scores.size(1) != static_cast<std::int64_t>(stored.labels.names.size()))
     fail("{}: expected scores of {} labels, found {}", path.string(), stored.labels.names.size(),
          stored.scores.size(1));
@@ -55,7 +55,7 @@ StoredScores StoredScores::read(const std::filesystem::path& path) {
 }
 
 void StoredScores::write(const std::filesystem::path& path) const {
-  const Tensor host = scores.to(at::kCPU, at::kFloat).contiguous();
+  const Tensor host = scores.to(kCPU, kFloat).contiguous();
   const std::span bytes(static_cast<const std::byte*>(host.const_data_ptr()),
                         static_cast<std::size_t>(host.nbytes()));
   write_safetensors(path, {{"scores", {DType::f32, host.sizes().vec(), bytes}}},
@@ -66,8 +66,8 @@ void ScoreCollector::add(const Batch& batch, const Tensor& scores) {
   const auto rows = static_cast<std::int64_t>(batch.examples.size());
   if (!scores.defined() || scores.dim() != 2 || scores.size(0) != rows)
     fail("--save-scores: expected an objective with scores over labels for each example");
-  if (!scores_.defined()) scores_ = at::zeros({examples_, scores.size(1)});
-  scores_.index_copy_(0, torch::tensor(batch.examples), scores.detach().to(at::kCPU, at::kFloat));
+  if (!scores_.defined()) scores_ = ops::zeros({examples_, scores.size(1)});
+  scores_.index_copy_(0, ops::tensor(batch.examples), scores.detach().to(kCPU, kFloat));
 }
 
 }  // namespace attend

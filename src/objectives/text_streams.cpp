@@ -15,7 +15,7 @@ std::vector<Tensor> recall(const Trainee& trainee, const StackSpec& stack, std::
   std::vector<Tensor> past;
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     if (!continues) {
-      past.push_back(at::zeros({texts, stack.layers[i].self_attention.empty_keys, stack.width()}));
+      past.push_back(ops::zeros({texts, stack.layers[i].self_attention.empty_keys, stack.width()}));
       continue;
     }
     const auto found = trainee.carried.find(memory_name(i));

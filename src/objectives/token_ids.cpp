@@ -16,7 +16,7 @@ std::vector<TokenIds> encode(const Tokenizer& tokenizer, std::span<const std::st
 Tensor joined(std::span<const TokenIds> parts) {
   TokenIds all;
   for (const TokenIds& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return torch::tensor(all, at::kLong);
+  return ops::tensor(all, kLong);
 }
 
 std::int64_t count_labels(const Tensor& labels) {

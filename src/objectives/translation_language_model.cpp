@@ -75,9 +75,9 @@ Batch TranslationLanguageModel::collate(std::span<const std::int64_t> examples, 
   }
   Batch batch = hide_tokens(std::move(texts), masking_, examples, draws);
   if (languages_.empty()) return batch;
-  batch.tokens.positions = torch::tensor(positions, at::kLong);  // [T]
+  batch.tokens.positions = ops::tensor(positions, kLong);  // [T]
   batch.tokens.positions_given = true;
-  batch.tokens.languages = torch::tensor(languages, at::kLong);  // [T]
+  batch.tokens.languages = ops::tensor(languages, kLong);  // [T]
   return batch;
 }
 

@@ -6,14 +6,14 @@ namespace attend {
 namespace {
 
 template <class T>
-Tensor copy_of(const std::vector<T>& numbers, const std::vector<std::int64_t>& shape, at::ScalarType type) {
-  Tensor tensor = at::empty(shape, type);
+Tensor copy_of(const std::vector<T>& numbers, const std::vector<std::int64_t>& shape, ScalarType type) {
+  Tensor tensor = ops::empty(shape, type);
   std::ranges::copy(numbers, tensor.data_ptr<T>());
   return tensor;
 }
 
 template <class T>
-std::vector<T> numbers_of(const Tensor& tensor, at::ScalarType type) {
+std::vector<T> numbers_of(const Tensor& tensor, ScalarType type) {
   const Tensor flat = tensor.detach().cpu().to(type).contiguous();
   return {flat.const_data_ptr<T>(), flat.const_data_ptr<T>() + flat.numel()};
 }
@@ -44,14 +44,14 @@ Tensor to_tensor(const Array& array, const std::string& name) {
   if (expected != count)
     fail("{}: a shape of [{}] and {} numbers do not go together", name, fmt::join(array.shape, ", "), count);
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&array.values))
-    return copy_of(*integers, array.shape, at::kLong);
-  return copy_of(std::get<std::vector<float>>(array.values), array.shape, at::kFloat);
+    return copy_of(*integers, array.shape, kLong);
+  return copy_of(std::get<std::vector<float>>(array.values), array.shape, kFloat);
 }
 
 Array to_array(const Tensor& tensor) {
-  if (at::isFloatingType(tensor.scalar_type()))
-    return {tensor.sizes().vec(), numbers_of<float>(tensor, at::kFloat)};
-  return {tensor.sizes().vec(), numbers_of<std::int64_t>(tensor, at::kLong)};
+  if (ops::isFloatingType(tensor.scalar_type()))
+    return {tensor.sizes().vec(), numbers_of<float>(tensor, kFloat)};
+  return {tensor.sizes().vec(), numbers_of<std::int64_t>(tensor, kLong)};
 }
 
 std::map<std::string, Tensor> to_tensors(const Arrays& arrays) {

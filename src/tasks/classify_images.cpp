@@ -56,7 +56,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
 
 std::vector<std::vector<LabelScore>> ImageClassifier::classify(const std::vector<Picture>& pictures,
                                                                const ImageOptions& options) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const PretrainedModel& model = state_->model.with_adapter(options.adapter);
   if (!model.network()->score_head)
     fail("expected a model that classifies pictures, found {}", model.architecture());
@@ -77,7 +77,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(const std::vector
       if (tokens >= options.batch_tokens) break;
     }
     const Tensor scores =
-        run_forward(state_->model, {{"pixel_values", at::stack(batch)}}, {.adapter = options.adapter})
+        run_forward(state_->model, {{"pixel_values", ops::stack(batch)}}, {.adapter = options.adapter})
             .at("logits");
     for (std::int64_t b = 0; b < scores.size(0); ++b)
       results.push_back(best_labels(numbers(apply_function(function, scores[b])), labels, options.top_k));

@@ -15,7 +15,7 @@ std::vector<ScoredToken> score_tokens(const TextModel& model, const Characters& 
                                       const Encoding& encoding, const Tensor& scores) {
   const bool marks_subwords = !model.tokenizer().continuing_subword_prefix().empty();
   const std::optional<TokenId> unknown = model.special_token("unk_token");
-  const std::vector<float> values = numbers(at::softmax(scores, -1));
+  const std::vector<float> values = numbers(ops::softmax(scores, -1));
   const auto labels = static_cast<std::size_t>(scores.size(1));
   std::vector<ScoredToken> tokens;
   for (std::size_t i = 0; i < encoding.ids.size(); ++i) {

@@ -145,9 +145,10 @@ struct Embedder::State {
       if (has_segments()) types.insert(types.end(), encoded[i].type_ids.begin(), encoded[i].type_ids.end());
     }
     TokenBatch tokens = TokenBatch::from(ids);
-    if (has_segments()) tokens.types = torch::tensor(types, at::kLong);
+    if (has_segments()) tokens.types = ops::tensor(types, kLong);
     // GPT's look types up among the tokens, so that there type 0 is not none.
-    if (gives_types && stack()->spec().embeddings.types_are_tokens) tokens.types = at::zeros_like(tokens.ids);
+    if (gives_types && stack()->spec().embeddings.types_are_tokens)
+      tokens.types = ops::zeros_like(tokens.ids);
     return tokens;
   }
 
@@ -156,7 +157,7 @@ struct Embedder::State {
                        std::span<const std::size_t> numbers, std::optional<std::int64_t> adapter) const {
     while (!numbers.empty() && encoded[numbers.back()].ids.empty())
       numbers = numbers.first(numbers.size() - 1);
-    if (numbers.empty()) return at::zeros({0, stack()->spec().width()});
+    if (numbers.empty()) return ops::zeros({0, stack()->spec().width()});
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({adapter});
     const TokenBatch tokens = batch(encoded, numbers);
@@ -188,7 +189,7 @@ std::vector<std::size_t> Embedder::count_tokens(const std::vector<std::string>& 
 
 std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
                                                 const EmbedOptions& options) {
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   Transformer network = state_->model.with_adapter(options.adapter).network();
   const std::int64_t size = state_->dimensions(options);
   VectorOptions how{.prompt_tokens = state_->prompt_tokens(options),

@@ -89,8 +89,8 @@ std::vector<std::vector<std::vector<Filling>>> MaskFiller::fill(const std::vecto
   const TextModel::RowNumbers masks = find_masks(*model_, texts, encodings);
   std::vector<std::vector<std::vector<Filling>>> results(texts.size());
   model_->score_tokens(encodings, masks, options, [&](std::size_t i, const Tensor& scores) {
-    Tensor chances = at::softmax(scores, -1);  // [masks, V]
-    if (!targets.empty()) chances = chances.index_select(1, torch::tensor(targets, at::kLong));
+    Tensor chances = ops::softmax(scores, -1);  // [masks, V]
+    if (!targets.empty()) chances = chances.index_select(1, ops::tensor(targets, kLong));
     const auto count = static_cast<std::int64_t>(
         std::min<std::size_t>(options.top_k, static_cast<std::size_t>(chances.size(1))));
     const auto [values, best] = chances.topk(count);

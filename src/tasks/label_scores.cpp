@@ -12,8 +12,8 @@ ScoreFunction score_function(const PretrainedModel& model) {
 }
 
 Tensor apply_function(ScoreFunction function, const Tensor& scores) {
-  if (function == ScoreFunction::softmax) return at::softmax(scores, -1);
-  return function == ScoreFunction::sigmoid ? at::sigmoid(scores) : scores;
+  if (function == ScoreFunction::softmax) return ops::softmax(scores, -1);
+  return function == ScoreFunction::sigmoid ? ops::sigmoid(scores) : scores;
 }
 
 std::vector<LabelScore> best_labels(std::span<const float> scores, const std::vector<std::string>& labels,

@@ -61,7 +61,7 @@ Arrays Model::forward(const Arrays& inputs, const OutputOptions& options) const 
     const std::lock_guard one(state_->collecting);
     return run();
   }
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   return run();
 }
 

@@ -13,8 +13,8 @@ struct Sums {
   double difference = 0, whole = 0;  // of squares
 
   void add(const Tensor& rounded, const Tensor& exact) {
-    difference += (rounded - exact).square().sum(at::kDouble).item<double>();
-    whole += exact.square().sum(at::kDouble).item<double>();
+    difference += (rounded - exact).square().sum(kDouble).item<double>();
+    whole += exact.square().sum(kDouble).item<double>();
   }
   double relative() const { return whole > 0 ? std::sqrt(difference / whole) : 0; }
 };
@@ -48,7 +48,7 @@ class MeasuredMatrix : public WatchedMatrix {
 std::vector<MatrixError> measure_quantization(const ModelDirectory& directory, WeightFormat format,
                                               const std::filesystem::path& file,
                                               const std::map<std::string, Tensor>& factors) {
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   const PretrainedModel model = PretrainedModel::load(directory, {.packs = false, .factors = factors});
   Transformer network = model.network();
   std::vector<std::pair<std::string, std::shared_ptr<const MeasuredMatrix>>> matrices;

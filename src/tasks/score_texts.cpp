@@ -38,13 +38,13 @@ const StackSpec& spec_of(const Transformer& network) {
 std::vector<float> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels,
                                      Pass& pass) {
   LanguageModelHead head = network->language_model_head;
-  const Tensor wanted = torch::tensor(labels, at::kLong).unsqueeze(1);  // [n, 1]
+  const Tensor wanted = ops::tensor(labels, kLong).unsqueeze(1);  // [n, 1]
   const std::int64_t most =
       std::max<std::int64_t>(1, kMostScoresAtOnce / spec_of(network).embeddings.vocabulary);
   std::vector<float> all;
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
-    const Tensor scores = at::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
+    const Tensor scores = ops::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
     const std::vector<float> some = numbers(scores.gather(1, wanted.narrow(0, begin, rows)));
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -76,7 +76,7 @@ Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredP
   decoder.step(feeds);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     hidden[i] = hidden[i].slice(0, static_cast<std::int64_t>(pieces[i]->first) - 1);
-  return at::cat(hidden);
+  return ops::cat(hidden);
 }
 
 // The hidden states that predict the pieces' tokens, end to end: [n, d].
@@ -101,7 +101,7 @@ Tensor predicting_rows(const PretrainedModel& model, const std::vector<const Sco
   for (std::size_t i = 0; i < pieces.size(); ++i)
     rows.push_back(batch.offsets.part(hidden, static_cast<std::int64_t>(i))
                        .slice(0, static_cast<std::int64_t>(pieces[i]->first) - 1));
-  return at::cat(rows);
+  return ops::cat(rows);
 }
 
 // XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
@@ -110,14 +110,14 @@ std::vector<float> score_by_streams(const PretrainedModel& model, const ScoredPi
                                     std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
              first = static_cast<std::int64_t>(piece.first);
-  const Tensor ids = torch::tensor(piece.tokens, at::kLong).unsqueeze(0);
+  const Tensor ids = ops::tensor(piece.tokens, kLong).unsqueeze(0);
   const std::map<std::string, Tensor> inputs = {
       {"input_ids", ids},
-      {"perm_mask", at::ones({1, length, length}).triu()},                // 1: unseen
-      {"target_mapping", at::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
+      {"perm_mask", ops::ones({1, length, length}).triu()},                // 1: unseen
+      {"target_mapping", ops::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
   const Tensor scores =
       run_forward(model, inputs, {.adapter = adapter, .virtual_rows = false}).at("logits")[0];  // [P, V]
-  return numbers(at::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
+  return numbers(ops::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
 }
 
 // A text that is longer than `length` is read in windows that begin `stride` tokens apart. Each predicts what
@@ -166,7 +166,7 @@ struct TextScorer::State {
   // The tokens that the pieces of each text predict, in order.
   ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces,
                     const RunOptions& options) const {
-    const c10::InferenceMode inference;
+    const NoGradGuard inference;
     const PretrainedModel& own = text->model(options.adapter);
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({options.adapter});
@@ -243,7 +243,7 @@ struct TextScorer::State {
       quietly.on_progress = {};
       text->score_tokens(masked, rows, quietly, [&](std::size_t j, const Tensor& scores) {
         results[i][j].log_probability =
-            numbers(at::log_softmax(scores[0], 0)[results[i][j].token].unsqueeze(0)).front();
+            numbers(ops::log_softmax(scores[0], 0)[results[i][j].token].unsqueeze(0)).front();
       });
       if (options.on_progress) options.on_progress(i + 1, texts.size());
     }

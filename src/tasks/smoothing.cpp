@@ -18,7 +18,7 @@ class ChannelSizes : public WatchedMatrix {
  private:
   void see_product(const Tensor& x, std::int64_t, std::int64_t) const override {
     const Tensor largest = x.abs().amax(0);
-    inputs_ = inputs_.defined() ? at::maximum(inputs_, largest) : largest;
+    inputs_ = inputs_.defined() ? ops::maximum(inputs_, largest) : largest;
   }
 
   mutable Tensor inputs_;
@@ -28,7 +28,7 @@ class ChannelSizes : public WatchedMatrix {
 Tensor factors_of(const Tensor& inputs, const Tensor& weights) {
   constexpr double kMost = 20;
   const Tensor power = ((inputs / weights).log2() / 2).round();
-  return at::exp2(at::where(power.isfinite(), power, 0).clamp(-kMost, kMost));
+  return ops::exp2(ops::where(power.isfinite(), power, 0).clamp(-kMost, kMost));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
   if (!directory.adapters().empty()) fail("{}: smoothing is for a model without adapters beside it", source);
   if (stored_format(directory.config()) != WeightFormat::float32)
     fail("{}: its weights are stored in fewer bits: expected those that they were made of", source);
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
   Transformer network = model.network();
   const std::vector<NormedInput> inputs = normed_inputs(network->spec());
@@ -61,7 +61,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
     const Tensor& seen = watched[matrices.front()]->inputs();
     if (!seen.defined()) continue;
     Tensor largest = watched[matrices.front()]->weights();
-    for (const std::string& matrix : matrices) largest = at::maximum(largest, watched[matrix]->weights());
+    for (const std::string& matrix : matrices) largest = ops::maximum(largest, watched[matrix]->weights());
     const Tensor factor = factors_of(seen, largest);
     for (const char* own : {".weight", ".bias"})
       if (parameters.contains(norm + own)) factors[norm + own] = 1 / factor;

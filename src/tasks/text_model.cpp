@@ -40,7 +40,7 @@ Head head_for(ScoreKind kind) {
 
 // Each sequence's numbers in its row, zeros behind them: [B, L].
 Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
-  Tensor filled = at::zeros({static_cast<std::int64_t>(rows.size()), length}, at::kLong);
+  Tensor filled = ops::zeros({static_cast<std::int64_t>(rows.size()), length}, kLong);
   std::int64_t* to = filled.data_ptr<std::int64_t>();
   for (std::size_t b = 0; b < rows.size(); ++b) std::ranges::copy(*rows[b], to + b * length);
   return filled;
@@ -160,7 +160,7 @@ void TextModel::check(const Encoding& encoding, const std::string& what) const {
 void TextModel::for_each_batch(
     std::span<const Encoding> encodings, const RunOptions& options,
     const std::function<void(const TextNumbers& batch, std::map<std::string, Tensor> inputs)>& work) const {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const ErrorScope scope(ErrorKind::input);
   const PretrainedModel& model = this->model(options.adapter);
   std::vector<std::int64_t> lengths;
@@ -231,7 +231,7 @@ void TextModel::score_tokens(std::span<const Encoding> encodings, const RowNumbe
           for (const std::int64_t row : rows[batch[b]]) wanted.push_back(offsets.begin(b) + row);
           counts.push_back(static_cast<std::int64_t>(rows[batch[b]].size()));
         }
-        const Tensor chosen = hidden.index_select(0, torch::tensor(wanted, at::kLong));
+        const Tensor chosen = hidden.index_select(0, ops::tensor(wanted, kLong));
         Pass pass = Pass::inference();
         pass.adapters = choose_adapters({options.adapter});
         const std::vector<Tensor> parts = network->language_model_head(chosen, pass).split_with_sizes(counts);
@@ -240,7 +240,7 @@ void TextModel::score_tokens(std::span<const Encoding> encodings, const RowNumbe
 }
 
 std::vector<float> numbers(const Tensor& vector) {
-  const Tensor flat = vector.to(at::kFloat).contiguous();
+  const Tensor flat = vector.to(kFloat).contiguous();
   if (!flat.isfinite().all().item<bool>())
     fail("the model gives numbers that are not finite: are its weights whole?");
   return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};

@@ -31,7 +31,7 @@ std::vector<Tensor> read_ids(const ModelDirectory& directory, const PretrainedMo
     if (encoding.ids.empty()) continue;
     if ((tokens += encoding.ids.size()) > most_tokens && !texts.empty()) break;
     texts.push_back(
-        at::tensor(std::vector<std::int64_t>(encoding.ids.begin(), encoding.ids.end())).unsqueeze(0));
+        ops::tensor(std::vector<std::int64_t>(encoding.ids.begin(), encoding.ids.end())).unsqueeze(0));
   }
   if (texts.empty()) fail("{}: there is no text in it", file.string());
   return texts;

@@ -35,7 +35,7 @@ namespace torch = attend::host;
 #endif
 
 namespace attend {
-using at::Tensor;
+using Tensor;
 #ifdef ATTEND_TORCH
 inline constexpr bool kHasGradients = true;
 #else

@@ -23,7 +23,7 @@ std::function<void()> training_work(const PretrainedModel& model,
     }
     Tensor labels = tokens.ids.flip(0);
     if (!network->decoder)  // masked language modelling scores about 15 % of the tokens
-      labels = labels.masked_fill(at::arange(labels.numel()).remainder(7) != 0, kIgnoredLabel);
+      labels = labels.masked_fill(ops::arange(labels.numel()).remainder(7) != 0, kIgnoredLabel);
     const LossSum loss = network->language_model_head->loss(hidden, labels, {}, pass);
     loss.sum.backward();
     const GradientNorm norm = gradient_norm(optimizer->parameters());  // as the loop does, to clip

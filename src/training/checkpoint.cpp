@@ -115,14 +115,14 @@ Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, T
 }
 
 void average_weights(const std::vector<fs::path>& checkpoints, Trainee& trainee) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   std::vector<Tensor> sums;  // in double: the mean of equal weights is that weight
   for (const fs::path& checkpoint : checkpoints) {
     trainee.load_weights(checkpoint);
     const std::vector<Tensor> weights = trainee.weights();
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (sums.size() == i)
-        sums.push_back(weights[i].to(at::kDouble));
+        sums.push_back(weights[i].to(kDouble));
       else
         sums[i] += weights[i];
     }

@@ -14,7 +14,7 @@ class Lion : public UpdateRule {
   }
 
   std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
-    return {{"mean", at::zeros_like(weight)}};
+    return {{"mean", ops::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {

@@ -4,7 +4,7 @@ namespace attend {
 
 void restore_state(const std::map<std::string, Tensor>& to, const std::map<std::string, Tensor>& from,
                    const char* what) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   for (const auto& [name, tensor] : to) {
     const auto found = from.find(name);
     if (found == from.end())
@@ -13,9 +13,9 @@ void restore_state(const std::map<std::string, Tensor>& to, const std::map<std::
     const Tensor& other = found->second;
     if (other.sizes() != tensor.sizes() || other.scalar_type() != tensor.scalar_type())
       fail("the checkpoint's {} does not fit: {}: expected {} {}, found {} {}", what, name,
-           at::toString(tensor.scalar_type()), tensor.sizes(), at::toString(other.scalar_type()),
+           ops::toString(tensor.scalar_type()), tensor.sizes(), ops::toString(other.scalar_type()),
            other.sizes());
-    if (!at::isfinite(other).all().item<bool>())
+    if (!ops::isfinite(other).all().item<bool>())
       fail("the checkpoint's {} is damaged: {} holds a number that is not finite", what, name);
   }
   for (const auto& [name, tensor] : to) Tensor(tensor).copy_(from.at(name));

@@ -45,9 +45,9 @@ std::vector<Tensor> parts_of(const Tensor& weight, std::int64_t parts) {
 
 // A float32 sum of squares may overflow where no gradient does; then double decides.
 double norm_of(const Tensor& gradient) {
-  const double norm = at::linalg_vector_norm(gradient).item<double>();
+  const double norm = ops::linalg_vector_norm(gradient).item<double>();
   if (std::isfinite(norm) || !gradient.is_floating_point()) return norm;
-  return at::linalg_vector_norm(gradient, 2, {}, false, at::kDouble).item<double>();
+  return ops::linalg_vector_norm(gradient, 2, {}, false, kDouble).item<double>();
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void check_range(const char* what, double value, double low, double high) {
 }
 
 double root_mean_square(const Tensor& x) {
-  return at::linalg_vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
+  return ops::linalg_vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
 }
 
 bool Update::in_loops() const {
@@ -102,7 +102,7 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
 Optimizer::~Optimizer() = default;
 
 void Optimizer::step(double rate, double gradient_scale) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   ++steps_;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Parameter& p = parameters_[i];
@@ -144,7 +144,7 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& paramete
 }
 
 GradientNorm gradient_norm(std::span<const Parameter> parameters) {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   GradientNorm result;
   double squares = 0;
   for (const Parameter& p : parameters) {

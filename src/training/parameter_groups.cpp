@@ -185,7 +185,7 @@ std::int64_t parts_of(const std::string& name, const Tensor& weight,
 
 }  // namespace
 
-NamedTensors named_parameters(const torch::nn::Module& network) {
+NamedTensors named_parameters(const Module& network) {
   NamedTensors all;
   for (const auto& item : network.named_parameters()) all.emplace_back(item.key(), item.value());
   return all;

@@ -7,7 +7,7 @@ namespace attend {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-NamedTensors named_parameters(const torch::nn::Module& network);
+NamedTensors named_parameters(const Module& network);
 
 struct ParameterGroupOptions {
   // What stays as it is; each is one of

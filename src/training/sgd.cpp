@@ -16,14 +16,14 @@ class Sgd : public UpdateRule {
 
   std::vector<StateTensor> fresh_state(const Tensor& weight) const override {
     if (momentum_ == 0) return {};
-    return {{"momentum", at::zeros_like(weight)}};
+    return {{"momentum", ops::zeros_like(weight)}};
   }
 
   void apply(const Update& u) const override {
     if (u.in_loops())
       apply_in_loops(u);
     else
-      apply_in_torch(u);
+      apply_plainly(u);
   }
 
  private:
@@ -45,7 +45,7 @@ class Sgd : public UpdateRule {
     });
   }
 
-  void apply_in_torch(const Update& u) const {
+  void apply_plainly(const Update& u) const {
     Tensor g = u.scaled().add_(u.weight, u.decay);
     if (momentum_ > 0) {
       const Tensor& mean = u.state[0].value;

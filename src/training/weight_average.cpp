@@ -15,14 +15,14 @@ WeightAverage::WeightAverage(std::span<const Parameter> parameters, double decay
 }
 
 void WeightAverage::update() {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   ++updates_;
   const double kept = std::min(decay_, 1 - 1 / static_cast<double>(updates_));
   for (const Pair& pair : pairs_) pair.average.lerp_(pair.weight, 1 - kept);
 }
 
 void WeightAverage::swap() {
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   for (const Pair& pair : pairs_) {
     if (on_kernels(pair.weight) && pair.weight.is_contiguous()) {
       float *const weight = pair.weight.data_ptr<float>(), *const average = pair.average.data_ptr<float>();

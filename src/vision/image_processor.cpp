@@ -20,7 +20,7 @@ Tensor colours(const Fields& config, const char* name, std::int64_t channels) {
       fail("{}: {}: expected {} numbers, found {}", config.source(), name, values.size(), shown(*found));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = list[i].get<float>();
   }
-  return torch::tensor(values).view({channels, 1, 1});
+  return ops::tensor(values).view({channels, 1, 1});
 }
 
 std::int64_t read_channels(const Fields& config) {
@@ -30,7 +30,7 @@ std::int64_t read_channels(const Fields& config) {
 
 // As Pillow's convert("L"): the weights of ITU-R 601, in integers.
 Tensor grey(const Image& image) {
-  Tensor bytes = at::empty({1, image.height, image.width}, at::kByte);
+  Tensor bytes = ops::empty({1, image.height, image.width}, kByte);
   auto* const out = bytes.mutable_data_ptr<std::uint8_t>();
   const std::uint8_t* rgb = image.pixels.data();
   for (std::int64_t i = 0; i < bytes.numel(); ++i, rgb += 3)
@@ -74,7 +74,7 @@ ImageProcessor::ImageProcessor(const std::filesystem::path& model_directory) {
 Tensor ImageProcessor::sized(const Image& image) const {
   const Image made = size_ ? resized(image, size_->width, size_->height, resampling_) : image;
   if (channels_ == 1) return grey(made);
-  return torch::tensor(at::ArrayRef<std::uint8_t>(made.pixels), at::kByte)
+  return ops::tensor(ArrayRef<std::uint8_t>(made.pixels), kByte)
       .view({made.height, made.width, 3})
       .permute({2, 0, 1})
       .contiguous();
@@ -82,7 +82,7 @@ Tensor ImageProcessor::sized(const Image& image) const {
 
 Tensor ImageProcessor::normalized(const Tensor& bytes) const {
   // The original scales in double precision and goes on in single.
-  Tensor pixels = scale_ ? (bytes.to(at::kDouble) * *scale_).to(at::kFloat) : bytes.to(at::kFloat);
+  Tensor pixels = scale_ ? (bytes.to(kDouble) * *scale_).to(kFloat) : bytes.to(kFloat);
   if (normalization_) pixels = (pixels - normalization_->first) / normalization_->second;
   return pixels.contiguous();
 }

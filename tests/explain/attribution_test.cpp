@@ -47,7 +47,7 @@ class Case {
     GivenInput given;
     if (network->reads_images()) {
       const PatchSpec& patches = network->encoder->patches->spec();
-      given.pixels = at::sin(at::arange(patches.channels * patches.height * patches.width, at::kFloat))
+      given.pixels = ops::sin(ops::arange(patches.channels * patches.height * patches.width, kFloat))
                          .view({1, patches.channels, patches.height, patches.width});
     } else {
       given.ids = ids(7, network->encoder ? network->encoder : network->decoder);
@@ -72,7 +72,7 @@ class Case {
 
   static Tensor ids(std::int64_t count, const Stack& stack) {
     const std::int64_t most = stack->embeddings->spec().vocabulary;
-    return at::remainder(at::arange(count, at::kLong) * 5 + 4, most - 4) + 4;
+    return ops::remainder(ops::arange(count, kLong) * 5 + 4, most - 4) + 4;
   }
 
   std::vector<Tensor> inputs(double factor = 1) const {
@@ -81,13 +81,13 @@ class Case {
     return x;
   }
   double score(const std::vector<Tensor>& x) const {
-    const at::NoGradGuard no_gradients;
+    const NoGradGuard no_gradients;
     Pass pass = Pass::inference();
     return asked.of(function->scores(x, asked, pass)).item<double>();
   }
   // As the model itself has it, by ids.
   double score_of(Tensor ids, Tensor target) const {
-    const at::NoGradGuard no_gradients;
+    const NoGradGuard no_gradients;
     std::map<std::string, Tensor> given;
     if (function->is_picture())
       given["pixel_values"] = function->input().pixels;
@@ -196,8 +196,8 @@ TEST(ValueZeroing, LeavesNothingOfValuesToWhichTheAttentionAddsABias) {
   const OneLayer layer(stack, 0);
   const AttentionSpec& spec = layer.spec().self_attention;
   const std::int64_t n = 3, w = spec.heads * spec.head_size;
-  const at::NoGradGuard no_gradients;
-  const Tensor x = at::sin(at::arange(n * layer.query_key_value().weight.size(1), at::kFloat)).view({n, -1});
+  const NoGradGuard no_gradients;
+  const Tensor x = ops::sin(ops::arange(n * layer.query_key_value().weight.size(1), kFloat)).view({n, -1});
   const auto run = [&](Pass pass) { return layer.run(x, Offsets({n}), {}, {}, {}, pass); };
   ASSERT_GT(layer.value_bias().abs().max().item<float>(), 0);
   Tensor without;
@@ -236,9 +236,8 @@ TEST(Attribution, GaussAndLegendreIntegratePolynomials) {
 }
 
 TEST(Attribution, RollsOutFromTheLastLayerToTheFirst) {
-  const Tensor first = torch::tensor({{1.0, 0.0}, {0.5, 0.5}}),
-               second = torch::tensor({{0.2, 0.8}, {0.0, 1.0}});
-  const Tensor row = roll_out({first, second}, torch::tensor({1.0, 0.0}, at::kDouble));
+  const Tensor first = ops::tensor({{1.0, 0.0}, {0.5, 0.5}}), second = ops::tensor({{0.2, 0.8}, {0.0, 1.0}});
+  const Tensor row = roll_out({first, second}, ops::tensor({1.0, 0.0}, kDouble));
   EXPECT_NEAR(row[0].item<double>(), 0.2 + 0.8 * 0.5, 1e-6);
   EXPECT_NEAR(row[1].item<double>(), 0.4, 1e-6);
 }

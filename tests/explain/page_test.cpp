@@ -21,10 +21,10 @@ Explanation small() {
     side.tokens.push_back({.text = text, .piece = text});
   all.sides.push_back(side);
   ExplainedAttention attention{.name = "self"};
-  const Tensor query = at::arange(24, at::kFloat).view({2, 3, 4}) / 10;
+  const Tensor query = ops::arange(24, kFloat).view({2, 3, 4}) / 10;
   FormedScores formed{
-      .query = query, .key = query.flip(1), .value = query, .scale = 0.5, .penalty = at::zeros({3, 3})};
-  const Tensor weights = at::softmax(at::matmul(formed.query, formed.key.transpose(1, 2)) * 0.5, -1);
+      .query = query, .key = query.flip(1), .value = query, .scale = 0.5, .penalty = ops::zeros({3, 3})};
+  const Tensor weights = ops::softmax(ops::matmul(formed.query, formed.key.transpose(1, 2)) * 0.5, -1);
   attention.layers.push_back({0, weights, formed});
   attention.all_layers = 1;
   all.attentions.push_back(attention);
@@ -67,7 +67,7 @@ TEST(ExplainPage, HoldsItsDocumentAndNoMarkupOfATokens) {
 TEST(ExplainPage, SaysWhatIsTooLarge) {
   Explanation all = small();
   auto& added = all.attentions[0].layers[0].scores.added;
-  added.push_back({"distance", at::rand({2, 3, 3})});
+  added.push_back({"distance", ops::rand({2, 3, 3})});
   const std::string page = page_of(all, {.exact = 0, .weights = 0, .added = 4});
   const Json document = parse_json(
       between(page, "<script type=\"application/json\" data-explanation>", "</script>"), "the page");
@@ -105,22 +105,22 @@ TEST(ExplainDocument, TensorsHoldWhatJsonSays) {
 TEST(Explain, MemoryBecomesOneKey) {
   ExplainedAttention::Layer layer = small().attentions[0].layers[0];
   FormedScores before = layer.scores;
-  before.added.push_back({"distance", at::arange(18, at::kFloat).view({2, 3, 3}) / 7});
+  before.added.push_back({"distance", ops::arange(18, kFloat).view({2, 3, 3}) / 7});
   layer.scores = before;
-  layer.weights = at::softmax(
-      at::matmul(before.query, before.key.transpose(1, 2)) * 0.5 + before.added.back().scores, -1);
+  layer.weights = ops::softmax(
+      ops::matmul(before.query, before.key.transpose(1, 2)) * 0.5 + before.added.back().scores, -1);
   const Tensor all = layer.weights;
   fold_memory(layer, 2);
   EXPECT_EQ(layer.weights.sizes().vec(), (std::vector<std::int64_t>{2, 3, 2}));
   EXPECT_LT((layer.weights.select(2, 0) - all.narrow(2, 0, 2).sum(2)).abs().max().item<float>(), 1e-6);
   Tensor scores =
-      at::matmul(layer.scores.query, layer.scores.key.transpose(1, 2)) * 0.5 + layer.scores.penalty;
+      ops::matmul(layer.scores.query, layer.scores.key.transpose(1, 2)) * 0.5 + layer.scores.penalty;
   for (const auto& term : layer.scores.added) scores = scores + term.scores;
-  EXPECT_LT((at::softmax(scores, -1) - layer.weights).abs().max().item<float>(), 1e-6);
+  EXPECT_LT((ops::softmax(scores, -1) - layer.weights).abs().max().item<float>(), 1e-6);
 }
 
 TEST(Explain, RankingKeepsTheWholeSum) {
-  const Tensor logits = at::arange(12, at::kFloat).view({2, 6});
+  const Tensor logits = ops::arange(12, kFloat).view({2, 6});
   const TokenRanking ranking = rank_tokens(logits, 3);
   EXPECT_EQ(ranking.ids[1][0].item<std::int64_t>(), 5);
   EXPECT_EQ(ranking.ids.sizes().vec(), (std::vector<std::int64_t>{2, 3}));

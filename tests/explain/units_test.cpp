@@ -56,7 +56,7 @@ TEST(Units, ALineAndASegmentEndASentence) {
 
 TEST(HeadStatistics, OfAHeadThatLooksBackAndOneThatLooksEverywhere) {
   ExplainedSide side = side_of({"[CLS]", " a", " b", "[SEP]"});
-  Tensor weights = at::zeros({2, 4, 4});
+  Tensor weights = ops::zeros({2, 4, 4});
   weights[0][0][0] = 1;
   for (int i = 1; i < 4; ++i) weights[0][i][i - 1] = 1;
   weights[1].fill_(0.25);
@@ -76,7 +76,7 @@ TEST(HeadStatistics, OfAHeadThatLooksBackAndOneThatLooksEverywhere) {
 TEST(HeadStatistics, PatchesAreAsFarAsTheCrowFlies) {
   ExplainedSide side = side_of({"[CLS]", "p", "p", "p", "p"});
   side.picture = ExplainedPicture{.rows = 2, .columns = 2, .width = 4, .height = 4, .pixels = {}};
-  Tensor weights = at::zeros({1, 5, 5});
+  Tensor weights = ops::zeros({1, 5, 5});
   for (int i = 0; i < 5; ++i) weights[0][i][4] = 1;
   // From the four patches to the last: the square root of 2, 1, 1 and 0; from the whole picture nothing.
   EXPECT_NEAR(head_statistics(weights, side, side, 0).distance[0], (std::sqrt(2.0) + 2) / 5, 1e-6);

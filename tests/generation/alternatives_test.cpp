@@ -12,7 +12,7 @@ namespace {
 // The scores of a prompt's next token.
 std::vector<float> next_scores(const PretrainedModel& model, const Prompt& prompt,
                                const std::vector<std::int64_t>& tokens) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const auto decoder = make_decoder(model, {});
   const auto sequence = add_prompts(*decoder, {prompt})[0];
   const std::vector<Decoder::Feed> feeds = {{sequence, tokens}};
@@ -43,7 +43,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
 
         std::vector<float> scores = next_scores(model, prompt, has_encoder ? begin : ids);
         if (config.num_beams > 1) {
-          const Tensor logs = at::log_softmax(tensor_of(scores), 0);
+          const Tensor logs = ops::log_softmax(tensor_of(scores), 0);
           scores.assign(logs.const_data_ptr<float>(), logs.const_data_ptr<float>() + logs.numel());
         }
         const std::vector<std::int64_t>& said = has_encoder ? begin : ids;

@@ -33,8 +33,8 @@ std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths
     Prompt& prompt = prompts.emplace_back();
     if (model.network()->reads_images()) {
       const PatchSpec& patches = *model.network()->encoder->spec().patches;
-      torch::manual_seed(static_cast<std::uint64_t>(length));
-      prompt.image = at::randn({patches.channels, patches.height, patches.width});
+      ops::manual_seed(static_cast<std::uint64_t>(length));
+      prompt.image = ops::randn({patches.channels, patches.height, patches.width});
       continue;
     }
     for (std::int64_t i = 0; i < length; ++i) prompt.ids.push_back(2 + (i * i * 3 + length) % 20);
@@ -44,7 +44,7 @@ std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths
 
 // Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
 Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   PagedDecoder decoder(model);
   const auto sequences = add_prompts(decoder, prompts);
   std::vector<Tensor> all;
@@ -58,7 +58,7 @@ Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) 
   step(first);
   step(several);
   for (int i = 0; i < 3; ++i) step(one);
-  return at::stack(all, 1);  // [texts, steps, V]
+  return ops::stack(all, 1);  // [texts, steps, V]
 }
 
 bool has_cache(const std::string& name) {
@@ -95,11 +95,11 @@ TEST_P(Int8Cache, ScoresOfATextAreItsOwn) {
   const std::size_t before = thread_count();
   for (const int threads : {1, 2}) {
     set_thread_count(threads);
-    EXPECT_TRUE(at::equal(scores(model, prompts), together)) << threads << " threads";
+    EXPECT_TRUE(ops::equal(scores(model, prompts), together)) << threads << " threads";
   }
   set_thread_count(before);
   for (std::size_t i = 0; i < prompts.size(); i += 9)
-    EXPECT_TRUE(at::equal(scores(model, {prompts[i]})[0], together[static_cast<std::int64_t>(i)])) << i;
+    EXPECT_TRUE(ops::equal(scores(model, {prompts[i]})[0], together[static_cast<std::int64_t>(i)])) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, Int8Cache, testing::ValuesIn(networks_with_cache()), [](const auto& info) {
@@ -122,14 +122,14 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
     const Tensor wanted = scores(exact, prompts), found = scores(rounded, prompts);
     EXPECT_LT(((found - wanted).square().sum() / wanted.square().sum()).sqrt().item<double>(), 0.02)
         << adapter;
-    EXPECT_TRUE(at::equal(scores(rounded, {prompts[1]})[0], found[1])) << adapter;
+    EXPECT_TRUE(ops::equal(scores(rounded, {prompts[1]})[0], found[1])) << adapter;
   }
 }
 
 // Two prompts that begin alike: the second finds the pages of the first.
 TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   Ids first(22, 5), second(22, 5);
   first.back() = 8, second.back() = 9;
   PagedDecoder shared(model);
@@ -138,13 +138,13 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   const Tensor found = shared.step(feeds);
   EXPECT_EQ(shared.cache().pages_in_use(), 3);
   const Tensor wanted = scores(model, {{second, {}, {}}});
-  EXPECT_TRUE(at::equal(found[1], wanted[0][0]));
+  EXPECT_TRUE(ops::equal(found[1], wanted[0][0]));
   // A branch copies the page that it goes on in, with its scales.
   const auto branch = shared.fork(both[1]);
   const Ids several = {5, 3, 9}, other = {6};
   shared.step(std::vector<Decoder::Feed>{{branch, other}});
   const Tensor next = shared.step(std::vector<Decoder::Feed>{{both[1], several}});
-  EXPECT_TRUE(at::equal(next[0], wanted[0][1]));
+  EXPECT_TRUE(ops::equal(next[0], wanted[0][1]));
 }
 
 TEST(CacheFormat, GuessesDoNotChangeTheText) {
@@ -170,19 +170,19 @@ TEST(CacheFormat, WhatIsWrittenIsReadBackRounded) {
   PagedCache cache(shape);
   const auto sequence = cache.add();
   cache.extend(sequence, 21);
-  torch::manual_seed(3);
-  Tensor key_value = at::randn({21, 42});
+  ops::manual_seed(3);
+  Tensor key_value = ops::randn({21, 42});
   key_value[4].zero_();
   key_value[6].narrow(0, 0, 7) *= 1e4;
   cache.write(0, {sequence}, Offsets({21}), key_value);
   const auto [keys, values] = cache.gather(sequence, 0);
-  const Tensor found = at::cat({keys, values}, 1).view({21, 6, 7}), given = key_value.view({21, 6, 7});
+  const Tensor found = ops::cat({keys, values}, 1).view({21, 6, 7}), given = key_value.view({21, 6, 7});
   const Tensor step = given.abs().amax(2, true) / 127;
   EXPECT_TRUE((found - given).abs().le(0.501 * step).all().item<bool>());
-  EXPECT_TRUE(at::equal(found[4], at::zeros({6, 7})));
+  EXPECT_TRUE(ops::equal(found[4], ops::zeros({6, 7})));
   // A NaN is not lost.
   cache.extend(sequence, 1);
-  cache.write(0, {sequence}, Offsets({1}), at::full({1, 42}, NAN, at::kFloat));
+  cache.write(0, {sequence}, Offsets({1}), ops::full({1, 42}, NAN, kFloat));
   EXPECT_TRUE(cache.gather(sequence, 0).second[21].isfinite().logical_not().all().item<bool>());
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 Tensor step(Decoder& decoder,
             const std::vector<std::pair<Decoder::Sequence, std::vector<std::int64_t>>>& feeds) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   std::vector<Decoder::Feed> all;
   for (const auto& [sequence, tokens] : feeds) all.push_back({sequence, tokens});
   return decoder.step(all);
@@ -33,7 +33,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
     std::vector<std::int64_t> whole = begin;
     whole.push_back(last);
     const auto c = add_prompts(other, {{whole, {}, {}}})[0];
-    EXPECT_TRUE(at::allclose(step(other, {{c, whole}})[0], scores[row], 1e-4, 1e-5)) << row;
+    EXPECT_TRUE(ops::allclose(step(other, {{c, whole}})[0], scores[row], 1e-4, 1e-5)) << row;
     other.release(c);
   }
   decoder.release(a);
@@ -45,7 +45,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
 
 TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   const PretrainedModel model = load_model("marian-generation");
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   PagedDecoder decoder(model);
   const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
   const auto first = add_prompts(decoder, {sources[0], sources[1]});
@@ -60,7 +60,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   PagedDecoder alone(model);
   const auto sequences = add_prompts(alone, {sources[1], sources[2]});
   const Tensor wanted = step(alone, {{sequences[1], {40}}, {sequences[0], {40}}});
-  EXPECT_TRUE(at::allclose(scores, wanted, 1e-4, 1e-5));
+  EXPECT_TRUE(ops::allclose(scores, wanted, 1e-4, 1e-5));
 }
 
 // Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
@@ -73,14 +73,14 @@ TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
   step(decoder, {{a, {4}}});
   const Tensor scores = step(decoder, {{a, {6}}, {b, {4}}});
 
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   TokenBatch whole = TokenBatch::from({{7, 8, 9, 4, 6}});
-  whole.positions = torch::tensor({2, 3, 5, 6, 7}, at::kLong);
+  whole.positions = ops::tensor({2, 3, 5, 6, 7}, kLong);
   Pass pass = Pass::inference();
   Transformer network = model.network();
   const Tensor wanted = network->language_model_head(network->decode(whole, pass), pass);
-  EXPECT_TRUE(at::allclose(scores[0], wanted[4], 1e-4, 1e-5));
-  EXPECT_TRUE(at::allclose(scores[1], wanted[3], 1e-4, 1e-5));
+  EXPECT_TRUE(ops::allclose(scores[0], wanted[4], 1e-4, 1e-5));
+  EXPECT_TRUE(ops::allclose(scores[1], wanted[3], 1e-4, 1e-5));
 }
 
 }  // namespace

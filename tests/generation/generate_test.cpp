@@ -134,7 +134,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
   const auto prompts = make_prompts(4);
   const auto greedy =
       generate(model, prompts, config_of(model, {{"max_new_tokens", 9}, {"output_scores", true}}));
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
     PagedDecoder decoder(model);
@@ -144,7 +144,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
     std::vector<std::int64_t> next = prompts[i];
     for (std::size_t j = 0; j < greedy[i].ids.size(); ++j) {
       const std::vector<Decoder::Feed> feeds = {{sequence, next}};
-      const Tensor logs = at::log_softmax(decoder.step(feeds)[0], 0);
+      const Tensor logs = ops::log_softmax(decoder.step(feeds)[0], 0);
       next = {greedy[i].ids[j]};
       EXPECT_NEAR(greedy[i].log_probabilities[j], logs[next[0]].item<float>(), 1e-5);
     }
@@ -319,7 +319,7 @@ TEST(Generate, NamesTheBadPrompt) {
 
 TEST(Generate, RefusesScoresThatAreNoNumbers) {
   const PretrainedModel model = load_model("gpt2-generation");
-  const Tensor numbers = at::full(model.network()->decoder->embeddings->tokens.sizes(), NAN, at::kFloat);
+  const Tensor numbers = ops::full(model.network()->decoder->embeddings->tokens.sizes(), NAN, kFloat);
   model.network()->pack("decoder.embeddings.tokens", PackedMatrix::make(numbers, WeightFormat::float32));
   for (const Json& settings : {Json::object(), Json{{"num_beams", 3}}, Json{{"do_sample", true}}})
     EXPECT_TRUE(
@@ -332,7 +332,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,
                                  kForcedWords, kContrastive, kMirostat, kAlternatives, kAlternativeBeams}) {
       const PretrainedModel model = load_model(name);
-      const c10::InferenceMode inference;
+      const NoGradGuard inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
       PagedDecoder decoder(model);
       const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
@@ -358,7 +358,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
           std::vector<Decoder::Feed> feeds;
           search->feed(feeds);
           Tensor scores = decoder.step(feeds);
-          if (shared.config.num_beams > 1) scores = at::log_softmax(scores, 1);
+          if (shared.config.num_beams > 1) scores = ops::log_softmax(scores, 1);
           search->choose(scores.data_ptr<float>(), scores.size(1));
           EXPECT_GT(decoder.cache().pages_in_use(), 0);
           search->advance(decoder);

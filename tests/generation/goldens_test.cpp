@@ -11,9 +11,8 @@ namespace {
 
 Tensor matrix(const Json& rows) {
   std::vector<Tensor> tensors;
-  for (const Json& row : rows)
-    tensors.push_back(torch::tensor(row.get<std::vector<std::int64_t>>(), at::kLong));
-  return at::stack(tensors);
+  for (const Json& row : rows) tensors.push_back(ops::tensor(row.get<std::vector<std::int64_t>>(), kLong));
+  return ops::stack(tensors);
 }
 
 class GenerationGoldens : public testing::TestWithParam<const char*> {};
@@ -31,11 +30,12 @@ TEST_P(GenerationGoldens, EveryCase) {
     const auto outputs = run_generate(model, inputs, config);
 
     const Tensor wanted = matrix(golden["sequences"]);
-    EXPECT_TRUE(at::equal(outputs.at("sequences"), wanted)) << outputs.at("sequences") << "\nfor\n" << wanted;
+    EXPECT_TRUE(ops::equal(outputs.at("sequences"), wanted)) << outputs.at("sequences") << "\nfor\n"
+                                                             << wanted;
     ASSERT_EQ(outputs.contains("sequences_scores"), golden.contains("sequences_scores"));
     if (!golden.contains("sequences_scores")) continue;
-    const Tensor scores = torch::tensor(golden["sequences_scores"].get<std::vector<double>>()).to(at::kFloat);
-    EXPECT_TRUE(at::allclose(outputs.at("sequences_scores"), scores, 1e-4, 1e-5))
+    const Tensor scores = ops::tensor(golden["sequences_scores"].get<std::vector<double>>()).to(kFloat);
+    EXPECT_TRUE(ops::allclose(outputs.at("sequences_scores"), scores, 1e-4, 1e-5))
         << outputs.at("sequences_scores") << "\nfor\n"
         << scores;
   }

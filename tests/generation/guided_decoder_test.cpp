@@ -31,15 +31,14 @@ Tensor log_probabilities(const PretrainedModel& model, const Ids& text) {
   PagedDecoder decoder(model);
   const Prompt prompt{text, {}, {}};
   const auto sequence = decoder.add(std::vector<const Prompt*>{&prompt}).front();
-  return at::log_softmax(decoder.step(std::vector<Decoder::Feed>{{sequence, text}})[0], 0);
+  return ops::log_softmax(decoder.step(std::vector<Decoder::Feed>{{sequence, text}})[0], 0);
 }
 
 // The same of a model that is called with a text and nothing else, as the original calls it for its guidance:
 // RoBERTa then counts positions otherwise than in generate().
 Tensor plain_log_probabilities(const PretrainedModel& model, const Ids& text) {
-  const Tensor logits =
-      run_forward(model, {{"input_ids", torch::tensor(text).unsqueeze(0)}}, {}).at("logits");
-  return at::log_softmax(logits[0][-1], 0);
+  const Tensor logits = run_forward(model, {{"input_ids", ops::tensor(text).unsqueeze(0)}}, {}).at("logits");
+  return ops::log_softmax(logits[0][-1], 0);
 }
 
 // RoBERTa's, which it does not count where it reads a whole text, but counts where tokens follow cached ones:
@@ -49,7 +48,7 @@ const Json kWithoutPadding = {{"suppress_tokens", {kPadding}}};
 
 // The formula, at every token of a text.
 void expect_guided(const PretrainedModel& model, const Prompt& prompt, double scale, const Ids& ids) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const Ids negative = prompt.negative.empty() ? Ids{prompt.ids.back()} : prompt.negative;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::span<const std::int64_t> before = std::span(ids).first(i);

@@ -32,7 +32,7 @@ TEST(TopK, AsTorchAmongEqualScoresToo) {
   for (int round = 0; round < 300; ++round) {
     const std::int64_t rows = 1 + random() % 5, vocabulary = 1 + random() % (round % 2 ? 40 : 3000);
     const std::int64_t count = rows * vocabulary, k = 1 + random() % std::min<std::int64_t>(count, 25);
-    Tensor scores = at::zeros({rows, vocabulary});
+    Tensor scores = ops::zeros({rows, vocabulary});
     std::vector<float> offsets;
     for (std::int64_t i = 0; i < count; ++i)
       scores.data_ptr<float>()[i] = random() % 10 == 0 ? kNever : -static_cast<float>(random() % 50) / 4;
@@ -41,8 +41,8 @@ TEST(TopK, AsTorchAmongEqualScoresToo) {
       offsets.push_back(r == 0 ? 0 : random() % 2 ? -1e9f : -static_cast<float>(random() % 8) / 4);
       pointers.push_back(scores.const_data_ptr<float>() + r * vocabulary);
     }
-    const Tensor sums = (scores + torch::tensor(offsets).unsqueeze(1)).reshape(-1);
-    const auto [values, places] = at::topk(sums, k);
+    const Tensor sums = (scores + ops::tensor(offsets).unsqueeze(1)).reshape(-1);
+    const auto [values, places] = ops::topk(sums, k);
     const auto ours = top_k(pointers, offsets, vocabulary, k);
     const auto plain = top_k({sums.const_data_ptr<float>(), static_cast<std::size_t>(count)}, k);
     ASSERT_EQ(ours.size(), static_cast<std::size_t>(k));
@@ -130,10 +130,10 @@ TEST(Draw, ChiSquareOver200000Draws) {
   config.temperature = 1.3;
   config.top_k = 40;
   config.top_p = 0.95;
-  const Tensor logits = at::randn({kVocabulary}, at::make_generator<at::CPUGeneratorImpl>(3)) * 1.5f;
+  const Tensor logits = ops::randn({kVocabulary}, ops::make_generator<ops::CPUGeneratorImpl>(3)) * 1.5f;
 
   const auto [sorted, order] = (logits / 1.3).sort(/*dim=*/0, /*descending=*/true);
-  Tensor wanted = at::softmax(sorted.narrow(0, 0, 40).to(at::kDouble), 0);
+  Tensor wanted = ops::softmax(sorted.narrow(0, 0, 40).to(kDouble), 0);
   wanted = wanted.masked_fill(wanted.cumsum(0) - wanted >= 0.95, 0);
   wanted = wanted / wanted.sum();
   const std::int64_t possible = wanted.gt(0).sum().item<std::int64_t>();

@@ -106,7 +106,7 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
   const auto with = run_forward(model, given, {}),
              without = run_forward(PretrainedModel::load(ModelDirectory(adapted.path()), Purpose::inference),
                                    given, {});
-  given["adapters"] = -at::arange(B).remainder(2);
+  given["adapters"] = -ops::arange(B).remainder(2);
   if (with.begin()->second.sizes() != without.begin()->second.sizes()) {  // rows of virtual tokens are in it
     const std::string error = error_of([&] { run_forward(model, given, {}); });
     EXPECT_NE(error.find("prompts are of different lengths"), error.npos) << error;
@@ -114,7 +114,7 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
   }
   for (const auto& [name, tensor] : run_forward(model, given, {}))
     for (std::int64_t b = 0; b < B; ++b)
-      EXPECT_TRUE(at::equal(tensor[b], (b % 2 == 0 ? with : without).at(name)[b])) << name << ", text " << b;
+      EXPECT_TRUE(ops::equal(tensor[b], (b % 2 == 0 ? with : without).at(name)[b])) << name << ", text " << b;
 }
 
 // In batches, in which others stand whose prompts are another adapter's or none, and of which some begin
@@ -124,21 +124,21 @@ TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
   const auto expected = read_tensors(directory() / "generated.safetensors");
   const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   const Tensor ids = expected.at("input_ids");  // [1, L]
-  const std::map<std::string, Tensor> one = {{"input_ids", ids}, {"attention_mask", at::ones_like(ids)}},
+  const std::map<std::string, Tensor> one = {{"input_ids", ids}, {"attention_mask", ops::ones_like(ids)}},
                                       many = {{"input_ids", ids.repeat({4, 1})},
-                                              {"attention_mask", at::ones_like(ids).repeat({4, 1})},
-                                              {"adapters", torch::tensor({0, -1, 0, -1}, at::kLong)}};
+                                              {"attention_mask", ops::ones_like(ids).repeat({4, 1})},
+                                              {"adapters", ops::tensor({0, -1, 0, -1}, kLong)}};
   GenerationConfig config = GenerationConfig::of(model);
   config.max_new_tokens = 8;
   config.do_sample = false;
   config.num_beams = 1;
   config.pad_token_id = 0;
   const Tensor alone = run_generate(model, one, config).at("sequences");
-  EXPECT_TRUE(at::equal(alone, expected.at("sequences"))) << alone;
+  EXPECT_TRUE(ops::equal(alone, expected.at("sequences"))) << alone;
   const Tensor together = run_generate(model, many, config).at("sequences");
   for (const std::int64_t b : {0, 2})
-    EXPECT_TRUE(at::equal(together[b].narrow(0, 0, alone.size(1)), alone[0])) << together;
-  EXPECT_TRUE(at::equal(together[1], together[3])) << together;
+    EXPECT_TRUE(ops::equal(together[b].narrow(0, 0, alone.size(1)), alone[0])) << together;
+  EXPECT_TRUE(ops::equal(together[1], together[3])) << together;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](const auto& info) {
@@ -177,7 +177,7 @@ TEST(FreshAdapterTest, UntiesWhatItSaves) {
   model.add_adapter(adapter);
   adapter->train(model);
   {
-    at::NoGradGuard no_grad;
+    NoGradGuard no_grad;
     Tensor(model.network()->named_parameters()["decoder.embeddings.tokens"]).mul_(1.5);
   }
   const Tensor expected = run_forward(model, inputs, {}).at("logits");
@@ -228,7 +228,7 @@ TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
     adapter->save(model, saved.path());
     const PretrainedModel again = PretrainedModel::load(
         ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
-    EXPECT_TRUE(at::equal(run_forward(again, inputs, {}).at("logits"), found.at("logits")));
+    EXPECT_TRUE(ops::equal(run_forward(again, inputs, {}).at("logits"), found.at("logits")));
     // Without the rows of virtual tokens everything stands where the text does.
     const Tensor own = run_forward(again, inputs, {.virtual_rows = false}).at("logits");
     EXPECT_EQ(own.sizes().slice(0, 2), inputs.at("input_ids").sizes());
@@ -243,7 +243,7 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
       model, {.rank = 2, .targets = {"c_attn", "c_fc"}, .initialization = "pissa"}, "CAUSAL_LM", 7));
   model.add_adapter(adapter);
   {
-    at::NoGradGuard no_grad;
+    NoGradGuard no_grad;
     for (const auto& [name, tensor] : adapter->parameters())
       Tensor(tensor).mul_(1.1);  // as if it had learned
   }
@@ -274,20 +274,20 @@ TEST(MergeTest, UnmergingGivesTheBaseBack) {
   const auto adapt = [&] {
     auto adapter = std::make_shared<Adapter>(
         Adapter::fresh(model, {.rank = 2, .targets = {"all-linear"}}, "CAUSAL_LM", 7));
-    at::NoGradGuard no_grad;
+    NoGradGuard no_grad;
     for (const auto& [name, tensor] : adapter->parameters())
       if (name.ends_with("lora_B.weight")) Tensor(tensor).fill_(0.25);
     model.add_adapter(adapter);
   };
   adapt();
-  EXPECT_GT(merge_adapters(model, at::kHalf).error, 0);
-  EXPECT_FALSE(at::allclose(before.at("transformer.h.0.attn.c_attn.weight"),
-                            model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, true)
-                                .at("transformer.h.0.attn.c_attn.weight")));
+  EXPECT_GT(merge_adapters(model, kHalf).error, 0);
+  EXPECT_FALSE(ops::allclose(before.at("transformer.h.0.attn.c_attn.weight"),
+                             model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, true)
+                                 .at("transformer.h.0.attn.c_attn.weight")));
   adapt();
   unmerge_adapters(model);
   for (const auto& [name, tensor] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, true))
-    EXPECT_TRUE(at::allclose(tensor, before.at(name), 0, 1e-6)) << name;
+    EXPECT_TRUE(ops::allclose(tensor, before.at(name), 0, 1e-6)) << name;
 }
 
 // Files that do not belong to the model, or are broken.
@@ -306,22 +306,22 @@ TEST(AdapterFileTest, IsRefusedWithTheTensorsName) {
   };
   const std::string module = "base_model.model.transformer.h.0.attn.c_attn";
   EXPECT_NE(error([&](auto& t) {
-              t[module + ".lora_A.weight"] = at::zeros({2, 3});
+              t[module + ".lora_A.weight"] = ops::zeros({2, 3});
             }).find("c_attn.lora_A.weight"),
             std::string::npos);
   EXPECT_NE(error([&](auto& t) { t.erase(module + ".lora_B.weight"); }).find("expected two factors"),
             std::string::npos);
   EXPECT_NE(error([&](auto& t) {
-              t["base_model.model.transformer.h.9.attn.c_attn.lora_A.weight"] = at::zeros({2, 12});
+              t["base_model.model.transformer.h.9.attn.c_attn.lora_A.weight"] = ops::zeros({2, 12});
             }).find("has no place in GPT2LMHeadModel"),
             std::string::npos);
   EXPECT_NE(
-      error([&](auto& t) { t["base_model.model.nothing.weight"] = at::zeros({2}); }).find("has no place"),
+      error([&](auto& t) { t["base_model.model.nothing.weight"] = ops::zeros({2}); }).find("has no place"),
       std::string::npos);
   EXPECT_NE(
-      error([&](auto& t) { t["other"] = at::zeros({2}); }).find("expected tensors called base_model.model."),
+      error([&](auto& t) { t["other"] = ops::zeros({2}); }).find("expected tensors called base_model.model."),
       std::string::npos);
-  EXPECT_NE(error([&](auto& t) { t[module + ".lora_C.weight"] = at::zeros({2}); }).find("variant"),
+  EXPECT_NE(error([&](auto& t) { t[module + ".lora_C.weight"] = ops::zeros({2}); }).find("variant"),
             std::string::npos);
 }
 

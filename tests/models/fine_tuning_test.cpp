@@ -115,13 +115,13 @@ TEST(FreshHeads, StandOnEveryPretrainedBody) {
         EXPECT_TRUE(tensor.isfinite().all().item<bool>()) << name;
         const auto old = before.find(name);
         if (old == before.end() || old->second.sizes() != tensor.sizes()) continue;
-        EXPECT_TRUE(at::equal(tensor, old->second)) << name;
+        EXPECT_TRUE(ops::equal(tensor, old->second)) << name;
       }
       const TemporaryDirectory copy;
       model->save(copy.path());
       const auto again = weights_of(PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training));
       ASSERT_EQ(again.size(), weights.size());
-      for (const auto& [name, tensor] : weights) EXPECT_TRUE(at::equal(tensor, again.at(name))) << name;
+      for (const auto& [name, tensor] : weights) EXPECT_TRUE(ops::equal(tensor, again.at(name))) << name;
     }
   }
   EXPECT_GT(made, 150);
@@ -145,8 +145,8 @@ TEST(FreshHeads, FollowFromTheirSeed) {
                with_head(golden("bert-masked-lm"), Head::token_classification, Labels{{"O", "B"}}, seed))
         .at("classifier.weight");
   };
-  EXPECT_TRUE(at::equal(draw(5), draw(5)));
-  EXPECT_FALSE(at::equal(draw(5), draw(6)));
+  EXPECT_TRUE(ops::equal(draw(5), draw(5)));
+  EXPECT_FALSE(ops::equal(draw(5), draw(6)));
 }
 
 TEST(FreshHeads, LearnAndTheirLabelsAreSaved) {
@@ -171,7 +171,7 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
     return weights_of(with_head(path, Head::sequence_classification, Labels{std::move(names)}))
         .at("classifier.weight");
   };
-  EXPECT_TRUE(at::equal(with(own), trained));
+  EXPECT_TRUE(ops::equal(with(own), trained));
   std::vector<std::string> more = own;
   more.push_back("one more");
   EXPECT_EQ(with(more).size(0), trained.size(0) + 1);
@@ -186,11 +186,11 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
   with_head(path, Head::sequence_classification, Labels{names}).save(named.path());
   const PretrainedModel same = with_head(named.path(), Head::sequence_classification, Labels{names}),
                         other = with_head(named.path(), Head::sequence_classification, Labels{others});
-  EXPECT_TRUE(at::equal(weights_of(same).at("classifier.weight"), trained));
-  EXPECT_FALSE(at::equal(weights_of(other).at("classifier.weight"), trained));
+  EXPECT_TRUE(ops::equal(weights_of(same).at("classifier.weight"), trained));
+  EXPECT_FALSE(ops::equal(weights_of(other).at("classifier.weight"), trained));
   // Nor are labels of tokens those of a text.
   const PretrainedModel tokens = with_head(named.path(), Head::token_classification, Labels{names});
-  EXPECT_FALSE(at::equal(weights_of(tokens).at("classifier.weight"), trained));
+  EXPECT_FALSE(ops::equal(weights_of(tokens).at("classifier.weight"), trained));
 }
 
 TEST(FreshHeads, WhatTheBodyLacksStaysAnError) {
@@ -218,7 +218,7 @@ TEST(FreshHeads, LabelsThatCannotBeToldApartAreAnError) {
 Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   Transformer net = model.network();
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
   const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);
@@ -235,14 +235,14 @@ TEST(Dropout, MeansTheSameForEveryFamily) {
     if (load({}).network()->reads_images()) continue;
     const PretrainedModel none = load({.all = 0.0}), half = load({.all = 0.5});
     const Tensor plain = hidden_of(none, Pass::inference());
-    EXPECT_TRUE(at::equal(hidden_of(none, Pass::training(1)), plain));
-    EXPECT_TRUE(at::equal(hidden_of(half, Pass::inference()), plain));
-    EXPECT_FALSE(at::equal(hidden_of(half, Pass::training(1)), plain));
-    EXPECT_FALSE(at::equal(hidden_of(half, Pass::training(1)), hidden_of(half, Pass::training(2))));
+    EXPECT_TRUE(ops::equal(hidden_of(none, Pass::training(1)), plain));
+    EXPECT_TRUE(ops::equal(hidden_of(half, Pass::inference()), plain));
+    EXPECT_FALSE(ops::equal(hidden_of(half, Pass::training(1)), plain));
+    EXPECT_FALSE(ops::equal(hidden_of(half, Pass::training(1)), hidden_of(half, Pass::training(2))));
     // Each of the two has a place in every family, and overrules the first.
     for (const DropoutRates& one :
          {DropoutRates{.all = 0.0, .attention = 0.5}, {.all = 0.0, .activation = 0.5}})
-      EXPECT_FALSE(at::equal(hidden_of(load(one), Pass::training(1)), plain));
+      EXPECT_FALSE(ops::equal(hidden_of(load(one), Pass::training(1)), plain));
     EXPECT_EQ(half.config().json(), directory.config().json());
   }
 }
@@ -281,7 +281,7 @@ TEST(FreshModels, KnowNothingYet) {
     const TokenBatch batch =
         TokenBatch::from({{ids.begin(), ids.begin() + 30}, {ids.begin() + 30, ids.end()}});
     Pass pass = Pass::inference();
-    at::NoGradGuard no_grad;
+    NoGradGuard no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
       const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
@@ -289,9 +289,8 @@ TEST(FreshModels, KnowNothingYet) {
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
     }
-    const double loss = net->language_model_head->loss(hidden, torch::tensor(labels, at::kLong), {}, pass)
-                            .mean()
-                            .item<double>();
+    const double loss =
+        net->language_model_head->loss(hidden, ops::tensor(labels, kLong), {}, pass).mean().item<double>();
     EXPECT_NEAR(loss, std::log(1000.0), 0.03 * std::log(1000.0));
   }
 }

@@ -68,26 +68,26 @@ TEST(BrokenForeignWeights, AreRefusedWithASentence) {
     EXPECT_EQ(error.find('\n'), error.npos);
   };
   expect(error_of("gptq4", same), "");
-  expect(error_of("int8", with(".SCB", at::ones({3}))), "c_fc.SCB\": expected the shape [48], found [3]");
-  expect(error_of("int8", with(".weight_format", at::ones({1}, at::kByte))), "expected 0 (row by row)");
+  expect(error_of("int8", with(".SCB", ops::ones({3}))), "c_fc.SCB\": expected the shape [48], found [3]");
+  expect(error_of("int8", with(".weight_format", ops::ones({1}, kByte))), "expected 0 (row by row)");
   expect(error_of("nf4-double", without(".weight.absmax")), "c_fc.weight.absmax\" is missing");
-  expect(error_of("nf4-double", with(".weight.quant_map", at::ones({15}))), "expected the shape [16]");
-  expect(error_of("nf4-double", with(".weight", at::ones({9, 1}, at::kByte))), "expected 768 bytes");
-  expect(error_of("nf4-double", with(".weight.quant_state.bitsandbytes__nf4", at::full({3}, 123, at::kByte))),
+  expect(error_of("nf4-double", with(".weight.quant_map", ops::ones({15}))), "expected the shape [16]");
+  expect(error_of("nf4-double", with(".weight", ops::ones({9, 1}, kByte))), "expected 768 bytes");
+  expect(error_of("nf4-double", with(".weight.quant_state.bitsandbytes__nf4", ops::full({3}, 123, kByte))),
          "bitsandbytes__nf4");
   expect(error_of("gptq4", without(".qzeros")), "c_fc.qzeros\" is missing");
-  expect(error_of("gptq4", with(".g_idx", at::full({32}, 2, at::kInt))), "expected groups 0 to 1, found 2");
-  expect(error_of("gptq4", with(".g_idx", at::full({32}, -1, at::kInt))), "found -1");
-  expect(error_of("gptq4", with(".scales", at::ones({2, 48}, at::kInt))), "expected floating-point numbers");
+  expect(error_of("gptq4", with(".g_idx", ops::full({32}, 2, kInt))), "expected groups 0 to 1, found 2");
+  expect(error_of("gptq4", with(".g_idx", ops::full({32}, -1, kInt))), "found -1");
+  expect(error_of("gptq4", with(".scales", ops::ones({2, 48}, kInt))), "expected floating-point numbers");
   expect(error_of("gptq4", same, {{"bits", 3}}), "bits: expected 4 or 8, found 3");
   expect(error_of("gptq4", same, {{"checkpoint_format", "marlin"}}), "expected gptq or gptq_v2");
   expect(error_of("gptq4", same, {{"group_size", 0}}), "group_size: expected -1 or a positive number");
   expect(error_of("awq", same, {{"version", "gemv"}}), "version: expected gemm");
   expect(error_of("awq", same, {{"group_size", 5}}), "expected inputs in groups of 5");
-  expect(error_of("pack4-uneven", with(".weight_shape", at::full({2}, 48, at::kLong))), "does not fit");
+  expect(error_of("pack4-uneven", with(".weight_shape", ops::full({2}, 48, kLong))), "does not fit");
   expect(error_of("pack4-uneven", same, {{"format", "float-quantized"}}), "expected pack-quantized");
   expect(error_of("pack4-uneven", same, {{"config_groups", Json::object()}}), "config_groups: expected");
-  expect(error_of("int-channel", with(".weight_scale", at::ones({48, 7}))), "found 7");
+  expect(error_of("int-channel", with(".weight_scale", ops::ones({48, 7}))), "found 7");
   expect(error_of("awq", same, {{"quant_method", "hqq"}}), "found \"hqq\"");
 }
 

@@ -22,15 +22,15 @@ TokenBatch texts(const Stack& reader) {
   }
   TokenBatch batch = TokenBatch::from(all);
   const auto& distance = stack.layers.front().self_attention.distance;
-  if (distance && distance->segments) batch.types = at::arange(batch.ids.numel(), at::kLong) % 2;
+  if (distance && distance->segments) batch.types = ops::arange(batch.ids.numel(), kLong) % 2;
   return batch;
 }
 
 Tensor add_up(const FormedScores& formed) {
-  Tensor scores = at::matmul(formed.query, formed.key.transpose(1, 2)) * formed.scale;
+  Tensor scores = ops::matmul(formed.query, formed.key.transpose(1, 2)) * formed.scale;
   for (const auto& term : formed.added) scores = scores + term.scores;
   scores = scores + formed.penalty;
-  const Tensor exponentials = at::exp(scores - std::get<0>(scores.max(2, true)));
+  const Tensor exponentials = ops::exp(scores - std::get<0>(scores.max(2, true)));
   const Tensor counted = formed.copies.defined() ? exponentials * formed.copies : exponentials;
   const Tensor weights = exponentials / counted.sum(2, true);
   return formed.copies.defined() ? weights * formed.copies.gt(0) : weights;
@@ -52,7 +52,7 @@ std::size_t compare(const std::vector<std::vector<Tensor>>& weights,
 class Formed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Formed, ScoresGiveTheWeights) {
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();
@@ -63,7 +63,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
   const auto run = [&](Pass pass) {
     if (network->reads_images()) {
       const PatchSpec& p = *spec.encoder->patches;
-      const Tensor pixels = at::arange(2 * p.channels * p.height * p.width, at::kFloat).sin();
+      const Tensor pixels = ops::arange(2 * p.channels * p.height * p.width, kFloat).sin();
       const Tensor encoded =
           network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
       if (!network->decoder) return encoded;

@@ -79,20 +79,20 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
       before.tensors(), [](const auto& entry) { return !entry.first.starts_with("encoder.pooler."); });
   EXPECT_EQ(static_cast<std::size_t>(kept), after.tensors().size());
   const auto one = run(directory(), false), two = run(copy, false);
-  for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+  for (const auto& [name, tensor] : one) EXPECT_TRUE(ops::equal(tensor, two.at(name))) << name;
 }
 
 // The hidden states of images together and alone.
 void expect_images_apart(Transformer& network) {
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   Pass pass = Pass::inference();
   const PatchSpec& patches = network->encoder->patches->spec();
-  const Tensor pixels = at::randn({5, patches.channels, patches.height, patches.width});
+  const Tensor pixels = ops::randn({5, patches.channels, patches.height, patches.width});
   const Tensor together = network->encode(ImageBatch{pixels, {}}, pass);
   const std::int64_t rows = together.size(0) / 5;
   for (std::int64_t b : {0, 2, 4})
-    EXPECT_TRUE(at::equal(together.narrow(0, b * rows, rows),
-                          network->encode(ImageBatch{pixels.narrow(0, b, 1), {}}, pass)))
+    EXPECT_TRUE(ops::equal(together.narrow(0, b * rows, rows),
+                           network->encode(ImageBatch{pixels.narrow(0, b, 1), {}}, pass)))
         << "image " << b;
 }
 
@@ -110,7 +110,7 @@ TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
     for (std::int64_t i = 0; i <= b * 7 % longest; ++i)
       sentences.back().push_back((b * 31 + i * 17) % spec.embeddings.vocabulary);
   }
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   const auto hidden = [&](const std::vector<std::vector<std::int64_t>>& batch) {
     Pass pass = Pass::inference();
     const TokenBatch tokens = TokenBatch::from(batch);
@@ -119,7 +119,7 @@ TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
   const Tensor together = hidden(sentences);
   const TokenBatch layout = TokenBatch::from(sentences);
   for (std::int64_t b : {0, 1, 17, 36, 63})
-    EXPECT_TRUE(at::equal(layout.offsets.part(together, b), hidden({sentences[b]}))) << "sentence " << b;
+    EXPECT_TRUE(ops::equal(layout.offsets.part(together, b), hidden({sentences[b]}))) << "sentence " << b;
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()), [](const auto& info) {
@@ -163,13 +163,13 @@ TEST(Forward, InputsThatDoNotFitAreErrors) {
   EXPECT_ERROR("input_ids: -99967 is outside the model's token ids",
                run_forward(model, with("input_ids", ids - 100000), {}));
   EXPECT_ERROR("input_ids: expected integers of shape [batch, length], found Float",
-               run_forward(model, with("input_ids", ids.to(at::kFloat)), {}));
+               run_forward(model, with("input_ids", ids.to(kFloat)), {}));
   EXPECT_ERROR("input_ids: expected integers of shape [batch, length], found Long of shape [8]",
                run_forward(model, with("input_ids", ids[0]), {}));
   EXPECT_ERROR("the mask hides a whole sequence",
-               run_forward(model, with("attention_mask", at::zeros_like(ids)), {}));
+               run_forward(model, with("attention_mask", ops::zeros_like(ids)), {}));
   EXPECT_ERROR("attention_mask: expected the shape [3, 8] of input_ids, found [1, 2]",
-               run_forward(model, with("attention_mask", at::ones({1, 2}, at::kLong)), {}));
+               run_forward(model, with("attention_mask", ops::ones({1, 2}, kLong)), {}));
   EXPECT_ERROR("labels: 100033 is outside the vocabulary",
                run_forward(model, with("labels", ids + 100000), {}));
   EXPECT_ERROR("position_ids: position 100033 is outside",
@@ -199,7 +199,7 @@ TEST(Forward, LabelsThatDoNotFitAreErrorsThatNameThem) {
     EXPECT_NE(message.find(part), std::string::npos)
         << '"' << message << "\" does not hold \"" << part << '"';
   };
-  const Tensor few = at::zeros({1, 2}, at::kLong);
+  const Tensor few = ops::zeros({1, 2}, kLong);
   expect(complaint("bert-question-answering", {{"labels", few}}),
          "the input labels is not one of this model's");
   expect(complaint("bert-question-answering", {}, {"start_positions", "end_positions"}),
@@ -212,15 +212,15 @@ TEST(Forward, LabelsThatDoNotFitAreErrorsThatNameThem) {
 }
 
 TEST(Forward, ClassificationLabelsAreOneToAScore) {
-  const Tensor scores = at::rand({3, 1}), many = at::rand({3, 4});
-  EXPECT_NO_THROW(classification_loss(scores, at::rand({3}), {}));
-  EXPECT_NO_THROW(classification_loss(many, at::rand({3, 4}), {}));
-  for (const Tensor& labels : {at::rand({1}), at::rand({2}), at::rand({3, 3})}) {
+  const Tensor scores = ops::rand({3, 1}), many = ops::rand({3, 4});
+  EXPECT_NO_THROW(classification_loss(scores, ops::rand({3}), {}));
+  EXPECT_NO_THROW(classification_loss(many, ops::rand({3, 4}), {}));
+  for (const Tensor& labels : {ops::rand({1}), ops::rand({2}), ops::rand({3, 3})}) {
     EXPECT_ERROR("labels: expected 3 x 1 numbers", classification_loss(scores, labels, {}));
     EXPECT_ERROR("labels: expected 3 x 4 numbers",
                  classification_loss(many, labels, ProblemType::multi_label));
     EXPECT_ERROR("labels: expected 3 numbers, found",
-                 classification_loss(many, labels.to(at::kLong), ProblemType::single_label));
+                 classification_loss(many, labels.to(kLong), ProblemType::single_label));
   }
 }
 

@@ -31,61 +31,61 @@ PretrainedModel load(const std::string& name, WeightFormat format) {
 }
 
 TEST(PackedMatrix, KeepsAMatrix) {
-  at::manual_seed(3);
+  ops::manual_seed(3);
   for (const auto& [out, in] : {std::pair{1, 1}, {16, 4}, {21, 37}, {50, 130}}) {
-    const Tensor plain = at::randn({out, in}), turned = at::randn({in, out}).t();
+    const Tensor plain = ops::randn({out, in}), turned = ops::randn({in, out}).t();
     for (const Tensor& weight : {plain, turned}) {
       const auto matrix = PackedMatrix::make(weight, WeightFormat::int8);
       const Tensor error = (matrix->dequantized() - weight).norm(2, 1) / weight.norm(2, 1);
       EXPECT_LT(error.max().item<double>(), 0.01);
-      const Tensor ids = torch::tensor({out - 1, 0, out / 2, 0}, at::kLong);
-      EXPECT_TRUE(at::equal(matrix->rows(ids), matrix->dequantized().index_select(0, ids)));
-      for (const auto& [format, type] : {std::pair{WeightFormat::float32, at::kFloat},
-                                         {WeightFormat::float16, at::kHalf},
-                                         {WeightFormat::bfloat16, at::kBFloat16}})
+      const Tensor ids = ops::tensor({out - 1, 0, out / 2, 0}, kLong);
+      EXPECT_TRUE(ops::equal(matrix->rows(ids), matrix->dequantized().index_select(0, ids)));
+      for (const auto& [format, type] : {std::pair{WeightFormat::float32, kFloat},
+                                         {WeightFormat::float16, kHalf},
+                                         {WeightFormat::bfloat16, kBFloat16}})
         EXPECT_TRUE(
-            at::equal(PackedMatrix::make(weight, format)->dequantized(), weight.to(type).to(at::kFloat)));
+            ops::equal(PackedMatrix::make(weight, format)->dequantized(), weight.to(type).to(kFloat)));
     }
   }
 }
 
 TEST(PackedMatrix, ComputesARowByItself) {
-  at::manual_seed(3);
-  const Tensor weight = at::randn({77, 130}), bias = at::randn({77}), residual = at::randn({200, 77});
-  const Tensor x = at::randn({200, 130}) * at::rand({200, 1});
+  ops::manual_seed(3);
+  const Tensor weight = ops::randn({77, 130}), bias = ops::randn({77}), residual = ops::randn({200, 77});
+  const Tensor x = ops::randn({200, 130}) * ops::rand({200, 1});
   std::vector<WeightFormat> formats(std::begin(kFormats), std::end(kFormats));
   formats.push_back(WeightFormat::float32);
   for (const WeightFormat format : formats) {
     const auto matrix = PackedMatrix::make(weight, format);
     const Tensor all = matrix->multiply(x, bias, Activation::gelu, residual);
-    const Tensor exact = at::gelu(at::linear(x, weight, bias)) + residual;
+    const Tensor exact = ops::gelu(ops::linear(x, weight, bias)) + residual;
     EXPECT_LT(length(all - exact), (format == WeightFormat::int4 ? 0.1 : 0.02) * length(exact));
     const std::size_t threads = thread_count();
     for (const int count : {1, 2, 3}) {
       set_thread_count(count);
-      EXPECT_TRUE(at::equal(all, matrix->multiply(x, bias, Activation::gelu, residual))) << count;
+      EXPECT_TRUE(ops::equal(all, matrix->multiply(x, bias, Activation::gelu, residual))) << count;
       for (const auto& [first, rows] : {std::pair{0, 1}, {7, 3}, {100, 64}, {199, 1}})
-        EXPECT_TRUE(at::equal(all.narrow(0, first, rows),
-                              matrix->multiply(x.narrow(0, first, rows), bias, Activation::gelu,
-                                               residual.narrow(0, first, rows))))
+        EXPECT_TRUE(ops::equal(all.narrow(0, first, rows),
+                               matrix->multiply(x.narrow(0, first, rows), bias, Activation::gelu,
+                                                residual.narrow(0, first, rows))))
             << first;
     }
     set_thread_count(threads);
     const Tensor plain = matrix->multiply(x, {}, Activation::none, {});
     for (const auto& [first, count] : {std::pair{0, 77}, {16, 16}, {5, 40}, {76, 1}})
-      EXPECT_TRUE(at::equal(matrix->part(x, first, count), plain.narrow(1, first, count))) << first;
+      EXPECT_TRUE(ops::equal(matrix->part(x, first, count), plain.narrow(1, first, count))) << first;
   }
 }
 
 TEST(PackedMatrix, RefusesWhatItCannotHold) {
   EXPECT_ERROR("for floating-point numbers on the CPU, found Long",
-               PackedMatrix::make(at::ones({3, 3}, at::kLong), WeightFormat::int8));
-  EXPECT_ERROR("a matrix has 133145 inputs", PackedMatrix::make(at::empty({1, 133145}), WeightFormat::int8));
+               PackedMatrix::make(ops::ones({3, 3}, kLong), WeightFormat::int8));
+  EXPECT_ERROR("a matrix has 133145 inputs", PackedMatrix::make(ops::empty({1, 133145}), WeightFormat::int8));
   EXPECT_ERROR("weights as float16: a matrix holds 70000",
-               PackedMatrix::make(at::full({2, 2}, 7e4, at::kFloat), WeightFormat::float16));
-  const auto matrix = PackedMatrix::make(at::randn({3, 3}), WeightFormat::int8);
+               PackedMatrix::make(ops::full({2, 2}, 7e4, kFloat), WeightFormat::float16));
+  const auto matrix = PackedMatrix::make(ops::randn({3, 3}), WeightFormat::int8);
   EXPECT_ERROR("expected float32 rows of 3 numbers",
-               matrix->multiply(at::randn({2, 4}), {}, Activation::none, {}));
+               matrix->multiply(ops::randn({2, 4}), {}, Activation::none, {}));
   EXPECT_ERROR("weights int9: expected float32", weight_format("int9"));
 }
 
@@ -128,7 +128,7 @@ TEST_P(LowPrecisionModel, GivesTheSameBitsAloneAndOnOneThread) {
       set_thread_count(b % 2 == 0 ? 1 : threads);
       for (const auto& [output, tensor] : run_forward(model, one, {}))
         if (output != "loss") {
-          EXPECT_TRUE(at::equal(tensor, together.at(output).narrow(0, b, 1)))
+          EXPECT_TRUE(ops::equal(tensor, together.at(output).narrow(0, b, 1)))
               << output << " of text " << b << " in " << name(format);
         }
     }
@@ -197,7 +197,7 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
     const auto expected = run_forward(load(GetParam(), format), inputs(), {}),
                found = run_forward(again, inputs(), {});
     ASSERT_EQ(expected.size(), found.size());
-    for (const auto& [output, tensor] : expected) EXPECT_TRUE(at::equal(tensor, found.at(output))) << output;
+    for (const auto& [output, tensor] : expected) EXPECT_TRUE(ops::equal(tensor, found.at(output))) << output;
     EXPECT_ERROR(fmt::format("weights as {} do not learn", name(format)),
                  PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training));
     EXPECT_ERROR(fmt::format("stored as {}, of which none can be made as bfloat16", name(format)),
@@ -207,11 +207,11 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
 
 // What a file must not hold is said, not computed with.
 TEST(LowPrecision, RefusesBrokenStoredMatrices) {
-  const Tensor weight = at::randn({20, 70});
+  const Tensor weight = ops::randn({20, 70});
   for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
     const auto stored = PackedMatrix::make(weight, format)->stored();
     const auto again = PackedMatrix::restore(stored, 20, 70, format);
-    EXPECT_TRUE(at::equal(again->dequantized(), PackedMatrix::make(weight, format)->dequantized()));
+    EXPECT_TRUE(ops::equal(again->dequantized(), PackedMatrix::make(weight, format)->dequantized()));
     for (const auto& [part, tensor] : stored) {
       auto broken = stored;
       broken.erase(part);
@@ -219,10 +219,10 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
                    PackedMatrix::restore(broken, 20, 70, format))
           << part;
       broken[part] = tensor.narrow(0, 0, 19).contiguous();
-      EXPECT_ERROR(fmt::format("found {} [19, ", at::toString(tensor.scalar_type())),
+      EXPECT_ERROR(fmt::format("found {} [19, ", ops::toString(tensor.scalar_type())),
                    PackedMatrix::restore(broken, 20, 70, format))
           << part;
-      broken[part] = tensor.to(at::kDouble);
+      broken[part] = tensor.to(kDouble);
       EXPECT_ERROR("found Double [20, ", PackedMatrix::restore(broken, 20, 70, format)) << part;
     }
     auto broken = stored;

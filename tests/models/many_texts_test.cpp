@@ -13,8 +13,8 @@ namespace {
 
 void read_pictures(Transformer network) {
   const PatchSpec& spec = network->encoder->patches->spec();
-  at::manual_seed(5);
-  const Tensor pixels = at::randn({200, spec.channels, spec.height, spec.width});
+  ops::manual_seed(5);
+  const Tensor pixels = ops::randn({200, spec.channels, spec.height, spec.width});
   const auto read = [&](const Tensor& some) {
     Pass pass = Pass::inference();
     return network->encode(ImageBatch{some, {}}, pass);
@@ -25,7 +25,7 @@ void read_pictures(Transformer network) {
   const std::int64_t tokens = all.size(0) / 200;
   ASSERT_GT(all.size(0), 1500);
   for (const std::int64_t b : {0, 101, 199})
-    EXPECT_TRUE(at::equal(all.narrow(0, b * tokens, tokens), read(pixels.narrow(0, b, 1))))
+    EXPECT_TRUE(ops::equal(all.narrow(0, b * tokens, tokens), read(pixels.narrow(0, b, 1))))
         << "picture " << b;
   set_thread_count(threads);
 }
@@ -38,7 +38,7 @@ TEST_P(ManyTexts, AreWhatEachIsAlone) {
   Transformer network = model.network();
   const Stack& stack = network->encoder ? network->encoder : network->decoder;
   if (!stack->embeddings) return read_pictures(network);
-  at::manual_seed(5);
+  ops::manual_seed(5);
   // Some 1,500 tokens: more than one or two threads read at a time.
   const std::int64_t longest = std::min<std::int64_t>(12, stack->max_positions() - 1);
   std::vector<std::vector<std::int64_t>> texts;
@@ -59,7 +59,7 @@ TEST_P(ManyTexts, AreWhatEachIsAlone) {
   ASSERT_EQ(all.size(0), batch.offsets.total());
   for (const std::size_t b : {std::size_t{0}, texts.size() / 2, texts.size() - 1})
     EXPECT_TRUE(
-        at::equal(batch.offsets.part(all, static_cast<std::int64_t>(b)), read(TokenBatch::from({texts[b]}))))
+        ops::equal(batch.offsets.part(all, static_cast<std::int64_t>(b)), read(TokenBatch::from({texts[b]}))))
         << "text " << b;
   set_thread_count(threads);
 }

@@ -70,7 +70,7 @@ TEST_P(OwnModulesTest, StandBesideAnotherAdapters) {
     auto mixed = given;
     std::vector<std::int64_t> numbers;
     for (std::int64_t b = 0; b < B; ++b) numbers.push_back(b % 3 - 1);  // -1, 0, 1, -1, ...
-    mixed["adapters"] = torch::tensor(numbers, at::kLong);
+    mixed["adapters"] = ops::tensor(numbers, kLong);
     if (first.begin()->second.sizes() != none.begin()->second.sizes()) continue;  // rows of virtual tokens
     for (const auto& [name, tensor] : run_forward(both, mixed, {}))
       for (std::int64_t b = 0; b < B; ++b) {
@@ -136,7 +136,7 @@ TEST(OwnHeadTest, HasItsOwnLabels) {
   EXPECT_TRUE(run_forward(model, given, {.adapter = -1}).contains("pooler_output"));
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(given.at("input_ids").size(0)), 0);
   numbers.back() = 1;
-  given["adapters"] = torch::tensor(numbers, at::kLong);
+  given["adapters"] = ops::tensor(numbers, kLong);
   const std::string error = message_of([&] { run_forward(model, given, {}); });
   EXPECT_NE(error.find("their labels of different numbers"), error.npos) << error;
   EXPECT_NE(message_of([&] { model.with_adapter({}); }).find("--adapter-of"), std::string::npos);

@@ -23,28 +23,27 @@ TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
                                    .predicted = {4, 0}}};
   std::vector<Tensor> ids, types, hidden, mapping, labels;
   for (const PermutedText& text : texts) {
-    ids.push_back(torch::tensor(text.ids, at::kLong));
-    types.push_back(torch::tensor(text.types, at::kLong));
-    const Tensor order = torch::tensor(text.order, at::kLong),
-                 targets = torch::tensor(text.predicted, at::kLong);
+    ids.push_back(ops::tensor(text.ids, kLong));
+    types.push_back(ops::tensor(text.types, kLong));
+    const Tensor order = ops::tensor(text.order, kLong), targets = ops::tensor(text.predicted, kLong);
     hidden.push_back(
-        order.unsqueeze(1).le(order).logical_and(at::zeros({L}, at::kBool).index_fill_(0, targets, true)));
-    mapping.push_back(at::one_hot(targets, L));
+        order.unsqueeze(1).le(order).logical_and(ops::zeros({L}, kBool).index_fill_(0, targets, true)));
+    mapping.push_back(ops::one_hot(targets, L));
     labels.push_back(ids.back().index_select(0, targets));
   }
   const auto load = [] { return PretrainedModel::load(ModelDirectory(kModel), Purpose::training); };
   const auto expected = run_forward(load(),
-                                    {{"input_ids", at::stack(ids)},
-                                     {"token_type_ids", at::stack(types)},
-                                     {"perm_mask", at::stack(hidden).to(at::kFloat)},
-                                     {"target_mapping", at::stack(mapping).to(at::kFloat)},
-                                     {"labels", at::stack(labels)}},
+                                    {{"input_ids", ops::stack(ids)},
+                                     {"token_type_ids", ops::stack(types)},
+                                     {"perm_mask", ops::stack(hidden).to(kFloat)},
+                                     {"target_mapping", ops::stack(mapping).to(kFloat)},
+                                     {"labels", ops::stack(labels)}},
                                     {.gradients = true});
 
   const PretrainedModel model = load();
   Transformer network = model.network();
   const TwoStreams streams = two_streams(texts);
-  EXPECT_TRUE(at::equal(streams.labels, at::cat(labels)));
+  EXPECT_TRUE(ops::equal(streams.labels, ops::cat(labels)));
   Pass pass = Pass::inference();
   const Tensor rows = network->encode(streams.batch, pass).index_select(0, streams.targets);
   const LossSum loss = network->language_model_head->loss(rows, streams.labels, {}, pass);

@@ -25,16 +25,16 @@ TokenBatch texts(const Stack& reader, std::int64_t seed) {
   }
   TokenBatch batch = TokenBatch::from(all);
   const auto& distance = stack.layers.front().self_attention.distance;
-  if (distance && distance->segments) batch.types = at::arange(batch.ids.numel(), at::kLong) % 2;
+  if (distance && distance->segments) batch.types = ops::arange(batch.ids.numel(), kLong) % 2;
   return batch;
 }
 
 // How many functions the gradient of `result` goes through.
 std::size_t graph_size(const Tensor& result) {
-  std::set<torch::autograd::Node*> seen;
-  std::vector<torch::autograd::Node*> next{result.grad_fn().get()};
+  std::set<autograd::Node*> seen;
+  std::vector<autograd::Node*> next{result.grad_fn().get()};
   while (!next.empty()) {
-    torch::autograd::Node* const node = next.back();
+    autograd::Node* const node = next.back();
     next.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
     for (const auto& edge : node->next_edges()) next.push_back(edge.function.get());
@@ -60,7 +60,7 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
     Tensor hidden;
     if (network->reads_images()) {
       const PatchSpec& p = *spec.encoder->patches;
-      const Tensor pixels = at::arange(2 * p.channels * p.height * p.width, at::kFloat).sin();
+      const Tensor pixels = ops::arange(2 * p.channels * p.height * p.width, kFloat).sin();
       hidden = network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
     } else if (network->is_encoder_decoder()) {
       const TokenBatch source = texts(network->encoder, 3);
@@ -72,11 +72,11 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
       hidden = network->encode(texts(network->encoder, 5), pass);
     }
     graphs[recompute] = graph_size(hidden);
-    (hidden * at::arange(hidden.numel()).view_as(hidden).sin()).sum().backward();
+    (hidden * ops::arange(hidden.numel()).view_as(hidden).sin()).sum().backward();
     std::map<std::string, Tensor> all{{"hidden", hidden.detach().clone()}};
     for (const auto& item : network->named_parameters())
       if (item.value().grad().defined()) all["gradient of " + item.key()] = item.value().grad().clone();
-    all["the next seed"] = at::scalar_tensor(static_cast<std::int64_t>(pass.next_seed()), at::kLong);
+    all["the next seed"] = ops::scalar_tensor(static_cast<std::int64_t>(pass.next_seed()), kLong);
     return all;
   };
   const auto plain = results(false), again = results(true);
@@ -86,7 +86,7 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
   for (const auto& [name, tensor] : plain) {
     ASSERT_EQ(again.count(name), 1) << name;
     EXPECT_TRUE(tensor.isfinite().all().item<bool>()) << name;
-    EXPECT_TRUE(at::equal(tensor, again.at(name))) << name;
+    EXPECT_TRUE(ops::equal(tensor, again.at(name))) << name;
   }
 }
 

@@ -38,14 +38,14 @@ TEST(BlockSparse, AttendsToThemAsTheOriginal) {
   std::vector<Tensor> weights;
   AttentionCall capturing = call;
   capturing.weights = &weights;
-  const Tensor together = at::cat({packed.narrow(0, 3, 5), packed});
+  const Tensor together = ops::cat({packed.narrow(0, 3, 5), packed});
   const Tensor got =
       block_sparse_attention(together, Offsets(std::vector<std::int64_t>{5, 22}), spec, capturing, 3);
   EXPECT_LT((got.narrow(0, 5, 22) - wanted).abs().max().item<float>(), 1e-5);
   ASSERT_EQ(weights.size(), 2);
   EXPECT_EQ(weights[0].sizes().vec(), (std::vector<std::int64_t>{3, 5, 5}));
   const Tensor value = packed.narrow(1, 24, 12).view({22, 3, 4}).transpose(0, 1);
-  const Tensor mixed = at::matmul(weights[1], value).transpose(0, 1).reshape({22, 12});
+  const Tensor mixed = ops::matmul(weights[1], value).transpose(0, 1).reshape({22, 12});
   EXPECT_LT((mixed - wanted).abs().max().item<float>(), 1e-5);
 }
 

@@ -79,12 +79,11 @@ Tensor loss_of(Transformer& network) {
   Pass pass = Pass::inference();
   TokenBatch source = TokenBatch::from(kSources);
   const TokenBatch target = TokenBatch::from(kTargets);
-  source.types =
-      at::arange(source.ids.numel(), at::kLong) % 3;  // as segments only: there is no table of types
+  source.types = ops::arange(source.ids.numel(), kLong) % 3;  // as segments only: there is no table of types
   const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head
-      ->loss(hidden, torch::tensor({3, 4, -100, 5, 6, 7, 8}, at::kLong), {.label_smoothing = 0.1}, pass)
+      ->loss(hidden, ops::tensor({3, 4, -100, 5, 6, 7, 8}, kLong), {.label_smoothing = 0.1}, pass)
       .mean();
 }
 
@@ -96,7 +95,7 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
     Transformer fast(spec), exact(spec);
     initialize(fast, 5);
     initialize(exact, 5);
-    exact->to(at::kDouble);
+    exact->to(kDouble);
     // The double model's tied matrix must be converted with the others, not left behind.
     const Tensor fast_loss = loss_of(fast), exact_loss = loss_of(exact);
     EXPECT_NEAR(fast_loss.item<double>(), exact_loss.item<double>(), 1e-5);
@@ -114,11 +113,11 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
 }
 
 TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
-  at::manual_seed(1);
-  const Tensor bias = torch::randn({50}), dy = torch::randn({37, 50});
-  const Tensor x = torch::randn({37, 29}).requires_grad_(), weight = torch::randn({50, 29}).requires_grad_();
+  ops::manual_seed(1);
+  const Tensor bias = ops::randn({50}), dy = ops::randn({37, 50});
+  const Tensor x = ops::randn({37, 29}).requires_grad_(), weight = ops::randn({50, 29}).requires_grad_();
   const auto rounded = [](const Tensor& t) {
-    return Bfloat16Products::available() ? t.detach().to(at::kBFloat16).to(at::kFloat) : t.detach();
+    return Bfloat16Products::available() ? t.detach().to(kBFloat16).to(kFloat) : t.detach();
   };
   const auto expect_close = [](const Tensor& found, const Tensor& expected) {
     EXPECT_LT((found - expected).abs().max().item<double>(), 1e-5 * expected.abs().max().item<double>());
@@ -129,15 +128,15 @@ TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
     const Bfloat16Products on(true);
     {
       const Bfloat16Products off(false);
-      expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
+      expect_close(linear(x, weight, bias, &packed), ops::linear(x, weight, bias));
     }
     y = linear(x, weight, bias, &packed);
-    expect_close(y, at::linear(rounded(x), rounded(weight), bias));
+    expect_close(y, ops::linear(rounded(x), rounded(weight), bias));
   }
   y.backward(dy);  // as the function did, which remembers it
-  expect_close(x.grad(), at::mm(rounded(dy), rounded(weight)));
-  expect_close(weight.grad(), at::mm(rounded(dy).t(), rounded(x)));
-  expect_close(linear(x, weight, bias, &packed), at::linear(x, weight, bias));
+  expect_close(x.grad(), ops::mm(rounded(dy), rounded(weight)));
+  expect_close(weight.grad(), ops::mm(rounded(dy).t(), rounded(x)));
+  expect_close(linear(x, weight, bias, &packed), ops::linear(x, weight, bias));
 }
 
 TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
@@ -150,36 +149,36 @@ TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
     return network->encode(TokenBatch::from(kSources), pass);
   };
   const Tensor exact = encode(false, true), rounded = encode(true, true);
-  EXPECT_EQ(at::equal(exact, rounded), !Bfloat16Products::available());
-  EXPECT_TRUE(at::allclose(exact, rounded, 0.05, 0.05));
+  EXPECT_EQ(ops::equal(exact, rounded), !Bfloat16Products::available());
+  EXPECT_TRUE(ops::allclose(exact, rounded, 0.05, 0.05));
   EXPECT_TRUE(exact.requires_grad());
   EXPECT_FALSE(encode(false, false).requires_grad());
-  const at::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   EXPECT_FALSE(encode(false, true).requires_grad());
   EXPECT_FALSE(Bfloat16Products::on());
 }
 
 // R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
 TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
-  torch::manual_seed(3);
-  const Tensor labels = torch::tensor({4, -100, 16, 4, -100, 16}, at::kLong);
-  const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape).requires_grad_(); };
+  ops::manual_seed(3);
+  const Tensor labels = ops::tensor({4, -100, 16, 4, -100, 16}, kLong);
+  const auto leaf = [](IntArrayRef shape) { return ops::randn(shape).requires_grad_(); };
   const Tensor hidden = leaf({6, 5}), weight = leaf({17, 5}), bias = leaf({17});
   const auto gradients_of = [&](const Tensor& loss) {
-    return torch::autograd::grad({loss}, {hidden, weight, bias});
+    return autograd::grad({loss}, {hidden, weight, bias});
   };
   const LossOptions options{.label_smoothing = 0.1, .r_drop = 5};
   PackedWeight packed;
   const LossSum fast = linear_cross_entropy(hidden, weight, bias, labels, options, packed);
   EXPECT_EQ(fast.count, 4);
-  const LossSum plain = cross_entropy(at::linear(hidden, weight, bias), labels, options);
+  const LossSum plain = cross_entropy(ops::linear(hidden, weight, bias), labels, options);
 
-  const Tensor scores = at::linear(hidden, weight, bias), logs = at::log_softmax(scores, 1);
+  const Tensor scores = ops::linear(hidden, weight, bias), logs = ops::log_softmax(scores, 1);
   const Tensor p = logs.narrow(0, 0, 3), q = logs.narrow(0, 3, 3), counts = labels.narrow(0, 0, 3) >= 0;
   const auto divergence = [&](const Tensor& from, const Tensor& to) {
-    return (at::kl_div(to, from, at::Reduction::None, /*log_target=*/true).sum(1) * counts).sum();
+    return (ops::kl_div(to, from, ops::Reduction::None, /*log_target=*/true).sum(1) * counts).sum();
   };
-  const Tensor expected = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, -100, 0.1) +
+  const Tensor expected = ops::cross_entropy_loss(scores, labels, {}, ops::Reduction::Sum, -100, 0.1) +
                           5 * (divergence(p, q) + divergence(q, p)) / 2;
   const auto wanted = gradients_of(expected);
   for (const LossSum& found : {fast, plain}) {
@@ -191,7 +190,7 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
           << i;
   }
 
-  const Tensor others = torch::tensor({4, -100, 16, 4, 3, 16}, at::kLong);
+  const Tensor others = ops::tensor({4, -100, 16, 4, 3, 16}, kLong);
   EXPECT_ERROR("the halves of 6 labels differ",
                linear_cross_entropy(hidden, weight, bias, others, options, packed));
   EXPECT_ERROR(
@@ -200,20 +199,20 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
 }
 
 TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
-  torch::manual_seed(4);
-  const auto leaf = [](at::IntArrayRef shape) { return at::randn(shape).requires_grad_(); };
+  ops::manual_seed(4);
+  const auto leaf = [](IntArrayRef shape) { return ops::randn(shape).requires_grad_(); };
   const std::int64_t rows = 2 * 1100;  // two blocks a reading: one of 1024, the longest, and a shorter one
   const Tensor hidden = leaf({rows, 7}), weight = leaf({33, 7}), bias = leaf({33});
-  const Tensor once = at::randint(33, {rows / 2}, at::kLong).index_fill_(0, torch::tensor({5, 1050}), -100);
-  const Tensor labels = at::cat({once, once});
+  const Tensor once = ops::randint(33, {rows / 2}, kLong).index_fill_(0, ops::tensor({5, 1050}), -100);
+  const Tensor labels = ops::cat({once, once});
   const auto results_of = [&](const LossSum& loss) {
-    auto results = torch::autograd::grad({loss.sum}, {hidden, weight, bias});
+    auto results = autograd::grad({loss.sum}, {hidden, weight, bias});
     results.push_back(loss.sum.detach());
     return results;
   };
   for (const double r_drop : {0.0, 5.0}) {
     const LossOptions options{.label_smoothing = 0.1, .r_drop = r_drop};
-    const auto wanted = results_of(cross_entropy(at::linear(hidden, weight, bias), labels, options));
+    const auto wanted = results_of(cross_entropy(ops::linear(hidden, weight, bias), labels, options));
     for (const bool bfloat16 : {false, true}) {
       const Bfloat16Products on(bfloat16);
       const double tolerance = bfloat16 && Bfloat16Products::available() ? 3e-2 : 1e-5;
@@ -243,10 +242,10 @@ TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
   Transformer network(spec);
   initialize(network, 1);
   const auto encode = [&](Pass pass) { return network->encode(TokenBatch::from(kSources), pass); };
-  EXPECT_TRUE(at::equal(encode(Pass::inference()), encode(Pass::inference())));
-  EXPECT_TRUE(at::equal(encode(Pass::training(3)), encode(Pass::training(3))));
-  EXPECT_FALSE(at::equal(encode(Pass::training(3)), encode(Pass::training(4))));
-  EXPECT_FALSE(at::equal(encode(Pass::training(3)), encode(Pass::inference())));
+  EXPECT_TRUE(ops::equal(encode(Pass::inference()), encode(Pass::inference())));
+  EXPECT_TRUE(ops::equal(encode(Pass::training(3)), encode(Pass::training(3))));
+  EXPECT_FALSE(ops::equal(encode(Pass::training(3)), encode(Pass::training(4))));
+  EXPECT_FALSE(ops::equal(encode(Pass::training(3)), encode(Pass::inference())));
 }
 
 // With dropout on, the gradient is that of the very function the pass computed.
@@ -259,12 +258,12 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   const auto loss = [&] {
     Pass pass = Pass::training(3);
     const Tensor y = network->encode(TokenBatch::from(kSources), pass);
-    return (y * at::arange(y.numel()).view_as(y).sin()).sum();
+    return (y * ops::arange(y.numel()).view_as(y).sin()).sum();
   };
   loss().backward();
-  const Tensor direction = at::randn_like(weight);
+  const Tensor direction = ops::randn_like(weight);
   const double slope = (weight.grad() * direction).sum().item<double>();
-  at::NoGradGuard no_grad;
+  NoGradGuard no_grad;
   constexpr double h = 2e-4;
   weight += h * direction;
   const double above = loss().item<double>();
@@ -275,7 +274,7 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
 
 class Decoding : public testing::TestWithParam<ModelSpec> {};
 TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   Transformer network(GetParam());
   initialize(network, 2);
   Pass pass = Pass::inference();
@@ -299,8 +298,8 @@ TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
     const TokenBatch batch = TokenBatch::from(next, {step, step, step});
     const Tensor found = network->decode(batch, pass, &memory, &use);
     for (std::int64_t b = 0; b < 3; ++b)
-      EXPECT_TRUE(at::allclose(batch.offsets.part(found, b),
-                               whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
+      EXPECT_TRUE(ops::allclose(batch.offsets.part(found, b),
+                                whole.offsets.part(expected, b).narrow(0, step, count), 1e-4, 1e-5));
   }
 }
 
@@ -309,33 +308,33 @@ INSTANTIATE_TEST_SUITE_P(Relative, Decoding, testing::ValuesIn(with_distances())
 
 // Far and near in both directions, against the formulas of the papers' own code, evaluated by hand.
 TEST(Distances, FallIntoTheBucketsOfThePapers) {
-  const Tensor ahead = torch::tensor({-300, -40, -9, -8, -7, -1, 0, 1, 7, 8, 9, 40, 300}, at::kLong);
+  const Tensor ahead = ops::tensor({-300, -40, -9, -8, -7, -1, 0, 1, 7, 8, 9, 40, 300}, kLong);
   // T5: 32 buckets, half of them for either side, 8 of these exact; 8 * ln(40 / 8) / ln(16) = 4.6.
-  EXPECT_TRUE(at::equal(rows_of(BucketedBias{32, 128}, ahead, false),
-                        torch::tensor({15, 12, 8, 8, 7, 1, 0, 17, 23, 24, 24, 28, 31}, at::kLong)));
+  EXPECT_TRUE(ops::equal(rows_of(BucketedBias{32, 128}, ahead, false),
+                         ops::tensor({15, 12, 8, 8, 7, 1, 0, 17, 23, 24, 24, 28, 31}, kLong)));
   // Looking only back, 16 are exact; 16 * ln(40 / 16) / ln(8) = 7.05.
-  EXPECT_TRUE(at::equal(rows_of(BucketedBias{32, 128}, ahead, true),
-                        torch::tensor({31, 23, 9, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0}, at::kLong)));
+  EXPECT_TRUE(ops::equal(rows_of(BucketedBias{32, 128}, ahead, true),
+                         ops::tensor({31, 23, 9, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0}, kLong)));
   // DeBERTa v3: 256 buckets a side of which 128 are exact; 127 * ln(300 / 128) / ln(511 / 128) = 78.2.
-  EXPECT_TRUE(at::equal(
+  EXPECT_TRUE(ops::equal(
       rows_of(LearnedDistances{.span = 256, .max_distance = 512, .norm = {}}, ahead),
-      torch::tensor({256 + 128 + 79, 296, 265, 264, 263, 257, 256, 255, 249, 248, 247, 216, 256 - 128 - 79},
-                    at::kLong)));
-  EXPECT_TRUE(at::equal(rows_of(LearnedDistances{.span = 8, .norm = {}}, ahead),
-                        torch::tensor({15, 15, 15, 15, 15, 9, 8, 7, 1, 0, 0, 0, 0}, at::kLong)));
+      ops::tensor({256 + 128 + 79, 296, 265, 264, 263, 257, 256, 255, 249, 248, 247, 216, 256 - 128 - 79},
+                  kLong)));
+  EXPECT_TRUE(ops::equal(rows_of(LearnedDistances{.span = 8, .norm = {}}, ahead),
+                         ops::tensor({15, 15, 15, 15, 15, 9, 8, 7, 1, 0, 0, 0, 0}, kLong)));
 }
 
 TEST(PagedCache, AForkSharesPagesUntilItGrowsAndGivesThemBack) {
   PagedCache cache({.head_size = 4});
   const auto a = cache.add();
   cache.extend(a, 20);
-  cache.write(0, {a}, Offsets({20}), at::arange(160, at::kFloat).view({20, 8}));
+  cache.write(0, {a}, Offsets({20}), ops::arange(160, kFloat).view({20, 8}));
   EXPECT_EQ(cache.pages_in_use(), 2);
   const auto b = cache.fork(a);
   EXPECT_EQ(cache.pages_in_use(), 2);
   cache.extend(b, 1);  // its last page is partly filled, so it is copied
   EXPECT_EQ(cache.pages_in_use(), 3);
-  cache.write(0, {b}, Offsets({1}), at::full({1, 8}, -1.0f));
+  cache.write(0, {b}, Offsets({1}), ops::full({1, 8}, -1.0f));
   EXPECT_EQ(cache.gather(a, 0).first[16].sum().item<float>(),
             cache.gather(b, 0).first[16].sum().item<float>());
   EXPECT_EQ(cache.gather(b, 0).second[20].sum().item<float>(), -4);

@@ -12,8 +12,8 @@ namespace {
 constexpr double kTemperature = 2.5;
 
 Tensor expected_loss(const Tensor& student, const Tensor& teacher) {
-  return at::kl_div(at::log_softmax(student / kTemperature, 1), at::softmax(teacher / kTemperature, 1),
-                    at::Reduction::Sum) *
+  return ops::kl_div(ops::log_softmax(student / kTemperature, 1), ops::softmax(teacher / kTemperature, 1),
+                     ops::Reduction::Sum) *
          (kTemperature * kTemperature);
 }
 
@@ -21,8 +21,8 @@ void expect_same(const LossSum& found, const Tensor& expected, const std::vector
                  double tolerance) {
   EXPECT_NEAR(found.sum.item<double>(), expected.item<double>(), tolerance * (1 + expected.item<double>()));
   // Scaled, so that a loss with a weight is tested too.
-  const auto gradients = torch::autograd::grad({found.sum * 0.25}, leaves, {}, true),
-             wanted = torch::autograd::grad({expected * 0.25}, leaves, {}, true);
+  const auto gradients = autograd::grad({found.sum * 0.25}, leaves, {}, true),
+             wanted = autograd::grad({expected * 0.25}, leaves, {}, true);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (wanted[i].numel() == 0) continue;
     EXPECT_LE((gradients[i] - wanted[i]).abs().max().item<double>(),
@@ -31,13 +31,13 @@ void expect_same(const LossSum& found, const Tensor& expected, const std::vector
   }
 }
 
-class Distillation : public testing::TestWithParam<at::ScalarType> {
+class Distillation : public testing::TestWithParam<ScalarType> {
  protected:
-  void SetUp() override { at::manual_seed(5); }
-  Tensor leaf(at::IntArrayRef shape) const { return at::randn(shape, GetParam()).requires_grad_(); }
-  double tolerance() const { return GetParam() == at::kDouble ? 1e-11 : 2e-5; }
+  void SetUp() override { ops::manual_seed(5); }
+  Tensor leaf(IntArrayRef shape) const { return ops::randn(shape, GetParam()).requires_grad_(); }
+  double tolerance() const { return GetParam() == kDouble ? 1e-11 : 2e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Precisions, Distillation, testing::Values(at::kFloat, at::kDouble),
+INSTANTIATE_TEST_SUITE_P(Precisions, Distillation, testing::Values(kFloat, kDouble),
                          [](const auto& info) { return std::string(toString(info.param)); });
 
 TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
@@ -45,8 +45,7 @@ TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
   const LossSum loss = soft_cross_entropy(student, teacher, kTemperature);
   EXPECT_EQ(loss.count, 5);
   expect_same(loss, expected_loss(student, teacher.detach()), {student}, tolerance());
-  EXPECT_FALSE(
-      torch::autograd::grad({loss.sum}, {teacher}, {}, {}, false, /*allow_unused=*/true)[0].defined());
+  EXPECT_FALSE(autograd::grad({loss.sum}, {teacher}, {}, {}, false, /*allow_unused=*/true)[0].defined());
   EXPECT_NEAR(soft_cross_entropy(student, student, 1).sum.item<double>(), 0, 1e-5);
   EXPECT_ERROR("expected the shape [5, 7] of the student's, found [5, 6]",
                soft_cross_entropy(student, teacher.narrow(1, 0, 6), 1));
@@ -56,20 +55,20 @@ TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
 }
 
 TEST_P(Distillation, WhatTheTeacherRulesOutCostsNothing) {
-  const Tensor student = leaf({3, 4}), teacher = at::randn({3, 4}, GetParam());
+  const Tensor student = leaf({3, 4}), teacher = ops::randn({3, 4}, GetParam());
   teacher.select(1, 2).fill_(-INFINITY);
   const LossSum loss = soft_cross_entropy(student, teacher, 1);
   EXPECT_TRUE(loss.sum.isfinite().item<bool>());
-  EXPECT_TRUE(torch::autograd::grad({loss.sum}, {student})[0].isfinite().all().item<bool>());
+  EXPECT_TRUE(autograd::grad({loss.sum}, {student})[0].isfinite().all().item<bool>());
 }
 
 TEST_P(Distillation, AVocabularyIsScoredInBlocks) {
   for (const std::int64_t n : {0, 1, 1031}) {  // blocks of 1024 rows
     SCOPED_TRACE(n);
     const Tensor hidden = leaf({n, 6}), weight = leaf({19, 6}), bias = leaf({19});
-    const Tensor theirs = at::randn({n, 9}, GetParam()), matrix = at::randn({19, 9}, GetParam());
-    const Tensor stored = at::linear(theirs, matrix);
-    const Tensor expected = expected_loss(at::linear(hidden, weight, bias), stored);
+    const Tensor theirs = ops::randn({n, 9}, GetParam()), matrix = ops::randn({19, 9}, GetParam());
+    const Tensor stored = ops::linear(theirs, matrix);
+    const Tensor expected = expected_loss(ops::linear(hidden, weight, bias), stored);
     for (const VocabularyScores& teacher :
          {VocabularyScores{theirs, matrix}, VocabularyScores{.hidden = {}, .weight = {}, .stored = stored}}) {
       const LossSum loss = linear_soft_cross_entropy({hidden, weight, bias}, teacher, kTemperature);
@@ -77,7 +76,7 @@ TEST_P(Distillation, AVocabularyIsScoredInBlocks) {
       expect_same(loss, expected, {hidden, weight, bias}, tolerance());
     }
     const LossSum plain = linear_soft_cross_entropy({hidden, weight}, {theirs, matrix}, kTemperature);
-    expect_same(plain, expected_loss(at::linear(hidden, weight), stored), {hidden, weight}, tolerance());
+    expect_same(plain, expected_loss(ops::linear(hidden, weight), stored), {hidden, weight}, tolerance());
   }
   const Tensor x = leaf({3, 4});
   EXPECT_ERROR("expected the shape [3, 5] of the student's, found [3, 6]",

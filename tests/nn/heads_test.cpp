@@ -15,13 +15,13 @@ struct Head {
   Embeddings embeddings{nullptr};
   LanguageModelHead head{nullptr};
 
-  Head(const EmbeddingSpec& embedding, const LanguageModelHeadSpec& spec, at::ScalarType type) {
-    at::manual_seed(2);
+  Head(const EmbeddingSpec& embedding, const LanguageModelHeadSpec& spec, ScalarType type) {
+    ops::manual_seed(2);
     embeddings = Embeddings(embedding);
     embeddings->to(type);
     head = LanguageModelHead(spec, kWidth, embeddings);
     head->to(type);
-    at::NoGradGuard no_grad;
+    NoGradGuard no_grad;
     for (Tensor& p : head->parameters()) p.normal_();
     for (Tensor& p : embeddings->parameters()) p.normal_();
   }
@@ -33,7 +33,7 @@ struct Head {
   }
 };
 
-std::vector<Head> heads(at::ScalarType type) {
+std::vector<Head> heads(ScalarType type) {
   const LanguageModelHeadSpec::Transform transform{Activation::gelu, {1e-5}};
   const EmbeddingSpec plain{.vocabulary = kVocabulary, .width = kWidth, .positions = {}, .norm = {}};
   std::vector<Head> all;
@@ -51,13 +51,13 @@ std::vector<Head> heads(at::ScalarType type) {
 }
 
 void expect_loss_of_all_scores(const std::vector<std::int64_t>& values, const LossOptions& options) {
-  const Tensor labels = torch::tensor(values, at::kLong);
-  for (const at::ScalarType type : {at::kFloat, at::kDouble})
+  const Tensor labels = ops::tensor(values, kLong);
+  for (const ScalarType type : {kFloat, kDouble})
     for (Head& h : heads(type)) {
       SCOPED_TRACE(fmt::format("{} labels [{}], smoothing {}", toString(type), fmt::join(values, " "),
                                options.label_smoothing));
-      const double tolerance = type == at::kFloat ? 1e-5 : 1e-11;
-      const Tensor hidden = at::randn({labels.numel(), kWidth}, type).requires_grad_();
+      const double tolerance = type == kFloat ? 1e-5 : 1e-11;
+      const Tensor hidden = ops::randn({labels.numel(), kWidth}, type).requires_grad_();
       Pass pass = Pass::inference();
       const LossSum found = h.head->loss(hidden, labels, options, pass);
       const LossSum wanted = cross_entropy(h.head(hidden, pass), labels, options);
@@ -66,13 +66,13 @@ void expect_loss_of_all_scores(const std::vector<std::int64_t>& values, const Lo
                   tolerance * (1 + wanted.sum.item<double>()));
       const auto leaves = h.leaves(hidden);
       const auto gradients_of = [&](const Tensor& loss) {
-        return torch::autograd::grad({loss}, leaves, {}, {}, false, /*allow_unused=*/true);
+        return autograd::grad({loss}, leaves, {}, {}, false, /*allow_unused=*/true);
       };
       const auto gradients = gradients_of(found.sum), expected = gradients_of(wanted.sum);
       for (std::size_t i = 0; i < leaves.size(); ++i) {
-        const auto or_zeros = [&](const Tensor& t) { return t.defined() ? t : at::zeros_like(leaves[i]); };
+        const auto or_zeros = [&](const Tensor& t) { return t.defined() ? t : ops::zeros_like(leaves[i]); };
         const Tensor one = or_zeros(gradients[i]), other = or_zeros(expected[i]);
-        EXPECT_TRUE(at::allclose(one, other, tolerance, tolerance * (1 + wanted.sum.item<double>()))) << i;
+        EXPECT_TRUE(ops::allclose(one, other, tolerance, tolerance * (1 + wanted.sum.item<double>()))) << i;
       }
     }
 }
@@ -90,11 +90,11 @@ TEST(LanguageModelHead, ItsLossIsThatOfAllScores) {
 }
 
 TEST(LanguageModelHead, ReadingsOfOneBatchHaveTheSameLabels) {
-  for (Head& h : heads(at::kFloat)) {
-    const Tensor hidden = at::randn({4, kWidth});
+  for (Head& h : heads(kFloat)) {
+    const Tensor hidden = ops::randn({4, kWidth});
     Pass pass = Pass::inference();
     const auto loss = [&](std::vector<std::int64_t> labels) {
-      h.head->loss(hidden, torch::tensor(labels, at::kLong), {.r_drop = 1}, pass);
+      h.head->loss(hidden, ops::tensor(labels, kLong), {.r_drop = 1}, pass);
     };
     EXPECT_ERROR("the halves of 4 labels differ", loss({-100, 5, 5, -100}))
         << "whose labels that count would be the same";

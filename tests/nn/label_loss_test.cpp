@@ -9,55 +9,56 @@
 namespace attend {
 namespace {
 
-class LabelLoss : public testing::TestWithParam<at::ScalarType> {
+class LabelLoss : public testing::TestWithParam<ScalarType> {
  protected:
-  void SetUp() override { at::manual_seed(7); }
-  Tensor leaf(at::IntArrayRef shape) const { return at::randn(shape, GetParam()).requires_grad_(); }
-  double tolerance() const { return GetParam() == at::kDouble ? 1e-12 : 2e-5; }
+  void SetUp() override { ops::manual_seed(7); }
+  Tensor leaf(IntArrayRef shape) const { return ops::randn(shape, GetParam()).requires_grad_(); }
+  double tolerance() const { return GetParam() == kDouble ? 1e-12 : 2e-5; }
 
   // The same loss, and the same gradients of it.
   void expect_equal(const Tensor& found, const Tensor& expected, const std::vector<Tensor>& leaves) const {
     EXPECT_EQ(found.scalar_type(), GetParam());
     EXPECT_NEAR(found.item<double>(), expected.item<double>(),
                 tolerance() * (1 + std::abs(expected.item<double>())));
-    const auto gradients = torch::autograd::grad({found}, leaves, {}, true),
-               wanted = torch::autograd::grad({expected}, leaves, {}, true);
+    const auto gradients = autograd::grad({found}, leaves, {}, true),
+               wanted = autograd::grad({expected}, leaves, {}, true);
     for (std::size_t i = 0; i < leaves.size(); ++i)
-      EXPECT_TRUE(at::allclose(gradients[i], wanted[i], tolerance(), tolerance())) << i;
+      EXPECT_TRUE(ops::allclose(gradients[i], wanted[i], tolerance(), tolerance())) << i;
   }
   void expect_nothing(const LossSum& loss, const Tensor& leaf) const {
     EXPECT_EQ(loss.count, 0);
     EXPECT_EQ(loss.sum.item<double>(), 0);
-    EXPECT_EQ(torch::autograd::grad({loss.sum}, {leaf}, {}, true)[0].abs().sum().item<double>(), 0);
+    EXPECT_EQ(autograd::grad({loss.sum}, {leaf}, {}, true)[0].abs().sum().item<double>(), 0);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Precisions, LabelLoss, testing::Values(at::kFloat, at::kDouble),
+INSTANTIATE_TEST_SUITE_P(Precisions, LabelLoss, testing::Values(kFloat, kDouble),
                          [](const auto& info) { return std::string(toString(info.param)); });
 
-const auto kSum = at::Reduction::Sum;
+const auto kSum = ops::Reduction::Sum;
 
 TEST_P(LabelLoss, SquaredErrorCountsEveryNumber) {
-  const Tensor scores = leaf({7, 3}), targets = at::randn({21}, at::kDouble);
+  const Tensor scores = leaf({7, 3}), targets = ops::randn({21}, kDouble);
   const LossSum loss = squared_error(scores, targets);
   EXPECT_EQ(loss.count, 21);
   expect_equal(loss.sum, (scores - targets.view({7, 3}).to(GetParam())).square().sum(), {scores});
-  expect_equal(loss.mean(), at::mse_loss(scores, targets.view({7, 3}).to(GetParam())), {scores});
+  expect_equal(loss.mean(), ops::mse_loss(scores, targets.view({7, 3}).to(GetParam())), {scores});
   const Tensor none = leaf({0});
-  expect_nothing(squared_error(none, at::zeros({0})), none);
+  expect_nothing(squared_error(none, ops::zeros({0})), none);
   EXPECT_ERROR("expected 21 numbers of the shape [7, 3], found the shape [20]",
-               squared_error(scores, at::zeros({20})));
+               squared_error(scores, ops::zeros({20})));
 }
 
 TEST_P(LabelLoss, BinaryCrossEntropyTakesZerosAndOnes) {
-  const Tensor scores = leaf({5, 3}), targets = at::randint(2, {5, 3}, at::kLong);
+  const Tensor scores = leaf({5, 3}), targets = ops::randint(2, {5, 3}, kLong);
   const LossSum loss = sigmoid_cross_entropy(scores, targets);
   EXPECT_EQ(loss.count, 15);
   const Tensor wanted = targets.to(GetParam());
-  expect_equal(loss.sum, -(wanted * at::log_sigmoid(scores) + (1 - wanted) * at::log_sigmoid(-scores)).sum(),
+  expect_equal(loss.sum,
+               -(wanted * ops::log_sigmoid(scores) + (1 - wanted) * ops::log_sigmoid(-scores)).sum(),
                {scores});
   EXPECT_ERROR("expected numbers from 0 to 1, found others", sigmoid_cross_entropy(scores, targets * 2));
   EXPECT_ERROR("expected numbers from 0 to 1, found others",
-               sigmoid_cross_entropy(scores, at::full({5, 3}, std::nan(""))));
+               sigmoid_cross_entropy(scores, ops::full({5, 3}, std::nan(""))));
   EXPECT_ERROR("expected 15 numbers of the shape [5, 3], found the shape [4, 3]",
                sigmoid_cross_entropy(scores, targets.narrow(0, 0, 4)));
 }
@@ -65,51 +66,50 @@ TEST_P(LabelLoss, BinaryCrossEntropyTakesZerosAndOnes) {
 // Each question alone, as torch computes it.
 TEST_P(LabelLoss, QuestionsMayHaveDifferentNumbersOfChoices) {
   const Offsets questions({4, 1, 2, 5});
-  const Tensor scores = leaf({12}), labels = torch::tensor({3, 0, -100, 2}, at::kLong);
+  const Tensor scores = leaf({12}), labels = ops::tensor({3, 0, -100, 2}, kLong);
   const LossSum loss = choice_cross_entropy(scores, questions, labels);
   EXPECT_EQ(loss.count, 3);
-  Tensor expected = at::zeros({}, GetParam());
+  Tensor expected = ops::zeros({}, GetParam());
   for (const std::int64_t b : {0, 1, 3})
-    expected = expected + at::cross_entropy_loss(questions.part(scores, b).unsqueeze(0),
-                                                 labels.narrow(0, b, 1), {}, kSum);
+    expected = expected + ops::cross_entropy_loss(questions.part(scores, b).unsqueeze(0),
+                                                  labels.narrow(0, b, 1), {}, kSum);
   expect_equal(loss.sum, expected, {scores});
-  expect_nothing(choice_cross_entropy(scores, questions, at::full({4}, kIgnoredLabel, at::kLong)), scores);
+  expect_nothing(choice_cross_entropy(scores, questions, ops::full({4}, kIgnoredLabel, kLong)), scores);
   const Tensor none = leaf({0});
-  expect_nothing(choice_cross_entropy(none, Offsets(), at::zeros({0}, at::kLong)), none);
+  expect_nothing(choice_cross_entropy(none, Offsets(), ops::zeros({0}, kLong)), none);
   EXPECT_ERROR("label 4 is outside question 0 with its 4 choices",
-               choice_cross_entropy(scores, questions, torch::tensor({4, 0, 0, 0}, at::kLong)));
+               choice_cross_entropy(scores, questions, ops::tensor({4, 0, 0, 0}, kLong)));
   EXPECT_ERROR("label -1 is outside question 0",
-               choice_cross_entropy(scores, questions, torch::tensor({-1, 0, 0, 0}, at::kLong)));
+               choice_cross_entropy(scores, questions, ops::tensor({-1, 0, 0, 0}, kLong)));
   EXPECT_ERROR("labels: expected an integer for each of 4 texts, found Long of the shape [3]",
-               choice_cross_entropy(scores, questions, torch::tensor({0, 0, 0}, at::kLong)));
+               choice_cross_entropy(scores, questions, ops::tensor({0, 0, 0}, kLong)));
   EXPECT_ERROR("labels: expected an integer for each of 4 texts, found Float",
-               choice_cross_entropy(scores, questions, at::zeros({4})));
+               choice_cross_entropy(scores, questions, ops::zeros({4})));
   EXPECT_ERROR("scores: expected the shape [5] for 2 texts",
-               choice_cross_entropy(scores, Offsets({4, 1}), torch::tensor({0, 0}, at::kLong)));
+               choice_cross_entropy(scores, Offsets({4, 1}), ops::tensor({0, 0}, kLong)));
 }
 
 // As a padded batch, whose padding is ruled out, where a place behind the text is the ignored index.
 TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
   const Offsets texts({3, 1, 6, 0, 2});
   const Tensor scores = leaf({12, 2});
-  const Tensor starts = torch::tensor({2, 0, 6, 0, -1}, at::kLong),
-               ends = torch::tensor({2, 0, 5, 7, 1}, at::kLong);
+  const Tensor starts = ops::tensor({2, 0, 6, 0, -1}, kLong), ends = ops::tensor({2, 0, 5, 7, 1}, kLong);
   const SpanLoss loss = span_cross_entropy(scores, texts, starts, ends);
   EXPECT_EQ(loss.start.count, 2);
   EXPECT_EQ(loss.end.count, 4);
   std::vector<Tensor> padded;
   for (std::int64_t b = 0; b < texts.count(); ++b)
-    padded.push_back(at::constant_pad_nd(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
-  const Tensor all = at::stack(padded);  // [5, 6, 2]
+    padded.push_back(ops::constant_pad_nd(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
+  const Tensor all = ops::stack(padded);  // [5, 6, 2]
   const auto expected = [&](std::int64_t end, std::vector<std::int64_t> places) {
-    return at::cross_entropy_loss(all.select(2, end), torch::tensor(places, at::kLong), {},
-                                  at::Reduction::Mean, -100);
+    return ops::cross_entropy_loss(all.select(2, end), ops::tensor(places, kLong), {}, ops::Reduction::Mean,
+                                   -100);
   };
   const Tensor start = expected(0, {2, 0, -100, -100, -100}), end = expected(1, {2, 0, 5, -100, 1});
   expect_equal(loss.start.mean(), start, {scores});
   expect_equal(loss.end.mean(), end, {scores});
   expect_equal(loss.mean(), (start + end) / 2, {scores});
-  const Tensor outside = at::full({5}, -1, at::kLong);
+  const Tensor outside = ops::full({5}, -1, kLong);
   expect_nothing(span_cross_entropy(scores, texts, outside, outside).start, scores);
   EXPECT_ERROR("scores: expected the shape [12, 2] for 5 texts",
                span_cross_entropy(scores.narrow(0, 0, 11), texts, starts, ends));
@@ -118,8 +118,8 @@ TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
 }
 
 TEST_P(LabelLoss, LargeScoresDoNotOverflow) {
-  const Tensor scores = at::full({3}, 1e4, GetParam()).requires_grad_();
-  const LossSum loss = choice_cross_entropy(scores, Offsets({3}), torch::tensor({1}, at::kLong));
+  const Tensor scores = ops::full({3}, 1e4, GetParam()).requires_grad_();
+  const LossSum loss = choice_cross_entropy(scores, Offsets({3}), ops::tensor({1}, kLong));
   EXPECT_NEAR(loss.sum.item<double>(), std::log(3), 1e-6);
 }
 
@@ -127,8 +127,8 @@ TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
   const Tensor a = leaf({5, 7}), b = leaf({5, 7});
   const LossSum loss = cosine_distance(a, b);
   EXPECT_EQ(loss.count, 5);
-  const Tensor ones = at::ones({5}, GetParam());
-  expect_equal(loss.sum, at::cosine_embedding_loss(a, b, ones, 0, kSum), {a, b});
+  const Tensor ones = ops::ones({5}, GetParam());
+  expect_equal(loss.sum, ops::cosine_embedding_loss(a, b, ones, 0, kSum), {a, b});
   const Tensor none = leaf({0, 7});
   expect_nothing(cosine_distance(none, none), none);
   EXPECT_ERROR("as many rows of the same width, found the shapes [5, 7] and [4, 7]",
@@ -137,26 +137,26 @@ TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
 
 TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
   const Tensor a = leaf({4, 6}), b = leaf({7, 6});
-  const Tensor scores = 20 * at::cosine_similarity(a.unsqueeze(1), b.unsqueeze(0), 2);  // [4, 7]
-  const Tensor labels = at::arange(4);
-  const Tensor expected = at::cross_entropy_loss(scores, labels, {}, kSum);
+  const Tensor scores = 20 * ops::cosine_similarity(a.unsqueeze(1), b.unsqueeze(0), 2);  // [4, 7]
+  const Tensor labels = ops::arange(4);
+  const Tensor expected = ops::cross_entropy_loss(scores, labels, {}, kSum);
   const LossSum loss = contrastive_cross_entropy(a, b, 20);
   EXPECT_EQ(loss.count, 4);
   expect_equal(loss.sum, expected, {a, b});
-  const Tensor back = at::cross_entropy_loss(scores.narrow(1, 0, 4).t(), labels, {}, kSum);
+  const Tensor back = ops::cross_entropy_loss(scores.narrow(1, 0, 4).t(), labels, {}, kSum);
   const LossSum both = contrastive_cross_entropy(a, b, 20, /*symmetric=*/true);
   EXPECT_EQ(both.count, 4);
   expect_equal(both.sum, (expected + back) / 2, {a, b});
   // What is left out might as well not be there.
-  Tensor left_out = at::zeros({4, b.size(0)}, at::kBool);
+  Tensor left_out = ops::zeros({4, b.size(0)}, kBool);
   left_out.narrow(1, 2, 1).fill_(true);
   left_out[2][2] = false;
-  const Tensor without = at::cat({b.narrow(0, 0, 2), b.narrow(0, 3, b.size(0) - 3)});
+  const Tensor without = ops::cat({b.narrow(0, 0, 2), b.narrow(0, 3, b.size(0) - 3)});
   const LossSum fewer = contrastive_cross_entropy(a.narrow(0, 0, 2), without, 20);
   const LossSum masked = contrastive_cross_entropy(a.narrow(0, 0, 2), b, 20, false, left_out.narrow(0, 0, 2));
   expect_equal(masked.sum, fewer.sum, {a, b});
   EXPECT_ERROR("nothing on the diagonal, found the shape [4, 7]",
-               contrastive_cross_entropy(a, b, 20, false, at::ones_like(left_out)));
+               contrastive_cross_entropy(a, b, 20, false, ops::ones_like(left_out)));
   EXPECT_ERROR("nothing on the diagonal, found the shape [7, 4]",
                contrastive_cross_entropy(a, b, 20, false, left_out.t()));
   const Tensor none = leaf({0, 6});
@@ -165,13 +165,13 @@ TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
       "at least as many second rows as first ones, and of the same width, found the shapes [7, 6] and [4, 6]",
       contrastive_cross_entropy(b, a, 20));
   EXPECT_ERROR("of the same width, found the shapes [4, 6] and [7, 5]",
-               contrastive_cross_entropy(a, at::zeros({7, 5}), 20));
+               contrastive_cross_entropy(a, ops::zeros({7, 5}), 20));
 }
 
 TEST_P(LabelLoss, AVectorOfZerosHasAGradient) {
-  const Tensor a = at::zeros({2, 3}, GetParam()).requires_grad_(), b = leaf({2, 3});
+  const Tensor a = ops::zeros({2, 3}, GetParam()).requires_grad_(), b = leaf({2, 3});
   const LossSum loss = contrastive_cross_entropy(a, b, 20);
-  EXPECT_TRUE(torch::autograd::grad({loss.sum}, {a})[0].isfinite().all().item<bool>());
+  EXPECT_TRUE(autograd::grad({loss.sum}, {a})[0].isfinite().all().item<bool>());
 }
 
 }  // namespace

@@ -7,27 +7,27 @@ namespace {
 
 // Beside a matrix in fewer bits an adapter may learn, so what goes in has the gradient of what it stands for.
 TEST(PackedMatrix, LetsGradientsThrough) {
-  at::manual_seed(3);
-  const Tensor weight = at::randn({77, 130}), residual = at::randn({9, 77}), dy = at::randn({9, 77});
+  ops::manual_seed(3);
+  const Tensor weight = ops::randn({77, 130}), residual = ops::randn({9, 77}), dy = ops::randn({9, 77});
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::float16, WeightFormat::bfloat16,
                                     WeightFormat::int8, WeightFormat::int4}) {
     PackedWeight packed;
     packed.replace(PackedMatrix::make(weight, format));
     const Tensor dequantized = packed.replacement()->dequantized();
-    Tensor nothing = at::empty({77, 130});
+    Tensor nothing = ops::empty({77, 130});
     release(nothing);
     const auto leaf = [](const Tensor& t) { return t.clone().requires_grad_(true); };
-    const Tensor start = at::randn({9, 130}), zero = at::zeros({77});
+    const Tensor start = ops::randn({9, 130}), zero = ops::zeros({77});
     const Tensor x = leaf(start), bias = leaf(zero), expected_x = leaf(start), expected_bias = leaf(zero);
     linear(x, nothing, bias, &packed, Activation::none, residual).backward(dy);
-    (at::linear(expected_x, dequantized, expected_bias) + residual).backward(dy);
+    (ops::linear(expected_x, dequantized, expected_bias) + residual).backward(dy);
     EXPECT_LT((x.grad() - expected_x.grad()).abs().max().item<double>(), 1e-4) << name(format);
     EXPECT_LT((bias.grad() - expected_bias.grad()).abs().max().item<double>(), 1e-5) << name(format);
     // Through an activation too, where nothing else is rounded.
     if (format == WeightFormat::int8 || format == WeightFormat::int4) continue;
     const Tensor again = leaf(start), expected_again = leaf(start);
     linear(again, nothing, {}, &packed, Activation::gelu).backward(dy);
-    at::gelu(at::linear(expected_again, dequantized)).backward(dy);
+    ops::gelu(ops::linear(expected_again, dequantized)).backward(dy);
     EXPECT_LT((again.grad() - expected_again.grad()).abs().max().item<double>(), 1e-4) << name(format);
   }
 }

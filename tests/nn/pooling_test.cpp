@@ -18,27 +18,27 @@ Tensor pool_slowly(const Tensor& hidden, const Offsets& offsets, Mode mode) {
     const Tensor rows = offsets.part(hidden, b);
     pooled.push_back(mode == Mode::max ? rows.amax(0) : mode == Mode::cls ? rows[0] : rows.mean(0));
   }
-  return at::stack(pooled);
+  return ops::stack(pooled);
 }
 
 TEST(Pooling, HasTheVectorsAndGradientsOfEachTextAlone) {
   const Offsets offsets({3, 1, 17});
-  const Tensor data = at::randn({21, 5}, at::kDouble), direction = at::randn({3, 5}, at::kDouble);
+  const Tensor data = ops::randn({21, 5}, kDouble), direction = ops::randn({3, 5}, kDouble);
   for (const Mode mode : {Mode::mean, Mode::cls, Mode::max}) {
     const Tensor one = data.clone().requires_grad_(true), two = data.clone().requires_grad_(true);
     const Tensor fast = pool(one, offsets, mode), slow = pool_slowly(two, offsets, mode);
-    EXPECT_TRUE(at::equal(fast, slow));
+    EXPECT_TRUE(ops::equal(fast, slow));
     (to_unit_length(fast) * direction).sum().backward();
     (to_unit_length(slow) * direction).sum().backward();
-    EXPECT_TRUE(at::allclose(one.grad(), two.grad(), 1e-12, 1e-12));
+    EXPECT_TRUE(ops::allclose(one.grad(), two.grad(), 1e-12, 1e-12));
     for (std::int64_t b = 0; b < offsets.count(); ++b)
-      EXPECT_TRUE(at::equal(pool(offsets.part(data, b), Offsets({offsets.length(b)}), mode)[0], fast[b]));
+      EXPECT_TRUE(ops::equal(pool(offsets.part(data, b), Offsets({offsets.length(b)}), mode)[0], fast[b]));
   }
 }
 
 TEST(Pooling, ATextWithoutTokensIsAnError) {
   EXPECT_TRUE(contains(error_of([] {
-                         pool(at::zeros({2, 3}), Offsets({2, 0}), Mode::mean);
+                         pool(ops::zeros({2, 3}), Offsets({2, 0}), Mode::mean);
                        }),
                        "text 2 of its batch"));
 }
@@ -54,7 +54,7 @@ Tensor rows(HeadInput input, std::optional<std::int64_t> id, const TokenBatch& b
 TEST(HeadRows, AreFoundInEveryTextByItself) {
   const TokenBatch batch = TokenBatch::from({{7, 5, 9, 9}, {4}, {9, 9}, {5, 9, 5}});
   const auto expect = [](const Tensor& found, const std::vector<std::int64_t>& expected) {
-    EXPECT_TRUE(at::equal(found, torch::tensor(expected, at::kLong))) << found;
+    EXPECT_TRUE(ops::equal(found, ops::tensor(expected, kLong))) << found;
   };
   expect(rows(HeadInput::first_token, {}, batch), {0, 4, 5, 7});
   expect(rows(HeadInput::pooled, {}, batch), {0, 4, 5, 7});

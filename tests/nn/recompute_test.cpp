@@ -9,9 +9,9 @@ namespace attend {
 namespace {
 
 TEST(Recompute, CallsTheFunctionAgainWithThePassAsItStood) {
-  at::manual_seed(1);
-  const Tensor x = at::randn({5, 4}).requires_grad_(), y = at::randn({5, 4}).requires_grad_();
-  const Tensor constant = at::randn({5, 4}), weight = at::randn({5, 4}).requires_grad_();
+  ops::manual_seed(1);
+  const Tensor x = ops::randn({5, 4}).requires_grad_(), y = ops::randn({5, 4}).requires_grad_();
+  const Tensor constant = ops::randn({5, 4}), weight = ops::randn({5, 4}).requires_grad_();
   int calls = 0;
   const Recomputable function = [&](const std::vector<Tensor>& inputs, Pass& pass) {
     ++calls;
@@ -21,40 +21,40 @@ TEST(Recompute, CallsTheFunctionAgainWithThePassAsItStood) {
   Pass plain = Pass::training(3), again = Pass::training(3);
   const Tensor expected = function(inputs, plain), found = recompute(function, inputs, {weight}, again);
   EXPECT_EQ(calls, 2);
-  EXPECT_TRUE(at::equal(found, expected));
+  EXPECT_TRUE(ops::equal(found, expected));
   EXPECT_EQ(plain.next_seed(), again.next_seed());
-  const Tensor dy = at::randn({5, 4});
-  const auto wanted = torch::autograd::grad({expected}, leaves, {dy});
+  const Tensor dy = ops::randn({5, 4});
+  const auto wanted = autograd::grad({expected}, leaves, {dy});
   EXPECT_EQ(calls, 2);
-  const auto gradients = torch::autograd::grad({found}, leaves, {dy});
+  const auto gradients = autograd::grad({found}, leaves, {dy});
   EXPECT_EQ(calls, 3);
-  for (std::size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(at::equal(gradients[i], wanted[i])) << i;
+  for (std::size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(ops::equal(gradients[i], wanted[i])) << i;
 }
 
 TEST(Recompute, GivesGradientsWhereTheyAreAskedForOnly) {
-  const Tensor x = at::randn({3}), weight = at::randn({3}).requires_grad_(),
-               unused = at::randn({3}).requires_grad_();
+  const Tensor x = ops::randn({3}), weight = ops::randn({3}).requires_grad_(),
+               unused = ops::randn({3}).requires_grad_();
   Pass pass = Pass::training(1);
   const Recomputable function = [&](const std::vector<Tensor>& inputs, Pass&) { return inputs[0] * weight; };
   recompute(function, {x}, {weight, unused}, pass).sum().backward();
-  EXPECT_TRUE(at::equal(weight.grad(), x));
+  EXPECT_TRUE(ops::equal(weight.grad(), x));
   EXPECT_FALSE(unused.grad().defined());
-  const at::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   EXPECT_FALSE(recompute(function, {x}, {weight}, pass).requires_grad());
 }
 
 // It would be computed again with another weight than before.
 TEST(Recompute, NoticesThatAParameterWasChanged) {
-  const Tensor x = at::randn({3}).requires_grad_(), weight = at::randn({3}).requires_grad_();
+  const Tensor x = ops::randn({3}).requires_grad_(), weight = ops::randn({3}).requires_grad_();
   Pass pass = Pass::training(1);
   const Tensor y = recompute([&](const std::vector<Tensor>& inputs, Pass&) { return inputs[0] * weight; },
                              {x}, {weight}, pass);
   {
-    const at::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     Tensor changed = weight;
     changed += 1;
   }
-  EXPECT_THROW(y.sum().backward(), c10::Error);
+  EXPECT_THROW(y.sum().backward(), ops::Error);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ PermutedText some_text(bool types) {
 }
 
 Tensor encode(Transformer& net, const TwoStreams& streams) {
-  c10::InferenceMode inference;
+  NoGradGuard inference;
   Pass pass = Pass::inference();
   return net->encode(streams.batch, pass);
 }
@@ -47,29 +47,29 @@ Tensor encode(Transformer& net, const TwoStreams& streams) {
 TEST(TwoStreams, RowsSeeWhatComesBeforeThemInTheOrder) {
   const TwoStreams streams = two_streams({some_text(false)});
   const OwnKeys& own = streams.batch.visible->own[0];
-  const Tensor seen = own.penalty.eq(0).to(at::kLong);
-  EXPECT_TRUE(at::equal(seen, torch::tensor({1, 0, 0, 1, 0,   // what is not predicted
-                                             1, 1, 0, 1, 0,   // token 1, the first: itself
-                                             1, 1, 1, 1, 1,   // token 2, the last
-                                             1, 0, 0, 1, 0,   //
-                                             1, 1, 0, 1, 1,   // token 4
-                                             1, 0, 0, 1, 0,   // its queries do not see themselves: 1
-                                             1, 1, 0, 1, 1,   // 2
-                                             1, 1, 0, 1, 0},  // 4
-                                            at::kLong)
-                                  .view({8, 5})));
-  EXPECT_TRUE(at::equal(own.places, torch::tensor({0, 1, 2, 3, 4, 1, 2, 4}, at::kLong)));
-  EXPECT_TRUE(at::equal(streams.targets, torch::tensor({5, 6, 7}, at::kLong)));
-  EXPECT_TRUE(at::equal(streams.labels, torch::tensor({6, 7, 9}, at::kLong)));
+  const Tensor seen = own.penalty.eq(0).to(kLong);
+  EXPECT_TRUE(ops::equal(seen, ops::tensor({1, 0, 0, 1, 0,   // what is not predicted
+                                            1, 1, 0, 1, 0,   // token 1, the first: itself
+                                            1, 1, 1, 1, 1,   // token 2, the last
+                                            1, 0, 0, 1, 0,   //
+                                            1, 1, 0, 1, 1,   // token 4
+                                            1, 0, 0, 1, 0,   // its queries do not see themselves: 1
+                                            1, 1, 0, 1, 1,   // 2
+                                            1, 1, 0, 1, 0},  // 4
+                                           kLong)
+                                   .view({8, 5})));
+  EXPECT_TRUE(ops::equal(own.places, ops::tensor({0, 1, 2, 3, 4, 1, 2, 4}, kLong)));
+  EXPECT_TRUE(ops::equal(streams.targets, ops::tensor({5, 6, 7}, kLong)));
+  EXPECT_TRUE(ops::equal(streams.labels, ops::tensor({6, 7, 9}, kLong)));
 }
 
 // The rule as transformers' collator writes it, on orders drawn at random.
 TEST(TwoStreams, HideWhatTheCollatorOfTheOriginalHides) {
-  at::manual_seed(4);
+  ops::manual_seed(4);
   for (int round = 0; round < 20; ++round) {
     constexpr std::int64_t L = 10;
-    const Tensor masked = at::rand({L}) < 0.4;
-    const Tensor perm_index = at::randperm(L).masked_fill(masked.logical_not(), -1);
+    const Tensor masked = ops::rand({L}) < 0.4;
+    const Tensor perm_index = ops::randperm(L).masked_fill(masked.logical_not(), -1);
     const Tensor perm_mask =
         perm_index.reshape({L, 1}).le(perm_index.reshape({1, L})).logical_and(masked);  // [L, L]
     PermutedText text;
@@ -80,10 +80,10 @@ TEST(TwoStreams, HideWhatTheCollatorOfTheOriginalHides) {
     }
     const TwoStreams streams = two_streams({text});
     const Tensor hidden = streams.batch.visible->own[0].penalty.lt(0);
-    const Tensor self = at::eye(L, at::kBool);
-    EXPECT_TRUE(at::equal(hidden.narrow(0, 0, L), perm_mask.logical_and(self.logical_not())));
-    EXPECT_TRUE(at::equal(hidden.narrow(0, L, streams.targets.numel()),
-                          perm_mask.index_select(0, masked.nonzero().squeeze(1))));
+    const Tensor self = ops::eye(L, kBool);
+    EXPECT_TRUE(ops::equal(hidden.narrow(0, 0, L), perm_mask.logical_and(self.logical_not())));
+    EXPECT_TRUE(ops::equal(hidden.narrow(0, L, streams.targets.numel()),
+                           perm_mask.index_select(0, masked.nonzero().squeeze(1))));
   }
 }
 
@@ -103,9 +103,9 @@ TEST(TwoStreams, TextsDoNotKnowOfEachOther) {
     for (const PermutedText& text : texts) {
       const TwoStreams alone = two_streams({text});
       const Tensor expected = encode(net, alone);
-      EXPECT_TRUE(at::allclose(rows.narrow(0, begin, expected.size(0)), expected, 1e-5, 1e-6));
+      EXPECT_TRUE(ops::allclose(rows.narrow(0, begin, expected.size(0)), expected, 1e-5, 1e-6));
       const std::int64_t count = alone.targets.numel();
-      EXPECT_TRUE(at::equal(together.targets.narrow(0, target, count), alone.targets + begin));
+      EXPECT_TRUE(ops::equal(together.targets.narrow(0, target, count), alone.targets + begin));
       begin += expected.size(0);
       target += count;
     }
@@ -128,20 +128,20 @@ TEST(TwoStreams, PredictionsComeFromWhatIsSeenAlone) {
                                     : token == 4 ? std::vector{false, true, false}
                                                  : std::vector{false, false, false};
     for (std::int64_t t = 0; t < 3; ++t)
-      EXPECT_EQ(!at::allclose(before[t], after[t], 1e-6, 1e-7), moves[static_cast<std::size_t>(t)])
+      EXPECT_EQ(!ops::allclose(before[t], after[t], 1e-6, 1e-7), moves[static_cast<std::size_t>(t)])
           << "token " << token << ", prediction " << t;
   }
 }
 
 TEST(TwoStreams, LookBackAtEarlierSegments) {
   Transformer net = network();
-  at::manual_seed(1);
-  const std::vector<Tensor> past{at::randn({1, 3, 8}), at::randn({1, 3, 8})};
+  ops::manual_seed(1);
+  const std::vector<Tensor> past{ops::randn({1, 3, 8}), ops::randn({1, 3, 8})};
   const TwoStreams streams = two_streams({some_text(true)}, past);
   EXPECT_EQ(streams.batch.visible->own[0].penalty.size(1), 8);
   const Tensor without = encode(net, two_streams({some_text(true)})), with = encode(net, streams);
   EXPECT_EQ(with.sizes(), without.sizes());
-  EXPECT_FALSE(at::allclose(with, without));
+  EXPECT_FALSE(ops::allclose(with, without));
 }
 
 TEST(TwoStreams, RefuseNumbersThatDoNotFit) {

@@ -106,7 +106,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
       const Tensor& memory = parts.carried.at(fmt::format("memory.{}", i));
       EXPECT_EQ(memory.sizes(), (std::vector<std::int64_t>{1, 12, 16}));
       EXPECT_FALSE(memory.requires_grad());
-      EXPECT_TRUE(at::allclose(memory, whole.carried.at(fmt::format("memory.{}", i)), 1e-4, 1e-5));
+      EXPECT_TRUE(ops::allclose(memory, whole.carried.at(fmt::format("memory.{}", i)), 1e-4, 1e-5));
     }
   }
   // Blocks that know nothing of each other predict otherwise.
@@ -157,10 +157,10 @@ TEST(CausalLanguageModel, AResumedRunRemembers) {
   run("parts", 13, true);
   const auto parts = run("parts", 20, true);
   ASSERT_EQ(whole.size(), 2);
-  for (const auto& [name, memory] : whole) EXPECT_TRUE(at::equal(memory, parts.at(name))) << name;
+  for (const auto& [name, memory] : whole) EXPECT_TRUE(ops::equal(memory, parts.at(name))) << name;
   const auto one = read_tensors(setting.directory().path() / "whole/checkpoints/step-20/model.safetensors"),
              two = read_tensors(setting.directory().path() / "parts/checkpoints/step-20/model.safetensors");
-  for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+  for (const auto& [name, tensor] : one) EXPECT_TRUE(ops::equal(tensor, two.at(name))) << name;
 }
 
 TEST(CausalLanguageModel, RefusesModelsThatReadBothWays) {

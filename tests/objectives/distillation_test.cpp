@@ -106,7 +106,7 @@ TEST(Distillation, LabelsAreTheTeachers) {
   with_labels.labels = taught;
   const Classification objective(with_labels, ProblemType::single_label);
   EXPECT_TRUE(
-      objective.collate(std::vector<std::int64_t>{0, 1}, {}).labels.equal(torch::tensor({1, 0}, at::kLong)));
+      objective.collate(std::vector<std::int64_t>{0, 1}, {}).labels.equal(ops::tensor({1, 0}, kLong)));
   EXPECT_EQ(objective.labels()->problem, ProblemType::single_label);
 }
 
@@ -174,7 +174,7 @@ TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
   setting.recipe.teacher = write_letter_model(setting.directory, "teacher", "bert", config);
   const std::unique_ptr<Objective> objective = distil(kClassification, setting.setting());
   const Batch batch = objective->collate(std::vector<std::int64_t>{0}, {});
-  EXPECT_TRUE(batch.tokens.types.equal(torch::tensor({0, 0, 0, 0, 1, 1}, at::kLong))) << batch.tokens.types;
+  EXPECT_TRUE(batch.tokens.types.equal(ops::tensor({0, 0, 0, 0, 1, 1}, kLong))) << batch.tokens.types;
   EXPECT_FALSE(kClassification.make(setting.setting())
                    ->collate(std::vector<std::int64_t>{0}, {})
                    .tokens.types.defined());

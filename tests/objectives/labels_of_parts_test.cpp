@@ -193,7 +193,7 @@ TEST_F(LabelsOfParts, ChoicesOfAQuestionAreAGroup) {
               (std::vector<std::int64_t>{0, 0, 0, 0, 0, 0, 1, 1, 1}));
     expect_equal_sums(objective, trainee);
     const auto meter = objective.meter();
-    meter->add(batch, torch::tensor({2.0f, 1.0f, 3.0f, 4.0f, 0.0f}));
+    meter->add(batch, ops::tensor({2.0f, 1.0f, 3.0f, 4.0f, 0.0f}));
     EXPECT_EQ(meter->scores().front().name, "accuracy");
     EXPECT_DOUBLE_EQ(meter->scores().front().value, 0.5);
   });
@@ -282,7 +282,7 @@ TEST_F(LabelsOfParts, BothEndsOfAnAnswerAreTerms) {
 }
 
 TEST(AnswerMeter, TheBestAnswerLiesInTheContextAndIsNotLong) {
-  Tensor scores = at::zeros({60, 2});
+  Tensor scores = ops::zeros({60, 2});
   const auto put = [&](std::int64_t row, float start, float end) {
     scores[row][0] = start;
     scores[row][1] = end;
@@ -312,7 +312,7 @@ TEST_F(LabelsOfParts, AnAnswerIsTheBestOfAllWindowsOrNone) {
       batch.examples.push_back(static_cast<std::int64_t>(i));
     }
     batch.tokens = make_batch(texts);
-    Tensor scores = at::zeros({batch.tokens.offsets.total(), 2});
+    Tensor scores = ops::zeros({batch.tokens.offsets.total(), 2});
     scores[8][0] = 3.0f;  // "a" in the first window
     scores[9][1] = 3.0f;  // "dog"
     scores[batch.tokens.offsets.begin(1) + 6][0] = 2.0f;

@@ -17,7 +17,7 @@ std::map<std::string, double> by_name(const std::vector<Score>& scores) {
 }
 
 Tensor numbers(const std::vector<std::int64_t>& flat) {
-  return torch::tensor(flat, at::kLong).view({-1, 2});
+  return ops::tensor(flat, kLong).view({-1, 2});
 }
 
 // What a meter of vectors of width 2 says.
@@ -26,7 +26,7 @@ std::vector<Score> measure(const Objective& objective, const std::vector<std::in
   const std::unique_ptr<Meter> meter = objective.meter();
   Batch batch;
   batch.labels = numbers(texts);
-  meter->add(batch, torch::tensor(vectors).view({2 * batch.labels.size(0), -1}));
+  meter->add(batch, ops::tensor(vectors).view({2 * batch.labels.size(0), -1}));
   return meter->scores();
 }
 
@@ -52,7 +52,7 @@ TEST(Pairs, WhatIsRightForATextIsNoNegativeOfIt) {
   // Pairs 0 and 1 have one first text, 1 and 2 one second text; the second text of 3 is the first of 0.
   const Tensor left_out = false_negatives(numbers({0, 1, 0, 2, 3, 2, 4, 0}));
   const Tensor expected =
-      torch::tensor({0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0}).view({4, 4}).to(at::kBool);
+      ops::tensor({0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0}).view({4, 4}).to(kBool);
   EXPECT_TRUE(left_out.equal(expected)) << left_out;
 }
 
@@ -184,7 +184,7 @@ TEST(ScoredPairs, AreMeasuredByTheirOrder) {
   const ScoredPairs pairs(setting.setting());
   const Batch batch = pairs.collate(std::vector<std::int64_t>{0, 1, 2}, {});
   const std::unique_ptr<Meter> meter = pairs.meter();
-  meter->add(batch, torch::tensor({0.9f, -0.9f, 0.8f}).view({3, 1}));
+  meter->add(batch, ops::tensor({0.9f, -0.9f, 0.8f}).view({3, 1}));
   EXPECT_EQ(meter->scores().front().name, "spearman");
   EXPECT_DOUBLE_EQ(meter->scores().front().value, 1);
 }

@@ -135,7 +135,7 @@ TEST(PermutationLanguageModel, TellsNothingOfLaterTokens) {
   const PermutedText permuted = permute(text, special, {.rate = 0.5}, random);
   ASSERT_GE(permuted.predicted.size(), 3);
   const auto encode = [&](const PermutedText& t) {
-    c10::InferenceMode inference;
+    NoGradGuard inference;
     Pass pass = Pass::inference();
     const TwoStreams streams = two_streams({t});
     return trainee.network()->encode(streams.batch, pass).index_select(0, streams.targets);
@@ -150,7 +150,7 @@ TEST(PermutationLanguageModel, TellsNothingOfLaterTokens) {
       const auto other = static_cast<std::size_t>(permuted.predicted[k]);
       const bool later = permuted.order[other] > permuted.order[token];
       const auto row = static_cast<std::int64_t>(k);
-      EXPECT_EQ(at::equal(before[row], after[row]), !later);
+      EXPECT_EQ(ops::equal(before[row], after[row]), !later);
     }
   }
 }

@@ -81,7 +81,7 @@ TEST(ImageClassification, AHeadThatKnowsTheLabelsKeepsItsOwn) {
   EXPECT_EQ(objective.labels()->names, setting.head_labels->names);
   // The first pictures have the labels 4, 5, 6.
   const Batch batch = objective.collate(std::vector<std::int64_t>{0, 1, 2}, {});
-  EXPECT_TRUE(at::equal(batch.labels, torch::tensor({2, 3, 0}, at::kLong)));
+  EXPECT_TRUE(ops::equal(batch.labels, ops::tensor({2, 3, 0}, kLong)));
 
   setting.head_labels = Labels{{"4", "5", "shirt"}, {}};
   EXPECT_EQ(ImageClassification(setting).labels()->names, (std::vector<std::string>{"4", "5", "6"}));
@@ -92,11 +92,11 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   const ImageClassification objective(setting.setting());
   EXPECT_EQ(objective.labels()->names, (std::vector<std::string>{"4", "5", "6"}));
   const Batch batch = objective.collate(std::vector<std::int64_t>{3, 1}, {});
-  EXPECT_EQ(batch.images.pixels.sizes(), at::IntArrayRef({2, 1, 8, 12}));
+  EXPECT_EQ(batch.images.pixels.sizes(), IntArrayRef({2, 1, 8, 12}));
   EXPECT_EQ(bright_rows(batch.images.pixels), (std::vector<std::int64_t>{3, 1}));
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][3][5].item<float>(), (200 / 255.0f - 0.5f) / 0.5f);
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][4][5].item<float>(), (10 / 255.0f - 0.5f) / 0.5f);
-  EXPECT_TRUE(batch.labels.equal(torch::tensor({0, 1}, at::kLong)));
+  EXPECT_TRUE(batch.labels.equal(ops::tensor({0, 1}, kLong)));
   EXPECT_EQ(batch.real_tokens(), 2 * (1 + 4 * 6));
 }
 
@@ -161,7 +161,7 @@ TEST(ImageClassification, BrokenPicturesAreLeftOutAndNamed) {
   EXPECT_TRUE(contains(said, "dog/b.bmp: expected a picture"));
   ASSERT_EQ(objective.examples(), 6);
   const Batch batch = objective.collate(examples_of(objective), {});
-  EXPECT_TRUE(batch.labels.equal(torch::tensor({0, 0, 0, 1, 1, 1}, at::kLong)));
+  EXPECT_TRUE(batch.labels.equal(ops::tensor({0, 0, 0, 1, 1, 1}, kLong)));
   EXPECT_TRUE(batch.images.pixels[0].equal(batch.images.pixels[3]));
   EXPECT_FALSE(batch.images.pixels[0].equal(batch.images.pixels[2]));
 }
@@ -170,7 +170,7 @@ TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {
   PictureSetting setting(kFiller);
   setting.recipe.mask_rate = 0.4;
   const MaskedImages objective(setting.setting());
-  Tensor often = at::zeros({24}, at::kLong);
+  Tensor often = ops::zeros({24}, kLong);
   for (std::int64_t epoch = 0; epoch < 100; ++epoch) {
     const Batch batch = objective.collate(examples_of(objective), {5, epoch});
     EXPECT_TRUE(batch.images.hidden.sum(1).eq(10).all().item<bool>()) << "of 24";
@@ -192,7 +192,7 @@ TEST(MaskedImages, TheLossIsOfHiddenPixelsAlone) {
   const double loss = objective.losses(trainee, batch, pass, {}).sums[0].item<double>();
   // What is seen may change the prediction but not what it is compared with; without weights the prediction
   // is 0.
-  const at::NoGradGuard no_grad;
+  const NoGradGuard no_grad;
   for (Tensor& weight : trainee.network()->pixel_head->parameters()) weight.zero_();
   const Tensor hidden =
       batch.images.hidden.view({3, 1, 4, 6}).repeat_interleave(2, 2).repeat_interleave(2, 3);

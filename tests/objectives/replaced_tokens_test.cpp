@@ -27,14 +27,14 @@ std::string text(std::int64_t documents) {
 }
 
 TEST(ReplacedTokens, DrawsTokensByTheirProbability) {
-  const Tensor odds = torch::tensor({0.5, 0.125, 0.0, 0.375});
+  const Tensor odds = ops::tensor({0.5, 0.125, 0.0, 0.375});
   const Tensor scores = odds.log().repeat({20000, 1});
-  const Tensor drawn = draw_tokens(scores, 9), counts = drawn.bincount({}, 4).to(at::kFloat) / 20000;
+  const Tensor drawn = draw_tokens(scores, 9), counts = drawn.bincount({}, 4).to(kFloat) / 20000;
   EXPECT_LT((counts - odds).abs().max().item<double>(), 0.015);
   EXPECT_EQ(counts[2].item<double>(), 0) << "what has no probability is never drawn";
-  EXPECT_TRUE(at::equal(draw_tokens(scores, 9), drawn));
-  EXPECT_FALSE(at::equal(draw_tokens(scores, 10), drawn));
-  EXPECT_TRUE(at::equal(draw_tokens(scores.narrow(0, 500, 3), 9, 500), drawn.narrow(0, 500, 3)))
+  EXPECT_TRUE(ops::equal(draw_tokens(scores, 9), drawn));
+  EXPECT_FALSE(ops::equal(draw_tokens(scores, 10), drawn));
+  EXPECT_TRUE(ops::equal(draw_tokens(scores.narrow(0, 500, 3), 9, 500), drawn.narrow(0, 500, 3)))
       << "by place";
 }
 
@@ -43,12 +43,12 @@ TEST(ReplacedTokens, ATokenThatIsDrawnRightIsNotReplaced) {
   batch.tokens = TokenBatch::from({{kCls, 7, kMask, kSep}, {kCls, kMask, kSep}});
   const std::int64_t none = kIgnoredLabel;
   batch.token_labels =
-      torch::tensor({none, std::int64_t{7}, std::int64_t{9}, none, none, std::int64_t{11}, none});
+      ops::tensor({none, std::int64_t{7}, std::int64_t{9}, none, none, std::int64_t{11}, none});
   const Replaced replaced =
-      replace_tokens(batch, torch::tensor({std::int64_t{8}, std::int64_t{9}, std::int64_t{12}}));
-  EXPECT_TRUE(at::equal(replaced.tokens.ids, torch::tensor({kCls, std::int64_t{8}, std::int64_t{9}, kSep,
-                                                            kCls, std::int64_t{12}, kSep})));
-  EXPECT_TRUE(at::equal(replaced.labels, torch::tensor({0.f, 1.f, 0.f, 0.f, 0.f, 1.f, 0.f})));
+      replace_tokens(batch, ops::tensor({std::int64_t{8}, std::int64_t{9}, std::int64_t{12}}));
+  EXPECT_TRUE(ops::equal(replaced.tokens.ids, ops::tensor({kCls, std::int64_t{8}, std::int64_t{9}, kSep, kCls,
+                                                           std::int64_t{12}, kSep})));
+  EXPECT_TRUE(ops::equal(replaced.labels, ops::tensor({0.f, 1.f, 0.f, 0.f, 0.f, 1.f, 0.f})));
   EXPECT_EQ(batch.tokens.ids[2].item<std::int64_t>(), kMask) << "the batch stays as it was";
 }
 
@@ -97,18 +97,18 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   const TokenBatch batch = TokenBatch::from({{kCls, 7, 8, kSep}});
   const Tensor before = network->language_model_head(network->encode(batch, pass), pass).detach().clone();
   {
-    const at::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     ours.network()->encoder->embeddings->tokens[20].add_(1);
   }
   const Tensor after = network->language_model_head(network->encode(batch, pass), pass).detach();
-  EXPECT_FALSE(at::equal(before.select(1, 20), after.select(1, 20)));
-  EXPECT_TRUE(at::equal(before.select(1, 21), after.select(1, 21)));
+  EXPECT_FALSE(ops::equal(before.select(1, 20), after.select(1, 20)));
+  EXPECT_TRUE(ops::equal(before.select(1, 21), after.select(1, 21)));
   // Gradients of both meet in it.
   network->language_model_head->loss(network->encode(batch, pass), batch.ids, {}, pass).sum.backward();
   EXPECT_TRUE(tokens.grad().defined());
   theirs.save(directory.path() / "saved");
   const auto saved = read_tensors(directory.path() / "saved" / "model.safetensors");
-  EXPECT_TRUE(at::equal(saved.at("electra.embeddings.word_embeddings.weight"), tokens.detach()));
+  EXPECT_TRUE(ops::equal(saved.at("electra.embeddings.word_embeddings.weight"), tokens.detach()));
 }
 
 class ReplacedTokensRun : public testing::Test {
@@ -131,7 +131,7 @@ class ReplacedTokensRun : public testing::Test {
   }
   static void expect_equal(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
     ASSERT_EQ(a.size(), b.size());
-    for (const auto& [name, tensor] : a) EXPECT_TRUE(at::equal(tensor, b.at(name))) << name;
+    for (const auto& [name, tensor] : a) EXPECT_TRUE(ops::equal(tensor, b.at(name))) << name;
   }
 
   TemporaryDirectory directory_;
@@ -149,13 +149,13 @@ TEST_F(ReplacedTokensRun, ResumedEndsAsIfItHadNeverStopped) {
   expect_equal(weights("whole"), weights("parts"));
   expect_equal(weights("whole/generator"), weights("parts/generator"));
   // Both have learned, and what they share is one.
-  EXPECT_FALSE(at::equal(weights("whole").at("electra.encoder.layer.0.output.dense.weight"),
-                         weights("model").at("electra.encoder.layer.0.output.dense.weight")));
-  EXPECT_FALSE(at::equal(weights("whole/generator").at("electra.encoder.layer.0.output.dense.weight"),
-                         weights("generator").at("electra.encoder.layer.0.output.dense.weight")));
+  EXPECT_FALSE(ops::equal(weights("whole").at("electra.encoder.layer.0.output.dense.weight"),
+                          weights("model").at("electra.encoder.layer.0.output.dense.weight")));
+  EXPECT_FALSE(ops::equal(weights("whole/generator").at("electra.encoder.layer.0.output.dense.weight"),
+                          weights("generator").at("electra.encoder.layer.0.output.dense.weight")));
   for (const char* name : {"word", "position", "token_type"}) {
     const std::string full = "electra.embeddings." + std::string(name) + "_embeddings.weight";
-    EXPECT_TRUE(at::equal(weights("whole").at(full), weights("whole/generator").at(full))) << full;
+    EXPECT_TRUE(ops::equal(weights("whole").at(full), weights("whole/generator").at(full))) << full;
   }
   EXPECT_EQ(load(directory_.path() / "whole" / "generator").architecture(), "ElectraForMaskedLM");
 }

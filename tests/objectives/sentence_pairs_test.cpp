@@ -156,11 +156,11 @@ TEST(SentencePairPretraining, FramesThePairsAndNumbersTheirLabels) {
   again.begin_epoch(3, 0);
   again.begin_epoch(3, 1);
   const Batch same = again.collate(all, {3, 1});
-  EXPECT_TRUE(at::equal(same.tokens.ids, batch.tokens.ids));
-  EXPECT_TRUE(at::equal(same.labels, batch.labels));
+  EXPECT_TRUE(ops::equal(same.tokens.ids, batch.tokens.ids));
+  EXPECT_TRUE(ops::equal(same.labels, batch.labels));
   // What is hidden of an example does not hang on the others of the batch.
   const Batch alone = objective.collate({&all[7], 1}, {3, 1});
-  EXPECT_TRUE(at::equal(alone.token_labels, batch.tokens.offsets.part(batch.token_labels, 7)));
+  EXPECT_TRUE(ops::equal(alone.token_labels, batch.tokens.offsets.part(batch.token_labels, 7)));
 }
 
 TEST(SentencePairPretraining, SentenceOrderHidesUpToThreeWordsInARow) {

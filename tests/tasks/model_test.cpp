@@ -52,10 +52,10 @@ TEST(Model, GivesWhatForwardGives) {
   const Arrays outputs =
       model.forward({{"input_ids", Array({2, 3}, ids)}, {"attention_mask", Array({2, 3}, mask)}},
                     {.hidden_states = true, .attentions = true});
-  const c10::InferenceMode inference;
+  const NoGradGuard inference;
   const auto expected = run_forward(PretrainedModel::load(ModelDirectory(directory), Purpose::inference),
-                                    {{"input_ids", torch::tensor(ids, at::kLong).view({2, 3})},
-                                     {"attention_mask", torch::tensor(mask, at::kLong).view({2, 3})}},
+                                    {{"input_ids", ops::tensor(ids, kLong).view({2, 3})},
+                                     {"attention_mask", ops::tensor(mask, kLong).view({2, 3})}},
                                     {.hidden_states = true, .attentions = true});
   ASSERT_EQ(outputs.size(), expected.size());
   for (const auto& [name, tensor] : expected) {

@@ -22,7 +22,7 @@ namespace {
 class Smoothing : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path directory(const std::string& name) {
-    const at::NoGradGuard no_grad;
+    const NoGradGuard no_grad;
     PretrainedModel model = PretrainedModel::load(ModelDirectory(model_path(name)), Purpose::training);
     auto parameters = model.network()->named_parameters();
     for (const NormedInput& input : normed_inputs(model.network()->spec())) {
@@ -43,8 +43,8 @@ class Smoothing : public testing::TestWithParam<const char*> {
   }
 
   std::map<std::string, Tensor> forward(const PretrainedModel& model) {
-    const c10::InferenceMode inference;
-    std::map<std::string, Tensor> inputs = {{"input_ids", at::arange(1, 15).view({2, 7})}};
+    const NoGradGuard inference;
+    std::map<std::string, Tensor> inputs = {{"input_ids", ops::arange(1, 15).view({2, 7})}};
     if (model.network()->is_encoder_decoder()) inputs["decoder_input_ids"] = inputs["input_ids"];
     return run_forward(model, inputs, {});
   }
@@ -60,7 +60,7 @@ TEST_P(Smoothing, LeavesFloat32AsItIsAndInt8Nearer) {
   const auto exact = forward(PretrainedModel::load(directory, Purpose::inference));
   const Tensor &wanted = exact.at("logits"),
                smoothed = forward(PretrainedModel::load(directory, {.factors = factors})).at("logits");
-  EXPECT_TRUE(at::equal(smoothed, wanted));
+  EXPECT_TRUE(ops::equal(smoothed, wanted));
 
   const auto error_of = [&](const std::map<std::string, Tensor>& given) {
     const PretrainedModel model =
@@ -104,7 +104,7 @@ TEST_F(Smoothing, IsStored) {
   save_quantized(model, directory_.path() / "stored");
   const PretrainedModel stored =
       PretrainedModel::load(ModelDirectory(directory_.path() / "stored"), Purpose::inference);
-  EXPECT_TRUE(at::equal(forward(stored).at("logits"), forward(model).at("logits")));
+  EXPECT_TRUE(ops::equal(forward(stored).at("logits"), forward(model).at("logits")));
   EXPECT_ERROR("its weights are stored in fewer bits",
                smoothing_factors(ModelDirectory(directory_.path() / "stored"), texts_));
 }

@@ -20,14 +20,14 @@ const Json& goldens() {
   return json;
 }
 
-Tensor tensor_of(const Json& numbers, const std::string& name, at::ScalarType type) {
-  return torch::tensor(numbers.at(name).get<std::vector<double>>(), at::kDouble)
+Tensor tensor_of(const Json& numbers, const std::string& name, ScalarType type) {
+  return ops::tensor(numbers.at(name).get<std::vector<double>>(), kDouble)
       .reshape(goldens().at("shapes").at(name).get<std::vector<std::int64_t>>())
       .to(type);
 }
 
 // The goldens' two matrices, which decay, and their vector, which does not.
-std::vector<Parameter> fresh_parameters(at::ScalarType type = at::kFloat) {
+std::vector<Parameter> fresh_parameters(ScalarType type = kFloat) {
   std::vector<Parameter> parameters;
   for (const std::string name : {"wide", "tall", "vector"}) {
     Parameter p{name, tensor_of(goldens().at("start"), name, type).set_requires_grad(true)};
@@ -75,17 +75,17 @@ double rate_of(const Json& golden, std::size_t i) {
 
 void expect_weights(const Optimizer& optimizer, const Json& expected, const std::string& what) {
   for (const Parameter& p : optimizer.parameters()) {
-    const Tensor other = tensor_of(expected, p.name, at::kDouble);
-    EXPECT_LT((p.weight.detach().to(at::kDouble) - other).abs().max().item<double>(), 2e-6) << what << p.name;
+    const Tensor other = tensor_of(expected, p.name, kDouble);
+    EXPECT_LT((p.weight.detach().to(kDouble) - other).abs().max().item<double>(), 2e-6) << what << p.name;
   }
 }
 
 TEST(Optimizer, TakesTheStepsOfTorchAndTransformers) {
   ASSERT_EQ(goldens().at("optimizers").size(), 16u);
-  for (const at::ScalarType type : {at::kFloat, at::kDouble})
+  for (const ScalarType type : {kFloat, kDouble})
     for (const Json& golden : goldens().at("optimizers")) {
       const auto optimizer = make_optimizer(fresh_parameters(type), options_of(golden.at("options")));
-      const std::string name = golden.at("name").get<std::string>() + ", " + at::toString(type) + ": ";
+      const std::string name = golden.at("name").get<std::string>() + ", " + ops::toString(type) + ": ";
       for (std::size_t i = 0; i < goldens().at("gradients").size(); ++i) {
         take_step(*optimizer, i, rate_of(golden, i));
         if (i == 0) expect_weights(*optimizer, golden.at("first"), name + "first step, ");
@@ -102,7 +102,7 @@ TEST(Optimizer, GoesOnFromItsStateAsIfItHadNeverStopped) {
     std::map<std::string, Tensor> state;
     for (std::size_t i = 0; i < 10; ++i) {
       if (i == 4) {
-        at::NoGradGuard no_grad;
+        NoGradGuard no_grad;
         for (const auto& [name, tensor] : whole->state()) state[name] = tensor.clone();
         for (std::size_t k = 0; k < halfway.size(); ++k)
           halfway[k].weight.copy_(whole->parameters()[k].weight);
@@ -114,20 +114,20 @@ TEST(Optimizer, GoesOnFromItsStateAsIfItHadNeverStopped) {
     for (std::size_t i = 4; i < 10; ++i) take_step(*resumed, i, rate_of(golden, i));
     EXPECT_EQ(resumed->steps(), 10);
     for (std::size_t k = 0; k < halfway.size(); ++k)
-      EXPECT_TRUE(at::equal(halfway[k].weight, whole->parameters()[k].weight)) << golden.at("name");
+      EXPECT_TRUE(ops::equal(halfway[k].weight, whole->parameters()[k].weight)) << golden.at("name");
   }
 }
 
 TEST(Optimizer, KeepsOnlyRowsAndColumnsOfAMatrixInAdafactor) {
   const auto state = make_optimizer(fresh_parameters(), {.kind = OptimizerKind::adafactor})->state();
   ASSERT_EQ(state.size(), 5u);
-  EXPECT_EQ(state.at("row_variance.wide").sizes(), at::IntArrayRef({5}));
-  EXPECT_EQ(state.at("column_variance.wide").sizes(), at::IntArrayRef({7}));
-  EXPECT_EQ(state.at("variance.vector").sizes(), at::IntArrayRef({5}));
+  EXPECT_EQ(state.at("row_variance.wide").sizes(), IntArrayRef({5}));
+  EXPECT_EQ(state.at("column_variance.wide").sizes(), IntArrayRef({7}));
+  EXPECT_EQ(state.at("variance.vector").sizes(), IntArrayRef({5}));
 }
 
 TEST(Optimizer, TakesWhatIsStackedInAWeightEachByItself) {
-  const Tensor start = tensor_of(goldens().at("start"), "tall", at::kFloat);
+  const Tensor start = tensor_of(goldens().at("start"), "tall", kFloat);
   for (const OptimizerOptions& options :
        {OptimizerOptions{.kind = OptimizerKind::muon}, OptimizerOptions{.kind = OptimizerKind::adafactor},
         OptimizerOptions{.kind = OptimizerKind::adamw, .rate_by_size = true}}) {
@@ -140,16 +140,16 @@ TEST(Optimizer, TakesWhatIsStackedInAWeightEachByItself) {
                        .hidden_matrix = true});
     const auto one = make_optimizer({stacked}, options), three = make_optimizer(apart, options);
     for (const Json& gradients : goldens().at("gradients")) {
-      const Tensor gradient = tensor_of(gradients, "tall", at::kFloat);
+      const Tensor gradient = tensor_of(gradients, "tall", kFloat);
       stacked.weight.mutable_grad() = gradient;
       for (std::size_t i = 0; i < 3; ++i) apart[i].weight.mutable_grad() = gradient.chunk(3)[i];
       one->step(0.1, 1);
       three->step(0.1, 1);
     }
-    EXPECT_TRUE(at::equal(stacked.weight, at::cat({apart[0].weight, apart[1].weight, apart[2].weight})));
+    EXPECT_TRUE(ops::equal(stacked.weight, ops::cat({apart[0].weight, apart[1].weight, apart[2].weight})));
     for (const auto& [name, tensor] : one->state()) {  // "mean.x.2" is "mean.x2" there
       const std::string theirs = name.substr(0, name.size() - 2) + name.back();
-      EXPECT_TRUE(at::equal(tensor, three->state().at(theirs))) << name;
+      EXPECT_TRUE(ops::equal(tensor, three->state().at(theirs))) << name;
     }
   }
 }
@@ -159,7 +159,7 @@ TEST(Optimizer, ARateBySizeIsTimesTheRootMeanSquareOfTheWeight) {
                                    OptimizerKind::muon, OptimizerKind::adafactor}) {
     std::vector<Parameter> sized = fresh_parameters(), plain = fresh_parameters();
     {
-      at::NoGradGuard no_grad;
+      NoGradGuard no_grad;
       for (std::vector<Parameter>* parameters : {&sized, &plain}) (*parameters)[2].weight.zero_();
     }
     for (Parameter& p : plain) p.rate = std::max(1e-3, p.weight.square().mean().sqrt().item<double>());
@@ -174,12 +174,12 @@ TEST(Optimizer, ARateBySizeIsTimesTheRootMeanSquareOfTheWeight) {
 }
 
 TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {
-  Parameter p{.name = "x", .weight = at::zeros({48, 20}).set_requires_grad(true), .hidden_matrix = true};
+  Parameter p{.name = "x", .weight = ops::zeros({48, 20}).set_requires_grad(true), .hidden_matrix = true};
   const auto optimizer = make_optimizer({p}, {.kind = OptimizerKind::muon, .muon = {.match_adamw = false}});
-  torch::manual_seed(1);
-  p.weight.mutable_grad() = at::randn({48, 20});
+  ops::manual_seed(1);
+  p.weight.mutable_grad() = ops::randn({48, 20});
   optimizer->step(1, 1);
-  const Tensor values = std::get<1>(at::linalg_svd(p.weight.detach())) / std::sqrt(48.0 / 20);
+  const Tensor values = std::get<1>(ops::linalg_svd(p.weight.detach())) / std::sqrt(48.0 / 20);
   EXPECT_GT(values.min().item<double>(), 0.6);
   EXPECT_LT(values.max().item<double>(), 1.3);
 }
@@ -191,11 +191,11 @@ TEST(Optimizer, LeavesAloneWhatHasNoGradientOrNeedsNone) {
                                    OptimizerKind::lion, OptimizerKind::muon}) {
     const auto optimizer = make_optimizer(parameters, {.kind = kind, .weight_decay = 0.1});
     EXPECT_EQ(optimizer->parameters().size(), 2u);
-    parameters[2].weight.mutable_grad() = at::ones({5});
+    parameters[2].weight.mutable_grad() = ops::ones({5});
     const Tensor wide = parameters[0].weight.detach().clone(), vector = parameters[2].weight.detach().clone();
     optimizer->step(0.1, 1);
-    EXPECT_TRUE(at::equal(parameters[0].weight, wide));
-    EXPECT_FALSE(at::equal(parameters[2].weight, vector));
+    EXPECT_TRUE(ops::equal(parameters[0].weight, wide));
+    EXPECT_FALSE(ops::equal(parameters[2].weight, vector));
     EXPECT_FALSE(parameters[2].weight.grad().defined()) << "gradients are cleared";
   }
 }
@@ -208,7 +208,7 @@ TEST(Optimizer, ARateOfAParametersOwnIsAFactor) {
     const auto one = make_optimizer(slow, {.kind = kind}), two = make_optimizer(usual, {.kind = kind});
     take_step(*one, 0, 0.2);
     take_step(*two, 0, 0.05);
-    for (std::size_t i = 0; i < slow.size(); ++i) EXPECT_TRUE(at::equal(slow[i].weight, usual[i].weight));
+    for (std::size_t i = 0; i < slow.size(); ++i) EXPECT_TRUE(ops::equal(slow[i].weight, usual[i].weight));
   }
 }
 
@@ -222,12 +222,12 @@ TEST(Optimizer, RefusesAStateThatDoesNotFit) {
     for (const auto& [name, tensor] : own) state[name] = tensor + 1;
     spoil(state);
     EXPECT_ERROR(error, optimizer->restore(state, 5));
-    EXPECT_TRUE(at::equal(own.at("mean.wide"), mean)) << "nothing has changed";
+    EXPECT_TRUE(ops::equal(own.at("mean.wide"), mean)) << "nothing has changed";
     EXPECT_EQ(optimizer->steps(), 1);
   };
   refuses("variance.wide is missing", [](auto& state) { state.erase("variance.wide"); });
-  refuses("found Float [7, 5]", [](auto& state) { state["variance.wide"] = at::zeros({7, 5}); });
-  refuses("found Int [5, 7]", [](auto& state) { state["variance.wide"] = at::zeros({5, 7}, at::kInt); });
+  refuses("found Float [7, 5]", [](auto& state) { state["variance.wide"] = ops::zeros({7, 5}); });
+  refuses("found Int [5, 7]", [](auto& state) { state["variance.wide"] = ops::zeros({5, 7}, kInt); });
   refuses("variance.wide holds a number that is not finite",
           [](auto& state) { state["variance.wide"][2][3] = NAN; });
 }
@@ -259,26 +259,26 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
 TEST(GradientNorm, IsThatOfAllGradientsAndNamesTheFirstThatIsNotFinite) {
   std::vector<Parameter> parameters = fresh_parameters();
   EXPECT_EQ(gradient_norm(parameters).norm, 0) << "no gradients at all";
-  parameters[0].weight.mutable_grad() = at::full({5, 7}, 2.0f);
-  parameters[2].weight.mutable_grad() = at::full({5}, -1.0f);
+  parameters[0].weight.mutable_grad() = ops::full({5, 7}, 2.0f);
+  parameters[2].weight.mutable_grad() = ops::full({5}, -1.0f);
   EXPECT_NEAR(gradient_norm(parameters).norm, std::sqrt(35 * 4 + 5), 1e-6);
   EXPECT_EQ(gradient_norm(parameters).not_finite, "");
-  parameters[1].weight.mutable_grad() = at::full({6, 4}, 1e30f);
+  parameters[1].weight.mutable_grad() = ops::full({6, 4}, 1e30f);
   EXPECT_NEAR(gradient_norm(parameters).norm / (1e30 * std::sqrt(24)), 1, 1e-6) << "squares overflow float32";
   EXPECT_EQ(gradient_norm(parameters).not_finite, "");
-  parameters[1].weight.mutable_grad() = at::full({6, 4}, NAN);
-  parameters[2].weight.mutable_grad() = at::full({5}, INFINITY);
+  parameters[1].weight.mutable_grad() = ops::full({6, 4}, NAN);
+  parameters[2].weight.mutable_grad() = ops::full({5}, INFINITY);
   EXPECT_FALSE(std::isfinite(gradient_norm(parameters).norm));
   EXPECT_EQ(gradient_norm(parameters).not_finite, "tall");
 }
 
 TEST(WeightAverage, IsTheMeanUntilItsDecayIsReached) {
-  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-    Parameter p{.name = "x", .weight = at::full({3}, 100.0, type).set_requires_grad(true)};
+  for (const ScalarType type : {kFloat, kDouble}) {
+    Parameter p{.name = "x", .weight = ops::full({3}, 100.0, type).set_requires_grad(true)};
     WeightAverage average(std::span(&p, 1), 0.75);
     double expected = 0;
     for (int n = 1; n <= 12; ++n) {
-      at::NoGradGuard no_grad;
+      NoGradGuard no_grad;
       p.weight.fill_(n * n);
       average.update();
       const double kept = std::min(0.75, 1 - 1.0 / n);
@@ -300,7 +300,7 @@ TEST(WeightAverage, IsTheMeanUntilItsDecayIsReached) {
     resumed.restore(average.state(), average.updates());
     average.update();
     resumed.update();
-    EXPECT_TRUE(at::equal(average.state().at("average.x"), resumed.state().at("average.x")));
+    EXPECT_TRUE(ops::equal(average.state().at("average.x"), resumed.state().at("average.x")));
     EXPECT_ERROR("average of weights does not fit: average.x is missing", resumed.restore({}, 3));
     EXPECT_ERROR("the average of weights: decay: expected a number", WeightAverage(std::span(&p, 1), 1));
   }

@@ -63,14 +63,14 @@ class TrainTest : public testing::Test {
     const std::string said = run(r);
     EXPECT_TRUE(contains(said, "its head goes on learning")) << said;
     EXPECT_EQ(labels_of(r.output), labels);
-    EXPECT_TRUE(at::allclose(head_of(r.output), head_of(r.model.directory), 0, 1e-7)) << r.objective;
+    EXPECT_TRUE(ops::allclose(head_of(r.output), head_of(r.model.directory), 0, 1e-7)) << r.objective;
   }
   void expect_new(const Recipe& r, const Strings& labels, const char* why) {
     const std::string said = run(r);
     EXPECT_TRUE(contains(said, why)) << said;
     EXPECT_EQ(labels_of(r.output), labels);
     const Tensor now = head_of(r.output), before = head_of(r.model.directory);
-    EXPECT_FALSE(now.sizes() == before.sizes() && at::allclose(now, before, 0, 1e-7)) << r.objective;
+    EXPECT_FALSE(now.sizes() == before.sizes() && ops::allclose(now, before, 0, 1e-7)) << r.objective;
   }
 
   TemporaryDirectory directory_;
@@ -172,7 +172,7 @@ TEST_F(TrainTest, OtherHeadsGoOnLearning) {
                after = read_tensors(r.output / "model.safetensors");
     ASSERT_EQ(before.size(), after.size());
     for (const auto& [name, tensor] : before)
-      EXPECT_TRUE(at::allclose(tensor, after.at(name), 0, 1e-7)) << name;
+      EXPECT_TRUE(ops::allclose(tensor, after.at(name), 0, 1e-7)) << name;
     r.output += "-new";
     r.fresh_head = true;
     EXPECT_TRUE(contains(run(r), "is new"));
@@ -189,7 +189,7 @@ TEST_F(TrainTest, AnAdapterFitsTheClassifierItStandsBeside) {
   EXPECT_EQ(config.at("id2label"), base.at("id2label"));
   EXPECT_EQ(config.at("label2id"), base.at("label2id"));
   const auto tensors = read_tensors(r.output / "adapter_model.safetensors");
-  EXPECT_TRUE(at::allclose(tensors.at("base_model.model.classifier.weight"), head_of(model), 0, 1e-7));
+  EXPECT_TRUE(ops::allclose(tensors.at("base_model.model.classifier.weight"), head_of(model), 0, 1e-7));
 }
 
 TEST_F(TrainTest, AnUnknownLabelIsNamedWithFileAndLine) {

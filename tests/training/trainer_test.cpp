@@ -37,7 +37,7 @@ class Counting : public Objective {
     }
     Batch batch;
     batch.tokens = TokenBatch::from(inputs);
-    batch.token_labels = torch::tensor(labels, at::kLong);
+    batch.token_labels = ops::tensor(labels, kLong);
     batch.counts = {batch.token_labels.numel()};
     return batch;
   }
@@ -85,7 +85,7 @@ class TrainerTest : public testing::Test {
   static void expect_equal_weights(const fs::path& a, const fs::path& b) {
     const auto one = read_tensors(a / "model.safetensors"), two = read_tensors(b / "model.safetensors");
     ASSERT_EQ(one.size(), two.size());
-    for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+    for (const auto& [name, tensor] : one) EXPECT_TRUE(ops::equal(tensor, two.at(name))) << name;
   }
 
   const TemporaryDirectory temporary_;
@@ -124,7 +124,7 @@ TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
     const auto one = read_tensors(root_ / "whole" / "adapter_model.safetensors"),
                two = read_tensors(root_ / "parts" / "adapter_model.safetensors");
     ASSERT_EQ(one.size(), two.size());
-    for (const auto& [name, tensor] : one) EXPECT_TRUE(at::equal(tensor, two.at(name))) << name;
+    for (const auto& [name, tensor] : one) EXPECT_TRUE(ops::equal(tensor, two.at(name))) << name;
     EXPECT_FALSE(fs::exists(root_ / "whole" / "model.safetensors"));
   };
   expect_same({.rank = 4, .dropout = 0.1, .targets = {"all-linear"}, .bias = "all"});
@@ -194,7 +194,7 @@ TEST_F(TrainerTest, LearnsToCountInBfloat16) {
   run(o);
   const auto one = read_tensors(root_ / "run" / "model.safetensors"),
              two = read_tensors(root_ / "float32" / "model.safetensors");
-  EXPECT_EQ(at::equal(one.begin()->second, two.at(one.begin()->first)), !Bfloat16Products::available());
+  EXPECT_EQ(ops::equal(one.begin()->second, two.at(one.begin()->first)), !Bfloat16Products::available());
 }
 
 TEST_F(TrainerTest, DoesNotOverwriteARunUnasked) {
@@ -254,7 +254,7 @@ TEST_F(TrainerTest, AZeroVectorOfPaddingStaysZero) {
 TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
   run(options("run", 10));
   write_tensors(root_ / "run" / "checkpoints" / "step-10" / "optimizer.safetensors",
-                {{"mean.x", at::zeros({2})}});
+                {{"mean.x", ops::zeros({2})}});
   TrainingOptions o = options("run", 20);
   o.resume = true;
   EXPECT_ERROR("the checkpoint's optimizer state does not fit: mean.", run(o));
@@ -267,7 +267,7 @@ TEST_F(TrainerTest, TheAverageIsTheMeanOfTheCheckpoints) {
              b = read_tensors(checkpoints / "step-20" / "model.safetensors"),
              mean = read_tensors(root_ / "run" / "model.safetensors");
   for (const auto& [name, tensor] : mean)
-    EXPECT_TRUE(at::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
+    EXPECT_TRUE(ops::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
 }
 
 // Which batches a step learns from is no matter: every term of the loss is divided by its labels in all of
@@ -303,7 +303,7 @@ std::vector<Tensor> gradients_in_batches(std::int64_t size) {
   }
   Pass pass = Pass::inference();
   const StepGradients step = add_gradients(trainee, objective, batches, pass, {});
-  std::vector<Tensor> all{torch::tensor(step.loss, at::kDouble)};
+  std::vector<Tensor> all{ops::tensor(step.loss, kDouble)};
   for (const auto& [name, weight] : trainee.parameters()) all.push_back(weight.grad() * step.scale);
   return all;
 }

@@ -11,12 +11,12 @@ namespace attend {
 namespace {
 
 // Generator.manual_seed of Python: any 64 bits.
-at::Generator generator(std::uint64_t seed) {
-  return at::detail::createCPUGenerator(seed);
+Generator generator(std::uint64_t seed) {
+  return ops::detail::createCPUGenerator(seed);
 }
 
 std::vector<std::int64_t> permutation(std::int64_t size, std::uint64_t seed) {
-  const Tensor numbers = at::randperm(size, generator(seed), at::kLong);
+  const Tensor numbers = ops::randperm(size, generator(seed), kLong);
   const auto* begin = numbers.const_data_ptr<std::int64_t>();
   return {begin, begin + size};
 }
@@ -113,9 +113,9 @@ std::vector<std::int64_t> GreenLists::at(std::span<const std::int64_t> tokens,
 }
 
 SynthIdBits::SynthIdBits(const SynthIdWatermark& watermark) : keys_(watermark.keys) {
-  const Tensor table = at::randint(0, 2, {watermark.table_size},
-                                   generator(static_cast<std::uint64_t>(watermark.table_seed)), at::kLong)
-                           .to(at::kFloat);
+  const Tensor table = ops::randint(0, 2, {watermark.table_size},
+                                    generator(static_cast<std::uint64_t>(watermark.table_seed)), kLong)
+                           .to(kFloat);
   table_.assign(table.const_data_ptr<float>(), table.const_data_ptr<float>() + table.numel());
 }
 

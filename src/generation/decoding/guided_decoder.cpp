@@ -59,8 +59,8 @@ Tensor GuidedDecoder::step(std::span<const Feed> feeds) {
   std::int64_t shadow_row = rows;
   for (const auto& [shadow, first, count] : guided) {
     const Tensor given = scores.narrow(0, first, count);
-    const Tensor negative = at::log_softmax(scores.narrow(0, shadow_row, count), 1);
-    given.copy_(shadow->scale * (at::log_softmax(given, 1) - negative) + negative);
+    const Tensor negative = ops::log_softmax(scores.narrow(0, shadow_row, count), 1);
+    given.copy_(shadow->scale * (ops::log_softmax(given, 1) - negative) + negative);
     shadow->unread.clear();
     shadow_row += count;
   }

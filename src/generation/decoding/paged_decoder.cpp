@@ -22,7 +22,7 @@ CacheShape shape_of(const PretrainedModel& model) {
 Tensor stack_images(std::span<const Prompt* const> prompts) {
   std::vector<Tensor> images;
   for (const Prompt* prompt : prompts) images.push_back(prompt->image);
-  return at::stack(images);
+  return ops::stack(images);
 }
 
 // Keys and values follow from the adapter as well (PagedCache::add).
@@ -143,10 +143,9 @@ HiddenText PagedDecoder::encode_texts(Transformer& network, std::span<const Prom
       std::iota(positions.end() - lengths.back(), positions.end(), 0);
     }
   }
-  const at::Device device = network->encoder->embeddings->tokens.device();
+  const Device device = network->encoder->embeddings->tokens.device();
   const TokenBatch batch =
-      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
-          device);
+      TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)}.to(device);
   pass.adapters = choose_adapters(adapters);
   return network->read(batch, pass);
 }
@@ -170,7 +169,7 @@ HiddenText PagedDecoder::encode_images(Transformer& network, std::span<const Pro
   }
   TokenBatch rows;
   rows.offsets = Offsets(lengths);
-  return {at::cat(encoded), rows, choose_adapters(all)};
+  return {ops::cat(encoded), rows, choose_adapters(all)};
 }
 
 void PagedDecoder::set_adapter(Sequence sequence, std::optional<std::int64_t> adapter) {
@@ -268,13 +267,13 @@ Tensor PagedDecoder::step(std::span<const Feed> feeds) {
     cache_.forget_prompts();
     throw;
   }
-  const Tensor scores = parts.size() == 1 ? parts.front() : at::cat(parts);
+  const Tensor scores = parts.size() == 1 ? parts.front() : ops::cat(parts);
   if (std::ranges::is_sorted(places)) return scores;
   std::vector<std::int64_t> rows;  // feed by feed
   for (std::size_t i = 0; i < feeds.size(); ++i)
     for (std::size_t row = 0; row < feeds[i].scored; ++row)
       rows.push_back(places[i] + static_cast<std::int64_t>(row));
-  return scores.index_select(0, torch::tensor(rows, at::kLong));
+  return scores.index_select(0, ops::tensor(rows, kLong));
 }
 
 Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
@@ -302,10 +301,9 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
-  const at::Device device = network->decoder->embeddings->tokens.device();
+  const Device device = network->decoder->embeddings->tokens.device();
   TokenBatch batch =
-      TokenBatch{torch::tensor(ids, at::kLong), torch::tensor(positions, at::kLong), {}, Offsets(lengths)}.to(
-          device);
+      TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)}.to(device);
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   batch.prompted = !network->decoder->embeddings->prompts.empty();
@@ -316,12 +314,12 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     if (const Feed& feed = feeds[i]; feed.hidden) {
       const auto count = std::ssize(feed.tokens);  // without those of virtual tokens
       const Tensor rows = batch.offsets.part(hidden, static_cast<std::int64_t>(i));
-      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(at::kCPU, at::kFloat).clone();
+      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(kCPU, kFloat).clone();
     }
   if (scored.size() < ids.size())
-    hidden = hidden.index_select(0, torch::tensor(scored, at::kLong).to(device));  // [rows, d]
+    hidden = hidden.index_select(0, ops::tensor(scored, kLong).to(device));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
-  return network->language_model_head(hidden, pass).to(at::kCPU, at::kFloat).contiguous();
+  return network->language_model_head(hidden, pass).to(kCPU, kFloat).contiguous();
 }
 
 }  // namespace attend

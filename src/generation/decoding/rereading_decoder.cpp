@@ -69,8 +69,8 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
     const Tensor hidden = network->spec().appended_mask
                               ? read_with_mask(network, texts, pass)
                               : read_behind_past(network, texts, pass);  // [group, d]
-    const Tensor rows = network->language_model_head(hidden, pass).to(at::kCPU, at::kFloat);
-    if (!scores.defined()) scores = at::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
+    const Tensor rows = network->language_model_head(hidden, pass).to(kCPU, kFloat);
+    if (!scores.defined()) scores = ops::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
     for (std::size_t i = 0; i < group.size(); ++i)
       scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
   }
@@ -81,7 +81,7 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
                                         Pass& pass) const {
   const AppendedMask& mask = *network->spec().appended_mask;
   std::vector<std::vector<std::int64_t>> sequences;
-  Tensor complete = at::ones({static_cast<std::int64_t>(texts.size()), 1});
+  Tensor complete = ops::ones({static_cast<std::int64_t>(texts.size()), 1});
   for (std::size_t i = 0; i < texts.size(); ++i) {
     sequences.push_back(texts[i]->tokens);
     sequences.back().push_back(mask.id);
@@ -90,7 +90,7 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
     if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
   TokenBatch batch = TokenBatch::from(sequences).to(network->device());
-  if (mask.language) batch.languages = at::full_like(batch.ids, *mask.language);
+  if (mask.language) batch.languages = ops::full_like(batch.ids, *mask.language);
   const Tensor hidden = network->encode(batch, pass);
   return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
          complete.to(hidden.options());
@@ -108,25 +108,25 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
     if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
   }
   const std::int64_t rows = n + (streams ? 1 : 0);
-  TokenBatch batch{torch::tensor(ids, at::kLong),
-                   at::arange(rows).repeat({B}),
+  TokenBatch batch{ops::tensor(ids, kLong),
+                   ops::arange(rows).repeat({B}),
                    {},
                    Offsets(std::vector<std::int64_t>(B, rows))};
   if (!texts[0]->past.empty())
     for (std::size_t layer = 0; layer < layers; ++layer) {
       std::vector<Tensor> past;
       for (const Text* text : texts) past.push_back(text->past[layer]);
-      batch.past.push_back(at::stack(past));  // [B, M, d]
+      batch.past.push_back(ops::stack(past));  // [B, M, d]
     }
   if (streams) {
-    batch.predicted = at::arange(rows).eq(n).repeat({B});
+    batch.predicted = ops::arange(rows).eq(n).repeat({B});
     const std::int64_t M = batch.past.empty() ? 0 : batch.past.front().size(1);
     auto visible = std::make_shared<VisibleRows>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
     // The place of the next token is a row that looks as one of the text would, and no key.
     const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
-    visible->own.assign(B, {hidden.to(at::kFloat) * -1e30, at::arange(M, M + rows), {}});
+    visible->own.assign(B, {hidden.to(kFloat) * -1e30, ops::arange(M, M + rows), {}});
     batch.visible = std::move(visible);
   }
   Capture capture{true, false, {}, {}};
@@ -141,7 +141,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
       for (std::size_t layer = 0; layer < layers; ++layer) {
         const Tensor read = states[layer].view({B, rows, -1}).narrow(0, b, 1);  // [1, rows, d]
         std::vector<Tensor>& past = texts[b]->past;
-        if (past.size() < layers) past.push_back(at::zeros({empty, read.size(2)}));
+        if (past.size() < layers) past.push_back(ops::zeros({empty, read.size(2)}));
         const Tensor kept = next_memory(past[layer].unsqueeze(0), read, stack())[0];
         // XLNet will read its last token again, and in its memory the asking row counts too.
         past[layer] = kept.narrow(0, 0, std::max<std::int64_t>(0, kept.size(0) - (streams ? 2 : 0)));

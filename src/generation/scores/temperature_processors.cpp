@@ -72,7 +72,7 @@ class Renormalize : public LogitsProcessor {
  public:
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const Tensor row = tensor_of(scores);
-    row.copy_(at::log_softmax(row, -1));
+    row.copy_(ops::log_softmax(row, -1));
   }
 };
 

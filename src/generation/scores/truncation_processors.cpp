@@ -70,7 +70,7 @@ class MinP : public LogitsProcessor {
  public:
   MinP(double p, std::size_t keep) : p_(static_cast<float>(p)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    const Tensor row = tensor_of(scores), probabilities = at::softmax(row, 0);
+    const Tensor row = tensor_of(scores), probabilities = ops::softmax(row, 0);
     const float least = p_ * probabilities.max().item<float>();
     const Tensor order = row.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
     const std::int64_t* places = order.const_data_ptr<std::int64_t>();
@@ -90,10 +90,10 @@ class TypicalP : public LogitsProcessor {
  public:
   TypicalP(double mass, std::size_t keep) : mass_(static_cast<float>(mass)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    const Tensor row = tensor_of(scores), logs = at::log_softmax(row, 0);
+    const Tensor row = tensor_of(scores), logs = ops::log_softmax(row, 0);
     const Tensor expected = (logs * logs.exp()).nansum(0).neg();  // what is ruled out has 0 times -inf
     const auto [distance, order] = (-logs - expected).abs().sort(/*stable=*/true, /*dim=*/0, false);
-    const Tensor mass = at::softmax(row.index_select(0, order), 0).cumsum(0);
+    const Tensor mass = ops::softmax(row.index_select(0, order), 0).cumsum(0);
     const std::span<const float> distances = row_scores(distance);
     const auto below = std::ranges::count_if(row_scores(mass), [&](float m) { return m < mass_; });
     const float furthest = distances[std::min(static_cast<std::size_t>(below), distances.size() - 1)];
@@ -112,7 +112,7 @@ class EpsilonCutoff : public LogitsProcessor {
  public:
   EpsilonCutoff(double epsilon, std::size_t keep) : epsilon_(static_cast<float>(epsilon)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    const Tensor probabilities = at::softmax(tensor_of(scores), 0);
+    const Tensor probabilities = ops::softmax(tensor_of(scores), 0);
     forbid_below(scores, row_scores(probabilities), epsilon_, keep_);
   }
 
@@ -126,10 +126,10 @@ class EtaCutoff : public LogitsProcessor {
  public:
   EtaCutoff(double epsilon, std::size_t keep) : epsilon_(static_cast<float>(epsilon)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    const Tensor row = tensor_of(scores), probabilities = at::softmax(row, 0);
+    const Tensor row = tensor_of(scores), probabilities = ops::softmax(row, 0);
     const Tensor logs = row - row.logsumexp(0);
     const Tensor finite = logs.clamp_min(std::numeric_limits<float>::lowest());
-    const Tensor entropy = (finite * at::softmax(logs, 0)).sum().neg();
+    const Tensor entropy = (finite * ops::softmax(logs, 0)).sum().neg();
     const float eta = std::min(epsilon_, std::sqrt(epsilon_) * entropy.neg().exp().item<float>());
     forbid_below(scores, row_scores(probabilities), eta, keep_);
   }
@@ -145,7 +145,7 @@ class Xtc : public LogitsProcessor {
       : probability_(probability), threshold_(static_cast<float>(threshold)) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     if (context.chance >= probability_) return;
-    const Tensor row = at::softmax(tensor_of(scores), 0);
+    const Tensor row = ops::softmax(tensor_of(scores), 0);
     const std::span<const float> probabilities = row_scores(row);
     std::vector<std::size_t> choices;
     for (std::size_t i = 0; i < scores.size(); ++i)

@@ -55,18 +55,18 @@ class Tournament : public LogitsProcessor {
     if (has_come(hash, written)) return;
 
     const std::int64_t V = std::ssize(scores), rounds = std::ssize(watermark_.keys);
-    const Tensor bits = at::empty({V, rounds}, at::kFloat);
+    const Tensor bits = ops::empty({V, rounds}, kFloat);
     float* row = bits.data_ptr<float>();
     for (std::int64_t token = 0; token < V; ++token, row += rounds)
       synth_id_.bits(hash, token, {row, static_cast<std::size_t>(rounds)});
     const Tensor mine = tensor_of(scores);
-    Tensor probabilities = at::softmax(mine, 0);  // [V]
+    Tensor probabilities = ops::softmax(mine, 0);  // [V]
     for (std::int64_t round = 0; round < rounds; ++round) {
       const Tensor ones = bits.select(1, round).contiguous();
       probabilities = probabilities * (1 + ones - (ones * probabilities).sum());
     }
     const Tensor logs = probabilities.log();
-    mine.copy_(at::where(logs.isfinite(), logs, std::numeric_limits<float>::lowest()));
+    mine.copy_(ops::where(logs.isfinite(), logs, std::numeric_limits<float>::lowest()));
   }
 
  private:

@@ -33,15 +33,15 @@ void ContrastiveSearch::choose(float* scores, std::int64_t vocabulary) {
 }
 
 void ContrastiveSearch::take_best() {
-  const Tensor next = directions(at::cat(hidden_));                            // [k, d]
-  const Tensor likeness = std::get<0>(at::matmul(context_, next.t()).max(0));  // [k]
+  const Tensor next = directions(ops::cat(hidden_));                            // [k, d]
+  const Tensor likeness = std::get<0>(ops::matmul(context_, next.t()).max(0));  // [k]
   const auto alpha = static_cast<float>(config().penalty_alpha);
   std::vector<float> scores;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     scores.push_back((1 - alpha) * candidates_[i].probability - alpha * row_scores(likeness)[i]);
   chosen_ = static_cast<std::size_t>(arg_max(scores));
   const Candidate& best = candidates_[chosen_];
-  context_ = at::cat({context_, next.narrow(0, static_cast<std::int64_t>(chosen_), 1)});
+  context_ = ops::cat({context_, next.narrow(0, static_cast<std::int64_t>(chosen_), 1)});
   text_.push_back(best.token);
   if (config().output_scores) log_probabilities_.push_back(best.log_probability);
   over_ = ends(best.token, steps_, [this] { return std::span(std::as_const(text_)); });
@@ -50,7 +50,7 @@ void ContrastiveSearch::take_best() {
 void ContrastiveSearch::find_candidates(std::span<float> scores) {
   process(scores, text_, request_.number);
   arg_max(scores);  // complains of what is no number
-  const Tensor probabilities = at::softmax(tensor_of(scores), 0);
+  const Tensor probabilities = ops::softmax(tensor_of(scores), 0);
   candidates_.clear();
   for (const auto& [probability, token] : top_k(row_scores(probabilities), config().top_k))
     if (scores[token] != kNever) candidates_.push_back({token, probability, log_probability(scores, token)});

@@ -8,15 +8,14 @@ namespace attend {
 
 // q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows of call.distance's tables at which
 // the sequence begins. `own` says what each query sees.
-Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own);
 // The same where queries see what call.spec says.
-Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key);
 
 // What the last Lq of Lk positions see, as `spec` says. `options`: of their numbers.
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
-                   const at::TensorOptions& options);
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, const TensorOptions& options);
 
 // Adds to call.scores, which is not null, how the weights of such a sequence come about.
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,

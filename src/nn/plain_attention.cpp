@@ -1,4 +1,4 @@
-#include "nn/torch_attention.h"
+#include "nn/plain_attention.h"
 
 #include "nn/dropout.h"
 
@@ -9,12 +9,12 @@ namespace {
 
 // What distances add to the scores of one sequence, term by term: [heads, Lq, Lk]. Its queries begin at row
 // `query` of the tables, its keys at row `key`.
-std::vector<FormedScores::Term> torch_distances(const DistanceTensors& d, std::int64_t query,
+std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
                                                 std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
-  const Tensor distance = at::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
+  const Tensor distance = ops::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
-  const Tensor rows = d.rows.index({signed_distance + d.zero}).to(at::kLong);  // [Lq, Lk]
+  const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
   std::vector<FormedScores::Term> terms;
   const auto add = [&](std::string_view name, const Tensor& scores) { terms.push_back({name, scores}); };
   const auto expand = [](const Tensor& index, const Tensor& table) {
@@ -28,18 +28,18 @@ std::vector<FormedScores::Term> torch_distances(const DistanceTensors& d, std::i
   if (d.of_segment.defined()) {
     const Tensor segments = own.segments.defined() ? own.segments : d.segment.narrow(0, key, Lk);
     const Tensor others = d.segment.narrow(0, query, Lq).unsqueeze(1).ne(segments.unsqueeze(0));
-    add("segment", d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(at::kLong), d.of_segment)));
+    add("segment", d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(kLong), d.of_segment)));
   }
   return terms;
 }
 
 // What the last Lq of Lk positions see: `far` is the penalty of keys before a window.
 OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far,
-                   const at::TensorOptions& options) {
-  OwnKeys own{at::zeros({Lq, Lk}, options), at::arange(Lk - Lq, Lk, options.dtype(at::kLong)), {}};
+                   const TensorOptions& options) {
+  OwnKeys own{ops::zeros({Lq, Lk}, options), ops::arange(Lk - Lq, Lk, options.dtype(kLong)), {}};
   if (!spec.causal) return own;
-  own.penalty = at::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
-  if (spec.window > 0) own.penalty += at::full({Lq, Lk}, far, options).tril(Lk - Lq - spec.window);
+  own.penalty = ops::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
+  if (spec.window > 0) own.penalty += ops::full({Lq, Lk}, far, options).tril(Lk - Lq - spec.window);
   return own;
 }
 
@@ -54,7 +54,7 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
                       .value = split_heads(v, call.spec).detach().clone(),
                       .scale = call.spec.scale,
                       .penalty = own.penalty};
-  if (call.distance.rows.defined()) formed.added = torch_distances(call.distance, query, key, own);
+  if (call.distance.rows.defined()) formed.added = plain_distances(call.distance, query, key, own);
   for (FormedScores::Term& term : formed.added) term.scores = term.scores.detach();
   call.scores->push_back(std::move(formed));
 }
@@ -62,7 +62,7 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 }  // namespace
 
 OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
-                   const at::TensorOptions& options) {
+                   const TensorOptions& options) {
   return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), options);
 }
 
@@ -72,15 +72,15 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
   capture_scores(q, k, v, call, query, key, own);
 }
 
-Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const auto& spec = call.spec;
   if (call.scores) capture_scores(q, k, v, call, query, key, own);
   const auto heads = [&](const Tensor& x) { return split_heads(x, spec); };
-  Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
+  Tensor scores = ops::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
   if (call.distance.rows.defined()) {
     Tensor added;
-    for (const auto& [name, term] : torch_distances(call.distance, query, key, own))
+    for (const auto& [name, term] : plain_distances(call.distance, query, key, own))
       added = added.defined() ? added + term : term;
     if (added.defined()) scores = scores + added;
   }
@@ -89,20 +89,20 @@ Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
   scores = call.spec.causal ? scores + own.penalty
-                            : at::where(own.penalty > lowest, scores + own.penalty, own.penalty);
-  Tensor weights = at::softmax(scores, -1);
+                            : ops::where(own.penalty > lowest, scores + own.penalty, own.penalty);
+  Tensor weights = ops::softmax(scores, -1);
   // With `scores` they stay what the result is made of, so that its gradient in them can be asked for.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
   // Every sequence has a seed of its own, for which the row where it begins stands.
   weights = seeded_dropout(weights, call.dropout,
                            call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
-  return at::matmul(weights, heads(v)).transpose(0, 1).reshape({q.size(0), spec.heads * spec.head_size});
+  return ops::matmul(weights, heads(v)).transpose(0, 1).reshape({q.size(0), spec.heads * spec.head_size});
 }
 
-Tensor torch_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key) {
   const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
-  return torch_attention(q, k, v, call, query, key, own);
+  return plain_attention(q, k, v, call, query, key, own);
 }
 
 Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
@@ -120,11 +120,11 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::
       own.penalty.narrow(0, first + count, L - first - count).fill_(lowest);
     }
   }
-  Tensor out = torch_attention(q, k, v, call, begin, begin, own);
+  Tensor out = plain_attention(q, k, v, call, begin, begin, own);
   if (call.weights) {
     const Tensor& all = call.weights->back();
-    call.weights->back() = at::cat({all.narrow(2, 0, before), all.narrow(2, before + first, count)},
-                                   2);  // [heads, L, P + count]
+    call.weights->back() = ops::cat({all.narrow(2, 0, before), all.narrow(2, before + first, count)},
+                                    2);  // [heads, L, P + count]
   }
   return out;
 }
