@@ -30,6 +30,16 @@ bool is_same(const std::string& a, const std::string& b) {
   return different == 0;
 }
 
+// The library knows some methods and refuses the others as if they were nonsense, before it has read the
+// path.
+bool is_unknown_method(const Request& request) {
+  constexpr std::string_view kKnown[] = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
+                                         "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
+  return request.path.empty() && request.target.starts_with('/') && request.version.starts_with("HTTP/1.") &&
+         std::ranges::all_of(request.method, [](char c) { return c >= 'A' && c <= 'Z'; }) &&
+         std::ranges::find(kKnown, request.method) == std::end(kKnown);
+}
+
 // "/v1/models/{model}" as a regular expression, and the names of its parts.
 std::pair<std::string, std::vector<std::string>> pattern_of(const std::string& path) {
   std::string pattern;
@@ -143,8 +153,7 @@ struct Server::State {
         response.set_header("Allow", gets ? "GET, HEAD" : "POST");
       }
     }
-    // A method that the library does not know; it has not read the path.
-    if (response.status == 400 && request.path.empty() && !request.method.empty()) {
+    if (response.status == 400 && is_unknown_method(request)) {
       response.status = 405;
       response.set_header("Allow", "GET, HEAD, POST");
     }
