@@ -28,6 +28,9 @@ struct QueueToken {
   std::size_t text = 0;  // which of the request's texts
   TokenId id = 0;
   std::string more;  // the whole characters that can be written by now, often none
+  // If they are asked for, as in GeneratedText.
+  float log_probability = 0;
+  std::vector<TokenScore> likeliest = {};
 };
 
 struct QueueResult {
@@ -37,6 +40,7 @@ struct QueueResult {
   std::vector<GeneratedText> texts;
   std::exception_ptr error;       // failed
   std::size_t prompt_tokens = 0;  // that were read
+  QueueTimes times = {};
 };
 
 // Callbacks come from the queue's own thread: on_token for every token except in a beam search, on_end
@@ -45,7 +49,8 @@ struct QueueResult {
 // on_end throws is a warning in the log. An error of one request (no memory, for example) ends that request,
 // as failed, or those that shared the step in which it came; it never ends the process or the queue.
 struct QueueRequest {
-  std::string prompt = {};  // that a decoder goes on with, or an encoder-decoder reads
+  std::string prompt = {};        // that a decoder goes on with, or an encoder-decoder reads
+  std::vector<TokenId> ids = {};  // in place of a prompt: its tokens, as the model reads them
   // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The last message
   // is the user's; the model's chat template (or QueueOptions') writes them.
   std::vector<ChatMessage> messages = {};
@@ -53,9 +58,14 @@ struct QueueRequest {
   std::string settings = "{}";
   // Of a prompt that a model of many languages translates, as in TranslateOptions.
   std::string source_language = {}, target_language = {};
+  // Of an encoder-decoder: what the text begins with, as in `attend generate --prefix`.
+  std::string prefix = {};
+  // Of a decoder, with a guidance_scale: what the text is led away from.
+  std::string negative_prompt = {};
   std::uint64_t seed = 0;                    // of sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;
+  std::size_t likeliest = 0;  // with log_probabilities: how many of the likeliest tokens in each place
   // A text has the stop string that ended it, which may begin in the prompt, as in transformers. False, and
   // always in a conversation: it ends before the stop string, which is looked for in the new text alone, as
   // in OpenAI's API.

@@ -197,6 +197,12 @@ class FeatureExtractor {
 // prefix that a model's config.json has for them (task_specific_params).
 enum class GenerationTask { text_generation, text2text_generation, summarization, translation };
 
+// A token that might have come, and how likely it was (natural logarithm).
+struct TokenScore {
+  TokenId token = 0;
+  float log_probability = 0;
+};
+
 // One of the texts that a generator made.
 struct GeneratedText {
   std::string text;
@@ -204,6 +210,8 @@ struct GeneratedText {
   // Of a beam search: the log-probability divided by length ^ length_penalty.
   float score = 0;
   std::vector<float> log_probabilities = {};  // of each token (natural), if they were asked for
+  // For each token the likeliest in its place, the best first, if they were asked for.
+  std::vector<std::vector<TokenScore>> likeliest = {};
   bool cut_off = false;  // it might not become longer: neither an end token nor a stop string ended it
 };
 
@@ -261,12 +269,14 @@ struct ScoreTextOptions : RunOptions {
   // 1024 where that has no limit) that begin `stride` tokens apart (absent: half of that). A window predicts
   // the tokens that those before it have not; where they share none, its first token is left out.
   std::optional<std::int64_t> length, stride;
+  std::size_t likeliest = 0;  // how many of the likeliest tokens in each place; not of masked ones
 };
 
 struct TokenProbability {
   TokenId token = 0;
   std::string token_text;
-  float log_probability = 0;  // natural
+  float log_probability = 0;               // natural
+  std::vector<TokenScore> likeliest = {};  // in its place, the best first
 };
 
 // How likely a model finds texts. exp(-mean of all log-probabilities) is its perplexity; of masked tokens the
@@ -279,6 +289,9 @@ class TextScorer {
   // predicts; masked all but special tokens.
   std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& texts,
                                                    const ScoreTextOptions& options = {});
+  // The same of texts that are tokens already. Left to right only; a text of one token has no result.
+  std::vector<std::vector<TokenProbability>> score_tokens(const std::vector<std::vector<TokenId>>& texts,
+                                                          const ScoreTextOptions& options = {});
   // Given sources: all tokens of each target, its end as well.
   std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& sources,
                                                    const std::vector<std::string>& targets,

@@ -141,10 +141,10 @@ Scored score_texts(const EvaluateArguments& a) {
 void print_tokens(const Scored& scored) {
   for (std::size_t i = 0; i < scored.texts.size(); ++i) {
     Json ids = Json::array(), tokens = Json::array(), scores = Json::array();
-    for (const auto& [id, token, score] : scored.tokens[i]) {
-      ids.push_back(id);
-      tokens.push_back(token);
-      scores.push_back(score);
+    for (const TokenProbability& each : scored.tokens[i]) {
+      ids.push_back(each.token);
+      tokens.push_back(each.token_text);
+      scores.push_back(each.log_probability);
     }
     print_line(Json{
         {"text", scored.texts[i]},

@@ -105,6 +105,10 @@ void add_generation_options(CLI::App& app, Json& fields) {
       "behind --negative-prompt)");
   add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
                     "Above 1: tokens that have come are less likely");
+  add_field<double>(app, fields, "--presence-penalty", "presence_penalty",
+                    "Above 0: tokens that the new text has are less likely, as in OpenAI's API");
+  add_field<double>(app, fields, "--frequency-penalty", "frequency_penalty",
+                    "Above 0: the less likely, the more often it has them");
   add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",
                      "No sequence of so many tokens comes twice");
 }

@@ -1,16 +1,21 @@
 // attend serve MODEL...: models for other programs, over HTTP.
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/model_option.h"
 #include "cli/serve_tasks.h"
 #include "cli/verb.h"
+#include "serve/judge_routes.h"
+#include "serve/request_log.h"
 #include "serve/status_routes.h"
 #include "serve/text_routes.h"
+#include "serve/translate_routes.h"
 #include "serve/vector_routes.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace attend::cli {
 namespace {
@@ -29,68 +34,118 @@ bool converses(const std::unique_ptr<serve::ServedModel>& model) {
   return model->queue() != nullptr && model->queue()->no_conversations().empty();
 }
 
-}  // namespace
-
-int serve(int argc, char** argv) {
-  std::vector<std::string> given;
+struct ServeArguments {
+  std::vector<std::string> models;
   ModelPath options;
-  serve::ServerOptions server_options;
-  QueueOptions queue_options;
+  serve::ServerOptions server;
+  QueueOptions queue;
   std::size_t most_waiting = 256;
   std::int64_t cache_bytes = 0;  // not said
-  Parser parser(
-      "serve",
-      "Answers other programs over HTTP, with models that stay in memory: "
-      "/v1/completions, /v1/chat/completions and /v1/embeddings as OpenAI's API has them, "
-      "/v1/run/TASK for the tasks of `attend run`, /tokenize, /detokenize, /v1/models, /health and "
-      "/metrics. Requests that come at the same time are computed together. Ctrl-C ends it when all "
-      "that was asked is answered.",
-      "attend serve gpt2 all-MiniLM-L6-v2 --port 8080 --weights int8");
-  CLI::App& app = parser.app();
+  std::string key, key_file;
+  bool logs_as_json = false;
+};
+
+void add_connection_options(CLI::App& app, ServeArguments& given) {
+  serve::ServerOptions& server = given.server;
+  app.add_option("--host", server.host, "The address to listen on; 0.0.0.0: all of this machine's");
+  app.add_option("--port", server.port, "The port; 0: any that is free")->check(CLI::Range(0, 65535));
+  app.add_option("--socket", server.socket, "A Unix socket, in place of address and port: the file to make");
+  app.add_option("--tls-certificate", server.certificate,
+                 "Speak TLS: a PEM file with the certificate and those that vouch for it");
+  app.add_option("--tls-key", server.private_key, "The PEM file with its private key");
   app.add_option(
-         "model", given,
+      "--key", given.key,
+      "What requests have to show (Authorization: Bearer KEY); else what ATTEND_KEY says, if it is set");
+  app.add_option("--key-file", given.key_file, "A file with such keys, one a line; each of them will do");
+  app.add_option("--max-connections", server.connections, "Connections at a time; more have to wait")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--max-body", server.largest_body, "The largest body of a request, such as 64MB")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(positive());
+  app.add_option("--idle-seconds", server.idle_seconds, "How long a connection may be silent")
+      ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--drain-seconds", server.drain_seconds,
+                 "How long after SIGTERM or Ctrl-C what was asked is still answered")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option_function<std::string>(
+         "--log-format", [&given](const std::string& format) { given.logs_as_json = format == "json"; },
+         "json: a line of JSON for each request and each remark; else remarks alone, as text")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+void add_options(CLI::App& app, ServeArguments& given) {
+  app.add_option(
+         "model", given.models,
          "Model directories or GGUF files. Requests call them as their directories are called; NAME=MODEL: "
          "by this name")
       ->required();
-  add_model_options(app, options);
-  add_cache(app, options);
-  app.add_option("--host", server_options.host, "The address to listen on; 0.0.0.0: all of this machine's");
-  app.add_option("--port", server_options.port, "The port; 0: any that is free")->check(CLI::Range(0, 65535));
+  add_model_options(app, given.options);
+  add_cache(app, given.options);
+  add_connection_options(app, given);
   app.add_option(
-      "--key", server_options.key,
-      "What requests have to show (Authorization: Bearer KEY); else what ATTEND_KEY says, if it is set");
-  app.add_option(
-      "--template", queue_options.chat_template,
+      "--template", given.queue.chat_template,
       "How a turn of a chat is written: text with {user} and {bot}, and perhaps {system} in front, or "
       "Jinja; otherwise the model's chat_template");
-  app.add_option("--cache-memory", cache_bytes,
+  app.add_option("--cache-memory", given.cache_bytes,
                  "For keys and values of a model at most so much memory, such as 500MB; else half of the "
                  "machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
-  app.add_option("--max-waiting", most_waiting,
+  app.add_option("--max-waiting", given.most_waiting,
                  "Requests for texts that may wait; more are told to come later")
       ->check(positive());
-  app.add_option("--max-connections", server_options.connections, "Connections at a time; more have to wait")
-      ->check(CLI::Range(1, 10000));
+}
+
+std::vector<std::string> read_keys(const ServeArguments& given) {
+  std::vector<std::string> keys;
+  if (!given.key_file.empty()) {
+    std::istringstream lines(read_file(given.key_file));
+    for (std::string line; std::getline(lines, line);) {
+      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+      if (!line.empty()) keys.push_back(line);
+    }
+    if (keys.empty()) fail("{}: expected keys, one a line, found none", given.key_file);
+  }
+  if (!given.key.empty())
+    keys.push_back(given.key);
+  else if (const char* key = std::getenv("ATTEND_KEY"); key != nullptr && *key != 0)
+    keys.emplace_back(key);
+  return keys;
+}
+
+}  // namespace
+
+int serve(int argc, char** argv) {
+  ServeArguments given;
+  Parser parser("serve",
+                "Answers other programs over HTTP, with models that stay in memory: "
+                "/v1/completions, /v1/chat/completions and /v1/embeddings as OpenAI's API has them, "
+                "/v1/run/TASK for the tasks of `attend run`, and others; /openapi.json lists them all. "
+                "Requests that come at "
+                "the same time are computed together. Ctrl-C ends it when all that was asked is answered.",
+                "attend serve gpt2 all-MiniLM-L6-v2 --port 8080 --weights int8");
+  add_options(parser.app(), given);
   if (const auto status = parser.parse(argc, argv)) return *status;
-  if (cache_bytes > 0) queue_options.cache_bytes = cache_bytes;
-  if (const char* key = std::getenv("ATTEND_KEY"); key != nullptr && server_options.key.empty())
-    server_options.key = key;
-  if (given.size() > 1 && !options.adapters.empty())
+  if (given.cache_bytes > 0) given.queue.cache_bytes = given.cache_bytes;
+  given.server.keys = read_keys(given);
+  given.server.logs_requests = given.logs_as_json;
+  if (given.models.size() > 1 && !given.options.adapters.empty())
     fail("--adapter: expected one model, which the adapter was made for, found {}: serve it alone",
-         given.size());
+         given.models.size());
+  if (given.logs_as_json) serve::log_as_json();
 
   catch_interrupts();
-  serve::Server server(server_options);  // first, for a port that is taken is found out at once
+  serve::Server server(given.server);  // first, for a port that is taken is found out at once
   std::vector<serve::NamedModel> named;
-  for (const std::string& each : given) named.push_back(read_model(each, options));
-  serve::ServedModels models(named, queue_options);
-  if (!queue_options.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
+  for (const std::string& each : given.models) named.push_back(read_model(each, given.options));
+  serve::ServedModels models(named, given.queue);
+  if (!given.queue.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
     fail("--template: expected a decoder, which can have conversations, found none");
-  serve::add_text_routes(server, models, most_waiting);
+  serve::add_text_routes(server, models, given.most_waiting);
   serve::add_embedding_route(server, models);
   serve::add_token_routes(server, models);
+  serve::add_judge_routes(server, models);
+  serve::add_translate_routes(server, models, given.most_waiting);
   add_task_routes(server, models);
   serve::add_status_routes(server, models);
   inform("listening on {}", server.address());

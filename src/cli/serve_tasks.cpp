@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "cli/picture_input.h"
 #include "cli/run_task.h"
-#include "formats/known_fields.h"
 
 #include <algorithm>
 #include <list>
@@ -132,11 +131,8 @@ std::vector<Json> answer(const TaskVerb& verb, LoadedTask& task, const std::vect
 // In a list, an input that is bad has an error in the place of its answer, unless all are bad.
 serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, LoadedTasks& loaded,
                       const Fields& body) {
-  constexpr std::string_view kFields[] = {"inputs", "parameters", "model"};
-  expect_only(body, kFields);
-  const Json parameters = body.json().value("parameters", Json::object()),
-             inputs = body.json().value("inputs", Json());
-  if (!parameters.is_object()) fail("parameters: expected an object, found {}", shown(parameters));
+  const Json parameters = body.has({"parameters"}) ? body.json().at("parameters") : Json(Json::object()),
+             inputs = body.json().at("inputs");
   const std::shared_ptr<LoadedTask> task = loaded.find(verb, models.find(body), parameters);
   const std::vector<Json> all = read_inputs(inputs, task->task());
   if (!inputs.is_array()) return serve::reply(answer(verb, *task, all, 0, 1).front());
@@ -157,13 +153,41 @@ serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, L
   return serve::reply(answers);
 }
 
+// The task's options, and its fields, as schemas.
+serve::Endpoint endpoint_of(const TaskVerb& verb, const serve::ServedModels& models) {
+  using namespace serve::schema;  // NOLINT(google-build-using-namespace)
+  const std::unique_ptr<Task> task = verb.make(verb.name);
+  CLI::App app;
+  app.set_help_flag();
+  RunOptions options;
+  task->add_options(app);
+  add_truncate(app, options);
+  Json parameters = Json::object(), fields = Json::object();
+  for (const CLI::Option* option : app.get_options()) {
+    std::string name = option->get_single_name();
+    std::ranges::replace(name, '-', '_');
+    parameters[name] = {{"description", option->get_description()}};
+  }
+  for (const InputField& field : task->fields())
+    for (const std::string_view name : field.names) fields[std::string(name)] = anything();
+  const Json one = any_of({text(), object(fields)});
+  return {
+      .path = fmt::format("/v1/run/{}", verb.name),
+      .group = "tasks",
+      .summary = verb.summary,
+      .fields = {models.field(),
+                 {"inputs", any_of({text(), object(fields), list(one, 1)}),
+                  "a text, an object with fields, or a list of these", true},
+                 {"parameters", object(parameters), "the options of attend run " + std::string(verb.name)}}};
+}
+
 }  // namespace
 
 void add_task_routes(serve::Server& server, const serve::ServedModels& models) {
   const auto loaded = std::make_shared<LoadedTasks>();
   for (const auto group : {label_tasks, span_tasks, vector_tasks})
     for (const TaskVerb& verb : group())
-      server.post(fmt::format("/v1/run/{}", verb.name), [&verb, &models, loaded](const Fields& body) {
+      server.add(endpoint_of(verb, models), [&verb, &models, loaded](const Fields& body) {
         return run_task(verb, models, *loaded, body);
       });
 }

@@ -17,6 +17,7 @@ struct ContinuousBatch::Job {
   std::int64_t texts = 1;  // that go on at a time
   std::int64_t rows = 1;   // of scores in a step
   std::chrono::steady_clock::time_point arrival = std::chrono::steady_clock::now();
+  QueueTimes times = {};
 
   std::unique_ptr<Search> search = {};       // null: waits
   std::vector<std::size_t> made, sent = {};  // tokens by text: by this search, and through on_token
@@ -36,6 +37,9 @@ struct ContinuousBatch::Job {
            (negative.empty() ? 0 : behind({negative, {}, {}}, negative.size()));
   }
   bool has_beams() const { return config().num_beams > 1; }
+  double age() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - arrival).count();
+  }
   // Who begins again is not late before it is as far as it was.
   bool is_late(std::chrono::steady_clock::time_point now) const {
     const std::chrono::duration<double> elapsed = now - arrival;

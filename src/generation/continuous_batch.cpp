@@ -172,13 +172,14 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   if (job.request.on_token) {
     job.made.assign(static_cast<std::size_t>(job.texts), 0);
     job.sent.resize(job.made.size(), 0);
-    request.on_token = [&job](std::size_t text, std::int64_t token) {
+    request.on_token = [&job](std::size_t text, const ChosenToken& token) {
       if (++job.made[text] <= job.sent[text]) return;
       job.sent[text] = job.made[text];
       job.request.on_token(text, token);
     };
   }
   job.search = make_search(std::move(request));
+  if (job.times.begin == 0) job.times.begin = job.age();
 }
 
 // What the running requests read next. If there is no room for it, those who came last leave.
@@ -256,7 +257,11 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
       });
   });
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (!jobs[i]->result.error) each(i, [&](Job& job) { job.search->advance(*decoder_); });
+    if (!jobs[i]->result.error)
+      each(i, [&](Job& job) {
+        if (job.times.first_token == 0) job.times.first_token = job.age();
+        job.search->advance(*decoder_);
+      });
 }
 
 // Those that are over leave.
@@ -287,6 +292,8 @@ void ContinuousBatch::tell_ends() {
   while (!gone_.empty()) {
     const std::unique_ptr<Job> job = std::move(gone_.extract(gone_.begin()).mapped());
     if (!job->request.on_end) continue;
+    job->times.end = job->age();
+    job->result.times = job->times;
     try {
       job->request.on_end(std::move(job->result));
     } catch (...) {

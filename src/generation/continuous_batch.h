@@ -44,6 +44,7 @@ struct BatchResult {
   End end = End::finished;
   std::vector<GeneratedSequence> texts = {};  // finished: num_return_sequences of them, the best first
   std::exception_ptr error = nullptr;         // failed
+  QueueTimes times = {};
 };
 
 struct BatchRequest {
@@ -51,7 +52,7 @@ struct BatchRequest {
   std::shared_ptr<const SearchSettings> settings;  // of ContinuousBatch::prepare
   std::size_t number = 0;                          // with one seed, requests of one number have the same luck
   // Every token as it is chosen, except in a beam search. What it throws ends this request, as failed.
-  std::function<void(std::size_t text, std::int64_t token)> on_token = {};
+  std::function<void(std::size_t text, const ChosenToken& token)> on_token = {};
   // Called exactly once for a request that submit() took, whatever happens. What it throws is a warning in
   // the log, since the request is over and no other one may suffer from it.
   std::function<void(BatchResult result)> on_end = {};

@@ -14,7 +14,9 @@ std::vector<GeneratedSequence> generate(const PretrainedModel& model, const std:
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     BatchRequest request{prompts[i], settings, i};
     if (options.on_token)
-      request.on_token = [&, i](std::size_t text, std::int64_t token) { options.on_token(i, text, token); };
+      request.on_token = [&, i](std::size_t text, const ChosenToken& token) {
+        options.on_token(i, text, token.id);
+      };
     request.on_end = [&, i](BatchResult result) {
       if (result.error) error = result.error;
       if (result.end != BatchResult::End::finished) return;

@@ -5,7 +5,11 @@
 #include <attend/model.h>
 
 #include "formats/json.h"
+#include "serve/endpoint.h"
 #include "serve/gathered.h"
+#include "serve/text_figures.h"
+#include "serve/token_report.h"
+#include "serve/wishes.h"
 
 #include <map>
 #include <memory>
@@ -30,7 +34,17 @@ class ServedModel {
   const std::vector<std::string>& adapters() const { return adapters_; }
   const Model& model() const { return model_; }
   GenerationQueue* queue() const { return queue_.get(); }  // null: it generates no text
-  bool limits_length() const { return limits_length_; }  // its generation_config.json, how long texts become
+  bool is_encoder_decoder() const { return is_encoder_decoder_; }
+  const OwnSettings& own_settings() const { return own_; }
+  TextFigures& figures() const { return *figures_; }  // of the texts that were asked for
+
+  // How a prompt is read.
+  std::vector<TokenId> prompt_ids(const std::string& text) const;
+  const TokenNames& token_names();
+  // How likely each token of a prompt is behind those before it; of the first, nothing is known. Prompts that
+  // come at the same time are read together.
+  std::vector<ReportedToken> report(const std::vector<TokenId>& prompt, std::optional<std::int64_t> adapter,
+                                    std::size_t likeliest);
 
   // Texts of requests that come at the same time are read together.
   using Vectors = std::vector<std::vector<float>>;
@@ -42,6 +56,12 @@ class ServedModel {
     std::string text;
     std::shared_ptr<const EmbedOptions> options;
   };
+  struct PromptToScore {
+    std::vector<TokenId> ids;
+    std::optional<std::int64_t> adapter;
+    std::size_t likeliest;
+  };
+  std::vector<std::vector<TokenProbability>> score_now(const std::vector<PromptToScore>& prompts);
   Vectors embed_now(const std::vector<TextToRead>& texts);
   Embedder& loaded_embedder();
 
@@ -49,10 +69,18 @@ class ServedModel {
   std::vector<std::string> adapters_;
   Model model_;
   std::unique_ptr<GenerationQueue> queue_;
-  bool limits_length_ = false;
+  OwnSettings own_;
+  bool is_encoder_decoder_ = false;
+  std::size_t longest_prompt_ = 0;
+  std::optional<TokenId> bos_;
+  std::unique_ptr<TextFigures> figures_ = std::make_unique<TextFigures>();
   std::mutex making_;
-  std::optional<Embedder> embedder_;  // once somebody asks for it
+  // Once somebody asks for them.
+  std::optional<Embedder> embedder_;
+  std::optional<TextScorer> scorer_;
+  std::optional<TokenNames> token_names_;
   Gathered<TextToRead, std::vector<float>> gathered_;
+  Gathered<PromptToScore, std::vector<TokenProbability>> gathered_prompts_;
 };
 
 // Which model a request is for, and with which of its adapters.
@@ -72,6 +100,9 @@ class ServedModels {
   Asked find(const Fields& body) const;
   const std::vector<std::unique_ptr<ServedModel>>& all() const { return models_; }
   Json list() const;  // as the API of OpenAI has it
+  // One of the list. Refuses, with the names there are.
+  Json entry(const std::string& name) const;
+  RequestField field() const;  // "model", of every request
 
  private:
   std::vector<std::string> names() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/json.h"
+#include "serve/endpoint.h"
 #include "serve/pipe.h"
 
 #include <functional>
@@ -12,10 +13,16 @@ namespace attend::serve {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;                // 0: any that is free
-  std::string key;                // that every request but /health has to show; empty: none
+  int port = 8080;                       // 0: any that is free
+  std::string socket;                    // a file, in place of host and port: a Unix socket
+  std::string certificate, private_key;  // PEM files; with them it speaks TLS
+  std::vector<std::string>
+      keys;  // of which every request has to show one, but for open endpoints; empty: none
   std::size_t connections = 256;  // at a time, each with a thread that mostly waits; more have to wait
   std::size_t largest_body = std::size_t{64} << 20;  // bytes
+  double drain_seconds = 30;                         // after an interrupt, for what has been asked
+  double idle_seconds = 5;                           // how long a connection may be silent
+  bool logs_requests = false;                        // a JSON object for each, on standard error
 };
 
 struct Reply {
@@ -43,17 +50,22 @@ Json error_json(int status, const std::string& message);
 
 class Server {
  public:
+  using Handler = std::function<Reply(const Fields& request)>;
+
   // Takes the port. Error if it cannot be had.
   explicit Server(const ServerOptions& options);
   ~Server();
 
-  // Before run(). Handlers are called from many threads at a time.
-  void get(const std::string& path, std::function<Reply()> handler);
-  // The body is a JSON object.
-  void post(const std::string& path, std::function<Reply(const Fields& body)> handler);
+  // Before run(). Handlers are called from many threads at a time, with requests that are as the endpoint has
+  // them: the object of a body, or the parts of a path.
+  void add(const Endpoint& endpoint, Handler handler);
+  const std::vector<Endpoint>& endpoints() const;
 
   std::string address() const;  // "http://127.0.0.1:8080"
-  // Until there is an interrupt(); what has been asked by then is still answered.
+  bool has_keys() const;
+  // An interrupt has come: nobody new is let in.
+  bool is_stopping() const;
+  // Until there is an interrupt(); what has been asked by then is still answered, for a while.
   void run();
   // Requests by path and status, as Prometheus reads them.
   std::string metrics() const;

@@ -3,18 +3,42 @@
 #include "base/base64.h"
 #include "base/error.h"
 #include "formats/json_floats.h"
-#include "formats/known_fields.h"
 
 #include <bit>
+#include <limits>
 
 namespace attend::serve {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);  // as numbers are sent in base64
 
-std::vector<std::string> read_texts(const Fields& body) {
-  std::vector<std::string> texts = body.texts({"input"});
-  if (texts.empty()) fail("input: expected a text or a list of texts, found none");
+using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
+
+Json ids() {
+  return list(integer(0, std::numeric_limits<std::int32_t>::max()), 1);
+}
+
+Json several_or_one(const Json& of) {
+  return any_of({of, list(of, 1)});
+}
+
+// Tokens stand for the text that they write, as in text-embeddings-inference.
+std::string text_of_tokens(const Json& given, const Tokenizer& tokenizer) {
+  std::vector<TokenId> ids;
+  for (const Json& id : given) {
+    if (id.get<double>() >= static_cast<double>(tokenizer.vocabulary_size()))
+      fail("input: the model has no token {}", shown(id));
+    ids.push_back(static_cast<TokenId>(id.get<double>()));
+  }
+  return tokenizer.decode(ids, true);
+}
+
+std::vector<std::string> read_texts(const Fields& body, const Tokenizer& tokenizer) {
+  const Json& input = body.json().at("input");
+  const bool is_one = !input.is_array() || input.front().is_number();
+  std::vector<std::string> texts;
+  for (const Json& each : is_one ? Json::array({input}) : input)
+    texts.push_back(each.is_string() ? each.get<std::string>() : text_of_tokens(each, tokenizer));
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (texts[i].empty()) fail("input: text {} is empty", i + 1);
   return texts;
@@ -28,9 +52,7 @@ EmbedOptions read_options(const Fields& body, const Asked& asked) {
   if (body.has({"prompt_name"})) options.prompt_name = body.text({"prompt_name"});
   if (body.has({"input_type"})) {
     const std::string type = body.text({"input_type"});
-    if (type != "query" && type != "document")
-      fail("input_type: expected query or document, found {}", shown(type));
-    options.role = type == "query" ? TextRole::query : TextRole::document;
+    options.role = type.ends_with("query") ? TextRole::query : TextRole::document;
   }
   if (body.has({"prompt"}) + body.has({"prompt_name"}) + body.has({"input_type"}) > 1)
     fail("expected one of prompt, prompt_name and input_type, found more");
@@ -48,15 +70,9 @@ Json vector_json(const std::vector<float>& vector, bool packed) {
 }
 
 Reply embed(ServedModels& models, const Fields& body) {
-  constexpr std::string_view kFields[] = {"model",      "input",   "encoding_format", "user",
-                                          "dimensions", "prompt",  "prompt_name",     "input_type",
-                                          "normalize",  "truncate"};
-  expect_only(body, kFields);
   const Asked asked = models.find(body);
   const std::string format = body.text({"encoding_format"}, "float");
-  if (format != "float" && format != "base64")
-    fail("encoding_format: expected float or base64, found {}", format);
-  const std::vector<std::string> texts = read_texts(body);
+  const std::vector<std::string> texts = read_texts(body, *asked.model.model().tokenizers().source);
   const EmbedOptions options = read_options(body, asked);
   const auto vectors = asked.model.embed(texts, options);
   Json data = Json::array();
@@ -72,8 +88,6 @@ Reply embed(ServedModels& models, const Fields& body) {
 }
 
 Reply tokenize(const ServedModels& models, const Fields& body) {
-  constexpr std::string_view kFields[] = {"model", "text", "special_tokens"};
-  expect_only(body, kFields);
   const Tokenizer& tokenizer = *models.find(body).model.model().tokenizers().source;
   const Encoding encoding = tokenizer.encode(
       body.text({"text"}), {.special_tokens = body.flag({"special_tokens"}, true), .with_details = false});
@@ -83,8 +97,6 @@ Reply tokenize(const ServedModels& models, const Fields& body) {
 }
 
 Reply detokenize(const ServedModels& models, const Fields& body) {
-  constexpr std::string_view kFields[] = {"model", "ids", "skip_special_tokens"};
-  expect_only(body, kFields);
   const Tokenizer& tokenizer = *models.find(body).model.model().tokenizers().target;
   std::vector<TokenId> ids;
   for (const std::int64_t id : body.integers({"ids"})) {
@@ -98,12 +110,52 @@ Reply detokenize(const ServedModels& models, const Fields& body) {
 }  // namespace
 
 void add_embedding_route(Server& server, ServedModels& models) {
-  server.post("/v1/embeddings", [&models](const Fields& body) { return embed(models, body); });
+  const RequestFields fields = {
+      models.field(),
+      {"input", any_of({name(), list(name(), 1), ids(), list(ids(), 1)}),
+       "a text, or the ids of its tokens, or several of either", true},
+      {"encoding_format", one_of({"float", "base64"}),
+       "base64: the numbers as bytes, float32 in little-endian order"},
+      {"dimensions", integer(1), "vectors are cut to their first numbers, so many, and have the length 1"},
+      {"input_type", one_of({"query", "document", "search_query", "search_document"}),
+       "the model's prompt for these goes before each text"},
+      {"prompt_name", text(), "another of the model's prompts goes before each text"},
+      {"prompt", text(), "this goes before each text"},
+      {"normalize", flag(), "whether vectors have the length 1; else as the model says"},
+      {"truncate", flag(), "cut texts that are longer than the model reads, unless false"},
+      {"user", text(), "has no effect"}};
+  const Json reply = {{"type", "object"},
+                      {"properties",
+                       {{"object", one_of({"list"})},
+                        {"data", list(any_object())},
+                        {"model", text()},
+                        {"usage", any_object()}}},
+                      {"required", {"object", "data", "model", "usage"}}};
+  server.add({.path = "/v1/embeddings",
+              .group = "vectors",
+              .summary = "Vectors of texts, so that near in meaning is near in space",
+              .fields = fields,
+              .reply = reply},
+             [&models](const Fields& body) { return embed(models, body); });
 }
 
 void add_token_routes(Server& server, const ServedModels& models) {
-  server.post("/tokenize", [&models](const Fields& body) { return tokenize(models, body); });
-  server.post("/detokenize", [&models](const Fields& body) { return detokenize(models, body); });
+  server.add({.path = "/tokenize",
+              .group = "tokens",
+              .summary = "The tokens of a text",
+              .fields = {models.field(),
+                         {"text", text(), "the text", true},
+                         {"special_tokens", flag(), "with those that the tokenizer adds, unless false"}},
+              .reply = object({{"ids", list(integer(0))}, {"tokens", list(text())}}, {"ids", "tokens"})},
+             [&models](const Fields& body) { return tokenize(models, body); });
+  server.add({.path = "/detokenize",
+              .group = "tokens",
+              .summary = "The text of tokens",
+              .fields = {models.field(),
+                         {"ids", several_or_one(integer(0)), "the tokens", true},
+                         {"skip_special_tokens", flag(), "without special tokens"}},
+              .reply = object({{"text", text()}}, {"text"})},
+             [&models](const Fields& body) { return detokenize(models, body); });
 }
 
 }  // namespace attend::serve

@@ -4,9 +4,8 @@
 #include "formats/json.h"
 
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string>
-#include <string_view>
 
 namespace attend::serve {
 
@@ -14,11 +13,23 @@ struct Wishes {
   Json settings = Json::object();  // of a QueueRequest
   std::uint64_t seed = 0;          // drawn if the request has none
   bool stream = false, stream_usage = false;
-  bool log_probabilities = false;
+  std::size_t texts = 1;    // for each prompt
+  std::size_t best_of = 1;  // that are made for them: the likeliest stay
+  bool echo = false;        // the prompt comes first
+  bool no_new_tokens = false;
+  // How many of the likeliest tokens are named beside each; absent: no log-probabilities.
+  std::optional<std::size_t> log_probabilities = {};
+  std::string prefix = {}, negative_prompt = {};  // as in QueueRequest
 };
 
-// Of all fields but `others`. Fields of OpenAI's API that ask for nothing are passed over, those that ask for
-// what cannot be done are refused, and what is none of its fields is one of generation_config.json.
-Wishes read_wishes(const Fields& body, const std::set<std::string_view>& others);
+// What a model does where a request says nothing.
+struct OwnSettings {
+  bool samples = false;
+  std::int64_t beams = 1;
+  bool limits_length = false;
+};
+
+// Of a request that its endpoint has checked.
+Wishes read_wishes(const Fields& body, const OwnSettings& own);
 
 }  // namespace attend::serve

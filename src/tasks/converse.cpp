@@ -106,8 +106,8 @@ struct Conversation::State : GeneratingModel {
     prompt.ids = ids;
     BatchRequest request{std::move(prompt), batch.prepare(config, seed++, tokenizers.target.get(),
                                                           /*rule=*/{}, StopStrings::Scope::new_text)};
-    request.on_token = [&](std::size_t, std::int64_t token) {
-      show(text.put(stream.put(static_cast<TokenId>(token))));
+    request.on_token = [&](std::size_t, const ChosenToken& token) {
+      show(text.put(stream.put(static_cast<TokenId>(token.id))));
     };
     request.on_end = [&](BatchResult end) { result = std::move(end); };
     batch.submit(std::move(request));

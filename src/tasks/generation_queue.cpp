@@ -36,6 +36,9 @@ struct Work {
     config.apply(request.settings);
     source_language = languages.choose({request.source_language, request.target_language}, config);
     config.output_scores = config.output_scores || request.log_probabilities;
+    if (request.log_probabilities) config.output_top_scores = static_cast<std::int64_t>(request.likeliest);
+    reading.begin_with(request.prefix);
+    reading.lead_away_from(request.negative_prompt);
     if (chat_template)
       endings = end_answers(config, *chat_template, *of.tokenizers.target);
     else if (!request.shows_stop)
@@ -48,6 +51,8 @@ struct Work {
   void read(const ChatTemplate* chat_template) {
     if (chat_template)
       prompt = reading.read({chat_template->prompt(request.messages)}, /*special_tokens=*/false).front();
+    else if (!request.ids.empty())
+      prompt = reading.read(request.ids);
     else
       prompt = reading.read({request.prompt}).front();
     if (source_language) languages.write_source(prompt.ids, *source_language);
@@ -56,12 +61,13 @@ struct Work {
 
   Text begin() const { return {reading.stream(prompt), AnswerText(endings, is_conversation())}; }
 
-  void take(std::size_t number, std::int64_t token) {
+  void take(std::size_t number, const ChosenToken& token) {
     auto found = texts.find(number);
     if (found == texts.end()) found = texts.emplace(number, begin()).first;  // which decodes the prompt
     Text& text = found->second;
-    const auto id = static_cast<TokenId>(token);
-    request.on_token({number, id, text.shown.put(text.stream.put(id))});
+    const auto id = static_cast<TokenId>(token.id);
+    request.on_token({number, id, text.shown.put(text.stream.put(id)), token.log_probability,
+                      token_scores(token.likeliest)});
   }
 
   GeneratedText text(const GeneratedSequence& made) const {
@@ -75,7 +81,7 @@ struct Work {
 
   // What the tokens say is computed here, and may fail as well.
   QueueResult result(const BatchResult& made) const {
-    QueueResult result{made.end, {}, made.error, prompt.ids.size()};
+    QueueResult result{made.end, {}, made.error, prompt.ids.size(), made.times};
     try {
       for (const GeneratedSequence& sequence : made.texts) result.texts.push_back(text(sequence));
     } catch (...) {
@@ -140,7 +146,7 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
   const ChatTemplate* chat_template = nullptr;
   if (!request.messages.empty()) {
     if (!state_->chat_template) fail("{}", state_->no_conversations);
-    if (!request.prompt.empty()) fail("expected a prompt or messages, found both");
+    if (!request.prompt.empty() || !request.ids.empty()) fail("expected a prompt or messages, found both");
     chat_template = &*state_->chat_template;
     const ErrorScope scope(ErrorKind::input);
     check_turns(request.messages);
@@ -154,7 +160,7 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
   work->read(chat_template);
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
-    asked.on_token = [work](std::size_t text, std::int64_t token) { work->take(text, token); };
+    asked.on_token = [work](std::size_t text, const ChosenToken& token) { work->take(text, token); };
   if (work->request.on_end)
     asked.on_end = [work](const BatchResult& made) { work->request.on_end(work->result(made)); };
   return state_->batch.submit(std::move(asked));

@@ -52,6 +52,15 @@ Languages::Languages(const TokenizerPair& tokenizers, const std::filesystem::pat
   if (place_ < target.tokens.size() && is_language(target.tokens[place_])) target_ = target.ids[place_];
 }
 
+std::vector<std::string> Languages::names() const {
+  std::vector<std::string> names;
+  if (!many_) return names;
+  for (TokenId id = 0; id < static_cast<TokenId>(tokenizers_.source->vocabulary_size()); ++id)
+    if (const auto token = tokenizers_.source->id_to_token(id); token && is_language(*token))
+      names.push_back(name_of(*token));
+  return names;
+}
+
 std::optional<std::int64_t> Languages::choose(const LanguagePair& names, GenerationConfig& config) const {
   if (!many_) {
     if (names.empty()) return {};

@@ -26,6 +26,8 @@ class Languages {
   Languages(const TokenizerPair& tokenizers, const std::filesystem::path& directory);
 
   bool many() const { return many_; }
+  // Those of a model of many languages, as codes.
+  std::vector<std::string> names() const;
 
   // The token of the source language, for write_source(), and in `config` that of the target language.
   // Without names: those that the tokenizer is set to; then nothing is to be written. Error without a target

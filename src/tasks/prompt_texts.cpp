@@ -48,6 +48,14 @@ std::vector<Prompt> PromptTexts::read(const std::vector<std::string>& texts, boo
   return prompts;
 }
 
+Prompt PromptTexts::read(std::span<const TokenId> ids) const {
+  Prompt prompt;
+  prompt.ids.assign(ids.begin(), ids.end());
+  prompt.written = written_;
+  prompt.negative = negative_;
+  return prompt;
+}
+
 TextStream PromptTexts::stream(const Prompt& prompt) const {
   const std::vector<std::int64_t>& ids = continues_ ? prompt.ids : prompt.written;
   return TextStream(*tokenizers_.target, {ids.begin(), ids.end()});
@@ -73,13 +81,22 @@ void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, con
   prompt.erase(prompt.begin(), prompt.end() - (most - to_come));
 }
 
+std::vector<TokenScore> token_scores(std::span<const Scored> scores) {
+  std::vector<TokenScore> tokens;
+  for (const auto& [score, token] : scores) tokens.push_back({static_cast<TokenId>(token), score});
+  return tokens;
+}
+
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
                              bool log_probabilities) {
   const bool stopped = made.stopped || std::ranges::any_of(config.stop_strings, [&](const std::string& stop) {
                          return text.find(stop) != text.npos;
                        });
   GeneratedText result{std::move(text), {made.ids.begin(), made.ids.end()}, made.score};
-  if (log_probabilities) result.log_probabilities = made.log_probabilities;
+  if (log_probabilities) {
+    result.log_probabilities = made.log_probabilities;
+    for (const std::vector<Scored>& scores : made.likeliest) result.likeliest.push_back(token_scores(scores));
+  }
   result.cut_off = !stopped && (made.ids.empty() || !config.is_eos(made.ids.back()));
   return result;
 }

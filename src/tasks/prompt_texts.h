@@ -27,6 +27,8 @@ class PromptTexts {
   // end of a prompt (keep_end), and of an encoder-decoder's text the side that the tokenizer says.
   std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true,
                            const LongestText* longest = nullptr) const;
+  // The prompt of tokens that are given.
+  Prompt read(std::span<const TokenId> ids) const;
 
   // What a result is shown behind: a decoder's prompt, or the prefix.
   const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
@@ -46,6 +48,7 @@ class PromptTexts {
 // behind it, as transformers' handle_long_generation="hole" does, and says so once.
 void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, const GenerationConfig& config);
 
+std::vector<TokenScore> token_scores(std::span<const Scored> scores);
 // What programs get of a result, with its text, stop string included.
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
                              bool log_probabilities);

@@ -2,6 +2,7 @@
 #include <attend/tasks.h>
 
 #include "generation/decoding/paged_decoder.h"
+#include "generation/scores/selection.h"
 #include "models/forward.h"
 #include "tasks/text_batches.h"
 #include "tasks/text_model.h"
@@ -34,19 +35,43 @@ const StackSpec& spec_of(const Transformer& network) {
   return (network->decoder ? network->decoder : network->encoder)->spec();
 }
 
-// log p(labels[i]), as hidden row i predicts it: [n, d] -> n numbers.
-std::vector<float> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels,
-                                     Pass& pass) {
+// What is said of one token in its place.
+struct Score {
+  float log_probability = 0;
+  std::vector<TokenScore> likeliest = {};
+};
+
+// Of log-probabilities [n, V], one row for each label.
+void append_scores(const Tensor& scores, std::span<const std::int64_t> labels, std::size_t likeliest,
+                   std::vector<Score>& all) {
+  const Tensor wanted = ops::tensor(Ids(labels.begin(), labels.end()), kLong).unsqueeze(1);  // [n, 1]
+  const std::vector<float> some = numbers(scores.gather(1, wanted));
+  const Tensor rows = likeliest > 0 ? scores.contiguous() : scores;
+  const std::int64_t most = std::min<std::int64_t>(static_cast<std::int64_t>(likeliest), scores.size(1));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    Score& score = all.emplace_back(Score{some[i]});
+    if (likeliest == 0) continue;
+    const std::span<const float> row(
+        rows.const_data_ptr<float>() + static_cast<std::int64_t>(i) * rows.size(1),
+        static_cast<std::size_t>(rows.size(1)));
+    for (const auto& [value, token] : top_k(row, most))
+      score.likeliest.push_back({static_cast<TokenId>(token), value});
+  }
+}
+
+// How hidden row i predicts labels[i]: [n, d] -> n scores.
+std::vector<Score> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels,
+                                     std::size_t likeliest, Pass& pass) {
   LanguageModelHead head = network->language_model_head;
-  const Tensor wanted = ops::tensor(labels, kLong).unsqueeze(1);  // [n, 1]
   const std::int64_t most =
       std::max<std::int64_t>(1, kMostScoresAtOnce / spec_of(network).embeddings.vocabulary);
-  std::vector<float> all;
+  std::vector<Score> all;
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
     const Tensor scores = ops::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
-    const std::vector<float> some = numbers(scores.gather(1, wanted.narrow(0, begin, rows)));
-    all.insert(all.end(), some.begin(), some.end());
+    append_scores(scores,
+                  std::span(labels).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rows)),
+                  likeliest, all);
   }
   return all;
 }
@@ -106,8 +131,8 @@ Tensor predicting_rows(const PretrainedModel& model, const std::vector<const Sco
 
 // XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
 // arXiv:1906.08237, section 2.3, with the order of the text).
-std::vector<float> score_by_streams(const PretrainedModel& model, const ScoredPiece& piece,
-                                    std::optional<std::int64_t> adapter) {
+std::vector<Score> score_by_streams(const PretrainedModel& model, const ScoredPiece& piece,
+                                    std::size_t likeliest, std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
              first = static_cast<std::int64_t>(piece.first);
   const Tensor ids = ops::tensor(piece.tokens, kLong).unsqueeze(0);
@@ -117,7 +142,9 @@ std::vector<float> score_by_streams(const PretrainedModel& model, const ScoredPi
       {"target_mapping", ops::eye(length).slice(0, first).unsqueeze(0)}};  // [1, P, L]
   const Tensor scores =
       run_forward(model, inputs, {.adapter = adapter, .virtual_rows = false}).at("logits")[0];  // [P, V]
-  return numbers(ops::log_softmax(scores, 1).gather(1, ids[0].slice(0, first).unsqueeze(1)));
+  std::vector<Score> all;
+  append_scores(ops::log_softmax(scores, 1), piece.predicted(), likeliest, all);
+  return all;
 }
 
 // A text that is longer than `length` is read in windows that begin `stride` tokens apart. Each predicts what
@@ -164,8 +191,8 @@ struct TextScorer::State {
   }
 
   // The tokens that the pieces of each text predict, in order.
-  ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces,
-                    const RunOptions& options) const {
+  ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces, const RunOptions& options,
+                    std::size_t likeliest = 0) const {
     const NoGradGuard inference;
     const PretrainedModel& own = text->model(options.adapter);
     Pass pass = Pass::inference();
@@ -187,22 +214,24 @@ struct TextScorer::State {
         together.push_back(&pieces[i]);
         labels.insert(labels.end(), pieces[i].predicted().begin(), pieces[i].predicted().end());
       }
-      const std::vector<float> scores =
-          streams ? score_by_streams(model(), *together.front(), options.adapter)
+      const std::vector<Score> scores =
+          streams ? score_by_streams(model(), *together.front(), likeliest, options.adapter)
                   : log_probabilities(own.network(), predicting_rows(own, together, options.adapter, pass),
-                                      labels, pass);
+                                      labels, likeliest, pass);
       auto score = scores.begin();
       for (const std::size_t i : batch)
-        for (std::size_t j = 0; j < pieces[i].predicted().size(); ++j)
-          results[pieces[i].text][places[i] + j].log_probability = *score++;
+        for (std::size_t j = 0; j < pieces[i].predicted().size(); ++j) {
+          TokenProbability& token = results[pieces[i].text][places[i] + j];
+          token.log_probability = score->log_probability;
+          token.likeliest = (score++)->likeliest;
+        }
       done += batch.size();
       if (options.on_progress) options.on_progress(done, pieces.size());
     }
     return results;
   }
 
-  ScoredTexts score_left_to_right(const std::vector<std::string>& texts,
-                                  const ScoreTextOptions& options) const {
+  ScoredTexts score_left_to_right(const std::vector<Ids>& encoded, const ScoreTextOptions& options) const {
     const Stack& stack = network()->decoder ? network()->decoder : network()->encoder;
     const std::int64_t most = stack->max_positions(),
                        length = options.length.value_or(std::min(most, kUsualWindow)),
@@ -213,10 +242,9 @@ struct TextScorer::State {
       fail("stride: expected 1 to the {} tokens of a window, found {}: tokens would be left out", length,
            stride);
     std::vector<ScoredPiece> pieces;
-    const std::vector<Ids> encoded = encode_texts(text->tokenizer(), texts);
-    for (std::size_t i = 0; i < texts.size(); ++i)
+    for (std::size_t i = 0; i < encoded.size(); ++i)
       cut(i, encoded[i], static_cast<std::size_t>(length), static_cast<std::size_t>(stride), pieces);
-    return score(texts.size(), pieces, options);
+    return score(encoded.size(), pieces, options, options.likeliest);
   }
 
   // Pseudo-log-likelihoods (Salazar et al. 2020, arXiv:1910.14659): each token in turn is masked and
@@ -261,8 +289,21 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& texts, const Score
   if (state_->method == ScoringMethod::given_source)
     fail("{}: {} scores texts whose source it reads: expected that as well",
          state_->model().config().source(), state_->model().architecture());
-  return state_->method == ScoringMethod::masked ? state_->score_masked(texts, options)
-                                                 : state_->score_left_to_right(texts, options);
+  if (state_->method == ScoringMethod::masked) return state_->score_masked(texts, options);
+  return state_->score_left_to_right(encode_texts(state_->text->tokenizer(), texts), options);
+}
+
+ScoredTexts TextScorer::score_tokens(const std::vector<std::vector<TokenId>>& texts,
+                                     const ScoreTextOptions& options) {
+  if (state_->method != ScoringMethod::left_to_right)
+    fail("{}: expected a model that predicts tokens from those before them, found {}",
+         state_->model().config().source(), state_->model().architecture());
+  std::vector<Ids> ids;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ids.emplace_back(texts[i].begin(), texts[i].end());
+    for (const TokenId id : texts[i]) state_->token(id, i);
+  }
+  return state_->score_left_to_right(ids, options);
 }
 
 ScoredTexts TextScorer::score(const std::vector<std::string>& sources,

@@ -3,6 +3,7 @@
 # that leave, requests that nobody should send, and an end at which all that was asked is answered.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
+export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -14,87 +15,9 @@ printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: 
 "$attend" init bert bert --set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 \
   --set intermediate_size=64 2>>log
 
-python3 - "$attend" <<'PYTHON'
-import atexit, base64, http.client, json, os, re, signal, socket, struct, subprocess, sys, threading, time
-
-attend = sys.argv[1]
-
-
-def fail(text):
-    sys.exit("FAILED: " + text)
-
-
-def equal(what, found, expected):
-    if found != expected:
-        fail(f"{what}: expected {expected!r}, found {found!r}")
-
-
-class Server:
-    """attend serve on a port that was free."""
-
-    def __init__(self, *options, **environment):
-        atexit.register(lambda: self.process.kill())  # however this test ends
-        self.process = subprocess.Popen([attend, "serve", *options, "--port", "0"], stderr=subprocess.PIPE, text=True,
-                                        env={**os.environ, **environment})  # fmt: skip
-        self.log = []
-        for line in self.process.stderr:
-            self.log.append(line)
-            if "listening on" in line:
-                break
-        else:
-            fail(f"the server has not begun: {self.log}")
-        self.port = int(line.rsplit(":", 1)[1])
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
-
-    def ask(self, method, path, body=None, headers={}):
-        """Status and body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, data, headers)
-        reply = connection.getresponse()
-        return reply.status, reply.read().decode()
-
-    def post(self, path, **body):
-        status, text = self.ask("POST", path, body)
-        if status != 200:
-            fail(f"{path} {body}: {status} {text}")
-        return json.loads(text)
-
-    def refused(self, status, path, body, words):
-        found, text = self.ask("POST", path, body)
-        message = json.loads(text)["error"]["message"]
-        if found != status or words not in message:
-            fail(f"{path} {body}: expected {status} and '{words}', found {found} {message}")
-
-    def stream(self, path, **body):
-        status, text = self.ask("POST", path, {**body, "stream": True})
-        equal(path, status, 200)
-        lines = [line for line in text.split("\n\n") if line]
-        equal("the last event", lines[-1], "data: [DONE]")
-        return [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
-
-    def raw(self, data):
-        """A connection on which this was sent."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        connection.sendall(data)
-        return connection
-
-    def figure(self, name):
-        for line in self.ask("GET", "/metrics")[1].splitlines():
-            if line.startswith(name + "{"):
-                return int(line.rsplit(" ", 1)[1])
-        fail(f"no {name} in /metrics")
-
-    def wait_for(self, name, value):
-        for _ in range(300):
-            if self.figure(name) == value:
-                return
-            time.sleep(0.1)
-        fail(f"{name} is {self.figure(name)} and not {value}")
-
-    def end(self, seconds=60):
-        self.process.send_signal(signal.SIGTERM)
-        equal("the exit status", self.process.wait(seconds), 0)
+python3 - <<'PYTHON'
+import base64, json, os, re, socket, struct, subprocess, threading, time
+from server import Server, attend, equal, fail
 
 
 def texts(server):
@@ -211,34 +134,36 @@ def bad_requests(server):
     server.refused(404, text, {"prompt": "a"}, "expected one of gpt2, bert")
     server.refused(404, text, {"prompt": "a", "model": "other"}, "there is no other")
     server.refused(400, text, {"prompt": "a", "model": "bert"}, "generates no text")
-    server.refused(400, text, {"model": "gpt2"}, "expected a text or a list of texts")
+    server.refused(400, text, {"model": "gpt2"}, "prompt: expected a text or a list of texts")
     server.refused(400, text, {"model": "gpt2", "prompt": "the " * 5000}, "the model reads 512")
     for field, value, words in [("n", 0, "from 1 to 128"), ("num_return_sequences", 1 << 30, "from 1 to 128"),
-                                ("num_return_sequences", "2", "an integer"), ("temperature", -1, "at least 0"), ("stop", [""], "empty one"),
-                                ("presence_penalty", 1, "repetition_penalty"), ("logit_bias", {"x": 1}, "ids of tokens"),
+                                ("num_return_sequences", "2", "an integer"), ("temperature", -1, "at least 0"), ("stop", [""], "stop[0]: expected a text that is not empty"),
+                                ("presence_penalty", 1e39, "presence_penalty: expected a number from"), ("logit_bias", {"x": 1}, "ids of tokens"),
                                 ("logit_bias", {"99999": 1}, "outside"), ("max_tokens", "many", "an integer"),
-                                ("beams", 2, "not a field"), ("stream", 1, "true or false"),
-                                ("response_format", {"type": "xml"}, "expected text, json_object"),
-                                ("tools", [{}], "no tools")]:  # fmt: skip
+                                ("beams", 2, 'there is no field "beams": /openapi.json'), ("stream", 1, "true or false"),
+                                ("response_format", {"type": "xml"}, "response_format: expected"), ("logprobs", 21, "from 0 to 20"),
+                                ("tools", [{}], 'there is no field "tools"')]:  # fmt: skip
         server.refused(400, text, {"model": "gpt2", "prompt": "a", field: value}, words)
-    server.refused(400, chat, {"model": "gpt2", "messages": []}, "expected a list of messages")
+    server.refused(400, chat, {"model": "gpt2", "messages": []}, "messages: expected a list of objects that is not empty")
+    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": "a"}], "tools": [{}]}, "models call no tools here")
     server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "assistant", "content": "a"}]}, "one of user")
-    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "text")
-    server.refused(400, vector, {"model": "bert", "input": []}, "found none")
-    server.refused(400, vector, {"model": "bert", "input": [1, 2]}, "a list of texts")
+    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content")
+    server.refused(400, vector, {"model": "bert", "input": []}, "input: expected")
+    server.refused(400, vector, {"model": "bert", "input": [1, 9999]}, "the model has no token 9999")
     for field, value, words in [("dimensions", 33, "expected 1 to 32"), ("dimensions", 0, "dimensions"), ("prompt_name", "title", "it has document, query"),
-                                ("input_type", "passage", "expected query or document"), ("normalize", 1, "true or false"),
-                                ("truncate", "END", "true or false"), ("prompt", 1, "a text")]:  # fmt: skip
+                                ("input_type", "passage", "expected one of query, document"), ("normalize", 1, "true or false"),
+                                ("truncate", "END", "true or false"), ("prompt", 1, "prompt: expected a text")]:  # fmt: skip
         server.refused(400, vector, {"model": "bert", "input": "a", field: value}, words)
     server.refused(400, vector, {"model": "bert", "input": "a", "prompt": "a", "input_type": "query"}, "expected one of prompt")
     server.refused(400, vector, {"model": "bert", "input": ["a", "the " * 5000], "truncate": False}, "text 2 has 5002 tokens")
     server.refused(400, "/v1/run/token-classification", {"model": "bert", "inputs": "a"}, "TokenClassification")
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a"}, "[MASK]")
-    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, 'there is no "help": expected top_k')
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": {"help": 1}}, 'parameters: there is no field "help": expected top_k')
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": {"text": "a", "foo": 1}}, 'there is no field "foo"')
     server.refused(400, vector, {"model": "bert", "input": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/tokenize", {"model": "bert", "text": "a", "foo": 1}, 'there is no field "foo"')
-    server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "no token")
+    server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "ids[0]: expected an integer of at most")
+    server.refused(400, "/detokenize", {"model": "gpt2", "ids": [99999]}, "no token")
     server.refused(404, "/v1/other", {}, "/v1/completions")
     equal("GET of a POST", server.ask("GET", "/v1/completions")[0], 405)
     equal("packed", server.ask("POST", vector, b"{}", {"Content-Encoding": "gzip"})[0], 415)
@@ -264,7 +189,7 @@ def errors_of_texts(server):
     """What is found out while a text is made has the status of an error as long as nothing was sent."""
     for settings, words in [
         (dict(temperature=1e-44), "temperature: 1e-44 is so small"),
-        (dict(logit_bias={"5": 1e39}, temperature=1), "logit_bias: expected a number from"),
+        (dict(logit_bias={"5": 1e39}, temperature=1), "logit_bias.5: expected a number from"),
         (dict(do_sample=True, suppress_tokens=list(range(320))), "rule out the whole vocabulary"),
         (dict(grammar="root ::= root"), ""),
         (dict(json_schema={"$ref": "#"}), ""),

@@ -6,8 +6,14 @@
 namespace attend::serve {
 namespace {
 
-Wishes wishes(const Json& body) {
-  return read_wishes(Fields(body, "the request"), {"model", "prompt"});
+Wishes wishes(const Json& body, const OwnSettings& own = {}) {
+  return read_wishes(Fields(body, "the request"), own);
+}
+
+// Of a model that says how long its texts become.
+Json settings(const Json& body, OwnSettings own = {}) {
+  own.limits_length = true;
+  return wishes(body, own).settings;
 }
 
 std::string error(const Json& body) {
@@ -25,7 +31,7 @@ TEST(Wishes, TranslateTheFieldsOfOpenAI) {
                              {"logit_bias", {{"12", -100}}},
                              {"repetition_penalty", 1.5},
                              {"user", "somebody"},
-                             {"presence_penalty", 0},
+                             {"presence_penalty", 0.5},
                              {"top_k", nullptr}});
   const Json expected = {{"max_new_tokens", 7},
                          {"num_return_sequences", 2},
@@ -33,35 +39,57 @@ TEST(Wishes, TranslateTheFieldsOfOpenAI) {
                          {"temperature", 0.5},
                          {"sequence_bias", Json::array({Json::array({Json::array({12}), -100.0})})},
                          {"repetition_penalty", 1.5},
+                         {"presence_penalty", 0.5},
                          {"do_sample", true}};
-  EXPECT_EQ(all.settings, expected);
+  EXPECT_EQ(nlohmann::json(all.settings), nlohmann::json(expected));  // in any order
   EXPECT_EQ(all.seed, static_cast<std::uint64_t>(-3));
   EXPECT_FALSE(all.stream);
 }
 
 TEST(Wishes, ATemperatureOfZeroChoosesTheLikeliest) {
-  EXPECT_EQ(wishes({{"temperature", 0}, {"top_p", 0.3}}).settings, Json({{"do_sample", false}}));
-  EXPECT_EQ(wishes({{"top_p", 0.5}}).settings, Json({{"top_p", 0.5}, {"do_sample", true}}));
-  EXPECT_EQ(wishes({{"top_p", 0.5}, {"do_sample", false}}).settings,
-            Json({{"top_p", 0.5}, {"do_sample", false}}));
+  EXPECT_EQ(settings({{"temperature", 0}, {"top_p", 0.3}}),
+            Json({{"do_sample", false}, {"num_return_sequences", 1}}));
+  EXPECT_EQ(settings({{"top_p", 0.5}}),
+            Json({{"top_p", 0.5}, {"do_sample", true}, {"num_return_sequences", 1}}));
+  EXPECT_EQ(settings({{"top_p", 0.5}, {"do_sample", false}})["do_sample"], false);
+}
+
+TEST(Wishes, LengthsThatNobodySaysAreUsual) {
+  EXPECT_EQ(wishes(Json::object()).settings["max_new_tokens"], 256);
+  EXPECT_FALSE(settings(Json::object()).contains("max_new_tokens"));
+  EXPECT_TRUE(wishes({{"max_tokens", 0}}).no_new_tokens);
+}
+
+TEST(Wishes, LikeliestTextsAreMadeOnce) {
+  EXPECT_EQ(settings({{"n", 3}})["num_return_sequences"], 1);
+  EXPECT_EQ(settings({{"n", 3}, {"temperature", 1}})["num_return_sequences"], 3);
+  EXPECT_EQ(settings({{"n", 3}}, {.samples = true})["num_return_sequences"], 3);
+  EXPECT_EQ(settings({{"n", 3}, {"num_beams", 4}})["num_return_sequences"], 3);
+  EXPECT_EQ(settings({{"n", 2}, {"best_of", 5}, {"temperature", 1}})["num_return_sequences"], 5);
+  EXPECT_EQ(settings({{"n", 2}, {"best_of", 5}, {"use_beam_search", true}}),
+            Json({{"num_beams", 5}, {"do_sample", false}, {"num_return_sequences", 2}}));
+}
+
+TEST(Wishes, LogProbabilitiesOfCompletionsAndChats) {
+  EXPECT_EQ(wishes({{"logprobs", 3}}).log_probabilities, std::optional<std::size_t>(3));
+  EXPECT_EQ(wishes({{"logprobs", true}, {"top_logprobs", 2}}).log_probabilities,
+            std::optional<std::size_t>(2));
+  EXPECT_EQ(wishes({{"logprobs", false}}).log_probabilities, std::nullopt);
+  EXPECT_TRUE(contains(error({{"top_logprobs", 2}}), "expected logprobs true"));
 }
 
 TEST(Wishes, FormsOfTexts) {
-  EXPECT_EQ(wishes({{"response_format", {{"type", "text"}}}}).settings, Json::object());
-  EXPECT_EQ(wishes({{"response_format", {{"type", "json_object"}}}}).settings,
-            Json({{"json_schema", {{"type", "object"}}}}));
-  EXPECT_TRUE(
-      contains(error({{"response_format", {{"type", "json_schema"}, {"json_schema", Json::object()}}}}),
-               "expected the field schema"));
+  EXPECT_FALSE(settings({{"response_format", {{"type", "text"}}}}).contains("json_schema"));
+  EXPECT_EQ(settings({{"response_format", {{"type", "json_object"}}}})["json_schema"],
+            Json({{"type", "object"}}));
 }
 
-TEST(Wishes, RefuseWhatCannotBeDone) {
-  EXPECT_TRUE(contains(error({{"presence_penalty", 1}}), "see repetition_penalty"));
-  EXPECT_TRUE(contains(error({{"n", 0}}), "from 1 to 128"));
-  EXPECT_TRUE(contains(error({{"logprobs", 5}}), "expected 0 or 1"));
-  EXPECT_TRUE(contains(error({{"logprobs", 1}, {"stream", true}}), "expected stream false"));
+TEST(Wishes, RefuseWhatMakesNoSense) {
+  EXPECT_TRUE(contains(error({{"n", 3}, {"best_of", 2}}), "expected at least n (3)"));
+  EXPECT_TRUE(
+      contains(error({{"best_of", 2}, {"stream", true}, {"temperature", 1}}), "expected stream false"));
+  EXPECT_TRUE(contains(error({{"best_of", 2}, {"num_beams", 4}}), "expected no num_beams"));
   EXPECT_TRUE(contains(error({{"logit_bias", {{"x", 1}}}}), "by the ids of tokens"));
-  EXPECT_TRUE(contains(error({{"logit_bias", {{"5", 1e39}}}}), "logit_bias: expected a number from"));
 }
 
 }  // namespace

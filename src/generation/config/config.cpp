@@ -60,8 +60,11 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   if (form) check_form();
   if (guidance_scale != 1) check_guidance();
   if (watermark) check_watermark();
+  if (output_top_scores > 0) check_output_scores();
   if (max_time) check_above(*max_time, 0, "max_time");
   check_factor(repetition_penalty, "repetition_penalty");
+  check_range(presence_penalty, -kLargestChange, kLargestChange, "presence_penalty");
+  check_range(frequency_penalty, -kLargestChange, kLargestChange, "frequency_penalty");
   check_factor(encoder_repetition_penalty, "encoder_repetition_penalty");
   check_least(dry.multiplier, 0, "dry_multiplier");
   check_above(dry.base, 0, "dry_base");
@@ -200,6 +203,15 @@ void GenerationConfig::check_watermark() const {
            green->ratio);
     check_range(green->bias, -kLargestChange, kLargestChange, "watermarking_config: bias");
   }
+}
+
+void GenerationConfig::check_output_scores() const {
+  if (!output_scores) fail("output_top_scores: they are given beside output_scores; ask for these too");
+  if (num_beams > 1 || is_contrastive() || return_alternatives)
+    fail(
+        "output_top_scores: expected a text that grows token by token; leave out num_beams, penalty_alpha "
+        "and "
+        "return_alternatives, or the likeliest tokens");
 }
 
 std::int64_t GenerationConfig::texts_at_a_time() const {

@@ -113,6 +113,9 @@ struct GenerationConfig {
   // Of tokens that have occurred: the logit is divided by it if positive, else multiplied (Keskar et al.
   // 2019).
   double repetition_penalty = 1;
+  // Subtracted from the logit of a token of the new text: once, and as often as it has come. (OpenAI's
+  // fields)
+  double presence_penalty = 0, frequency_penalty = 0;
   double encoder_repetition_penalty = 1;  // the inverse, of the tokens of the source (or the prompt)
   DryPenalty dry;                         // dry_multiplier, dry_base and so on; as the others of llama.cpp
   std::int64_t no_repeat_ngram_size = 0;  // no n-gram of this size comes twice; 0: any may
@@ -139,6 +142,8 @@ struct GenerationConfig {
   bool return_alternatives = false;
 
   bool output_scores = false;  // also give the log-probability of every token
+  // Above 0: also those of the likeliest tokens in its place, so many. Of texts that grow token by token.
+  std::int64_t output_top_scores = 0;
   // Of run_generate() (generation/tensors.h) only: also every layer's attention weights, and its result.
   bool output_attentions = false, output_hidden_states = false;
 
@@ -151,6 +156,9 @@ struct GenerationConfig {
 
   // The defaults of a model: its generation_config.json or, in its place, the fields of its config.json.
   static GenerationConfig of(const PretrainedModel& model);
+
+  // The names of all fields that apply() knows and that have an effect.
+  static std::vector<std::string> field_names();
 
   // Overrides every field that `fields` names; null means the default. Error for a value of a wrong type or
   // out of range, and for a field that would change the result but is not supported yet. `strict`: also for a
@@ -184,9 +192,11 @@ struct GenerationConfig {
   void check_form() const;
   void check_guidance() const;
   void check_watermark() const;
+  void check_output_scores() const;
   // Is the search one of transformers' older ones, whose ranking keeps texts without their ends?
   bool ranks_without_ends() const { return num_beam_groups > 1 || !force_words_ids.empty(); }
-  std::vector<std::string> read(const Fields& fields);  // apply() but for unknown fields, which it returns
+  // apply() but for unknown fields, which it returns. `known`: if given, gets the names of all it knows.
+  std::vector<std::string> read(const Fields& fields, std::vector<std::string>* known = nullptr);
 };
 
 }  // namespace attend

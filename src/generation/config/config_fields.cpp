@@ -58,6 +58,7 @@ class Reader {
     return fields_.json().contains(name);
   }
   bool knows(std::string_view name) const { return known_.contains(name); }
+  const std::set<std::string_view>& known() const { return known_; }
 
   void integer(std::string_view name, std::int64_t& to, std::int64_t otherwise, std::int64_t least) {
     if (given(name)) to = fields_.integer({name}, otherwise, least, kMost);
@@ -234,7 +235,13 @@ void GenerationConfig::apply(const std::string& settings) {
   apply(Fields(parse_json(settings, "the settings"), "the settings"), true);
 }
 
-std::vector<std::string> GenerationConfig::read(const Fields& fields) {
+std::vector<std::string> GenerationConfig::field_names() {
+  std::vector<std::string> names;
+  GenerationConfig().read(Fields(Json::object(), "the fields"), &names);
+  return names;
+}
+
+std::vector<std::string> GenerationConfig::read(const Fields& fields, std::vector<std::string>* known) {
   const GenerationConfig defaults;
   Reader reader(fields);
   reader.integer("max_length", max_length, 1);
@@ -278,6 +285,8 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
                make_early_stopping);
 
   reader.number("repetition_penalty", repetition_penalty, defaults.repetition_penalty);
+  reader.number("presence_penalty", presence_penalty, defaults.presence_penalty);
+  reader.number("frequency_penalty", frequency_penalty, defaults.frequency_penalty);
   reader.number("encoder_repetition_penalty", encoder_repetition_penalty,
                 defaults.encoder_repetition_penalty);
   reader.number("dry_multiplier", dry.multiplier, defaults.dry.multiplier);
@@ -304,6 +313,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.flag("renormalize_logits", renormalize_logits, false);
   reader.flag("return_alternatives", return_alternatives, false);
   reader.flag("output_scores", output_scores, false);
+  reader.integer("output_top_scores", output_top_scores, 0, 0);
   reader.flag("output_attentions", output_attentions, false);
   reader.flag("output_hidden_states", output_hidden_states, false);
 
@@ -315,6 +325,7 @@ std::vector<std::string> GenerationConfig::read(const Fields& fields) {
   reader.integers("forced_eos_token_id", forced_eos_token_id);
 
   refuse_unsupported(fields);
+  if (known) known->assign(reader.known().begin(), reader.known().end());
   std::vector<std::string> unknown;
   for (const auto& [name, value] : fields.json().items())
     if (!reader.knows(name) && !is_neutral_or_without_effect(name)) unknown.push_back(name);

@@ -26,6 +26,8 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_p
   if (config.encoder_repetition_penalty != 1)
     add(encoder_repetition_penalty(config.encoder_repetition_penalty));
   if (config.repetition_penalty != 1) add(repetition_penalty(config.repetition_penalty));
+  if (config.presence_penalty != 0 || config.frequency_penalty != 0)  // the original has neither
+    add(presence_and_frequency_penalty(config.presence_penalty, config.frequency_penalty));
   if (config.no_repeat_ngram_size > 0) add(no_repeat_ngram(config.no_repeat_ngram_size));
   if (config.encoder_no_repeat_ngram_size > 0)
     add(encoder_no_repeat_ngram(config.encoder_no_repeat_ngram_size));

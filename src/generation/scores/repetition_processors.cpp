@@ -52,6 +52,24 @@ class EncoderRepetitionPenalty : public LogitsProcessor {
   float penalty_;
 };
 
+// As OpenAI's API has it: of the new text alone.
+class CountPenalty : public LogitsProcessor {
+ public:
+  CountPenalty(double presence, double frequency)
+      : presence_(static_cast<float>(presence)), frequency_(static_cast<float>(frequency)) {}
+  void apply(std::span<float> scores, const ProcessorContext& context) const override {
+    std::map<std::int64_t, float> times;
+    const auto prompt = std::min(context.tokens.size(), static_cast<std::size_t>(context.limits.prompt));
+    for (const std::int64_t token : context.tokens.subspan(prompt)) ++times[token];
+    for (const auto& [token, count] : times)
+      if (token >= 0 && token < static_cast<std::int64_t>(scores.size()))
+        scores[token] -= frequency_ * count + presence_;
+  }
+
+ private:
+  float presence_, frequency_;
+};
+
 // Vijayakumar et al. 2016, arXiv:1610.02424, with the Hamming distance.
 class DiversityPenalty : public LogitsProcessor {
  public:
@@ -155,6 +173,10 @@ Processor repetition_penalty(double penalty) {
 
 Processor encoder_repetition_penalty(double penalty) {
   return std::make_unique<EncoderRepetitionPenalty>(penalty);
+}
+
+Processor presence_and_frequency_penalty(double presence, double frequency) {
+  return std::make_unique<CountPenalty>(presence, frequency);
 }
 
 Processor diversity_penalty(double penalty) {

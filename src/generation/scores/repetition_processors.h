@@ -7,7 +7,9 @@ namespace attend {
 
 Processor repetition_penalty(double penalty);
 Processor encoder_repetition_penalty(double penalty);  // above 1: tokens of the source are likelier
-Processor diversity_penalty(double penalty);           // for what other groups of beams say at the same place
+// Of tokens of the new text: once, and for each time that they have come.
+Processor presence_and_frequency_penalty(double presence, double frequency);
+Processor diversity_penalty(double penalty);  // for what other groups of beams say at the same place
 Processor no_repeat_ngram(std::int64_t size);
 Processor encoder_no_repeat_ngram(std::int64_t size);  // none of the source's n-grams
 Processor dry(const DryPenalty& settings);

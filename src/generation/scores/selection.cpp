@@ -90,11 +90,19 @@ std::int64_t draw(std::span<const float> scores, double fraction) {
   return chosen == sums.end() ? sums.back().first : chosen->first;
 }
 
-float log_probability(std::span<const float> scores, std::int64_t token) {
-  const float largest = std::ranges::max(scores);
+LogProbabilities::LogProbabilities(std::span<const float> scores)
+    : scores_(scores), largest_(std::ranges::max(scores)) {
   double sum = 0;
-  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest);
-  return static_cast<float>(static_cast<double>(scores[token]) - largest - std::log(sum));
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest_);
+  log_sum_ = std::log(sum);
+}
+
+float LogProbabilities::operator()(std::int64_t token) const {
+  return static_cast<float>(static_cast<double>(scores_[token]) - largest_ - log_sum_);
+}
+
+float log_probability(std::span<const float> scores, std::int64_t token) {
+  return LogProbabilities(scores)(token);
 }
 
 // Drawing one after the other is the same as taking the k best after noise that is Gumbel distributed was

@@ -27,7 +27,18 @@ struct Luck {
   std::uint64_t seed = 0, sequence = 0, step = 0;
 };
 
-// log softmax(scores) of one token.
+// log softmax(scores) of tokens.
+class LogProbabilities {
+ public:
+  explicit LogProbabilities(std::span<const float> scores);
+  float operator()(std::int64_t token) const;
+
+ private:
+  std::span<const float> scores_;
+  float largest_;
+  double log_sum_;
+};
+// The same of one token.
 float log_probability(std::span<const float> scores, std::int64_t token);
 
 using Scored = std::pair<float, std::int64_t>;  // a score and its place

@@ -79,8 +79,8 @@ void AlternativesSearch::begin(Decoder& decoder) {
   const Decoder::Sequence read = rows_[0].sequence;
   for (std::size_t i = 0; i < branches_.size(); ++i) {
     if (is_streamed) {  // only now is it known how many texts there are
-      for (const Token& token : only_) request_.on_token(i, token.id);
-      request_.on_token(i, branches_[i].token.id);
+      for (const Token& token : only_) request_.on_token(i, {token.id, token.log_probability});
+      request_.on_token(i, {branches_[i].token.id, branches_[i].token.log_probability});
     }
     if (!is_over(branches_[i]))
       branches_[i].search = continue_with(branches_[i].token.id, i, decoder.fork(read));
@@ -103,7 +103,7 @@ std::unique_ptr<Search> AlternativesSearch::continue_with(std::int64_t token, st
   request.sequence = sequence;
   request.source = request_.source;
   if (request_.on_token)
-    request.on_token = [this, text](std::size_t, std::int64_t next) { request_.on_token(text, next); };
+    request.on_token = [this, text](std::size_t, const ChosenToken& next) { request_.on_token(text, next); };
   return make_search(std::move(request));
 }
 

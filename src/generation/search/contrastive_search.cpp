@@ -58,7 +58,8 @@ void ContrastiveSearch::find_candidates(std::span<float> scores) {
 }
 
 void ContrastiveSearch::advance(Decoder& decoder) {
-  if (!is_first() && request_.on_token) request_.on_token(0, text_.back());
+  if (!is_first() && request_.on_token)
+    request_.on_token(0, {text_.back(), log_probabilities_.empty() ? 0 : log_probabilities_.back()});
   if (over_) candidates_.clear();
   std::vector<std::int64_t> tokens;
   for (const Candidate& candidate : candidates_) tokens.push_back(candidate.token);

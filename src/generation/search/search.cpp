@@ -40,6 +40,25 @@ std::int64_t Search::pick(std::span<const float> scores, std::uint64_t stream) c
   return draw(scores, random_fraction(request_.settings->seed, stream, static_cast<std::uint64_t>(steps_)));
 }
 
+void Search::note(std::span<const float> scores, std::int64_t token, GeneratedSequence& text) const {
+  text.ids.push_back(token);
+  if (!config().output_scores) return;
+  const LogProbabilities log_probability(scores);
+  text.log_probabilities.push_back(log_probability(token));
+  if (config().output_top_scores == 0) return;
+  std::vector<Scored>& likeliest = text.likeliest.emplace_back();
+  for (const auto& [score, place] :
+       top_k(scores, std::min(config().output_top_scores, static_cast<std::int64_t>(scores.size()))))
+    if (score != kNever) likeliest.emplace_back(log_probability(place), place);
+}
+
+ChosenToken Search::chosen(const GeneratedSequence& text, std::size_t place) {
+  ChosenToken token{text.ids[place]};
+  if (place < text.log_probabilities.size()) token.log_probability = text.log_probabilities[place];
+  if (place < text.likeliest.size()) token.likeliest = text.likeliest[place];
+  return token;
+}
+
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
                     std::span<const std::int64_t> tokens) {
   // The first child inherits, the others branch. The branches come first, for they may fail, and then the

@@ -23,6 +23,16 @@ struct GeneratedSequence {
   // search not normalized again, so that their sum is the score before the division.
   std::vector<float> log_probabilities = {};
   bool stopped = false;  // its last token completes one of the stop_strings
+  // One list per token of `ids`, if output_top_scores asks for them: the likeliest tokens in its place, the
+  // best first, with their log-probabilities. Those that are ruled out are not among them.
+  std::vector<std::vector<Scored>> likeliest = {};
+};
+
+// A token as it is chosen, with what is asked for of GeneratedSequence's log_probabilities and likeliest.
+struct ChosenToken {
+  std::int64_t id = 0;
+  float log_probability = 0;
+  std::span<const Scored> likeliest = {};
 };
 
 // What the searches of one call share.
@@ -43,9 +53,9 @@ struct Request {
   LengthLimits limits;
   std::int64_t most_new = 0;  // after so many tokens a text ends, whatever the last one is
   Decoder::Sequence sequence = 0;
-  std::function<void(std::size_t text, std::int64_t token)> on_token;  // may be empty
-  std::span<const std::int64_t> source = {};                           // ProcessorContext::source
-  std::unique_ptr<Guesser> guesser = {};                               // may be null
+  std::function<void(std::size_t text, const ChosenToken& token)> on_token;  // may be empty
+  std::span<const std::int64_t> source = {};                                 // ProcessorContext::source
+  std::unique_ptr<Guesser> guesser = {};                                     // may be null
 };
 
 // In turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the texts that go on;
@@ -95,6 +105,10 @@ class Search {
   std::vector<std::int64_t> text(const TokenTree& tree, TokenTree::Node node) const;
   // The likeliest token or, where the config says so, one that is drawn.
   std::int64_t pick(std::span<const float> scores, std::uint64_t stream) const;
+  // What the config asks for of a token that was chosen by these scores, put behind what is there.
+  void note(std::span<const float> scores, std::int64_t token, GeneratedSequence& text) const;
+  // The token number `place` of a text so noted.
+  static ChosenToken chosen(const GeneratedSequence& text, std::size_t place);
   // rows_[i] continues the old row parents[i] from now on.
   void follow(Decoder& decoder, std::span<const std::size_t> parents, std::span<const std::int64_t> tokens);
 

@@ -27,7 +27,7 @@ void SpeculativeSearch::choose(float* scores, std::int64_t vocabulary) {
     mirostat_.truncate(row);
     const std::int64_t token = pick(row, request_.number);
     mirostat_.learn(row, token);
-    if (config().output_scores) log_probabilities_.push_back(log_probability(row, token));
+    note(row, token, made_);
     text_.push_back(token);
     over_ = ends(token, steps_ + 1, [this] { return std::span(std::as_const(text_)); });
     goes_on = !over_ && chosen_ < guesses_.size() && guesses_[chosen_] == token;
@@ -37,7 +37,8 @@ void SpeculativeSearch::choose(float* scores, std::int64_t vocabulary) {
 void SpeculativeSearch::advance(Decoder& decoder) {
   const std::span<const std::int64_t> chosen = std::span(text_).last(chosen_);
   if (request_.on_token)
-    for (const std::int64_t token : chosen) request_.on_token(0, token);
+    for (std::size_t i = made_.ids.size() - chosen_; i < made_.ids.size(); ++i)
+      request_.on_token(0, Search::chosen(made_, i));
 
   Decoder::Sequence& kept = rows_.front().sequence;
   const bool all_right = chosen_ == guesses_.size() + 1;
@@ -77,8 +78,7 @@ void SpeculativeSearch::release(Decoder& decoder) {
 }
 
 std::vector<GeneratedSequence> SpeculativeSearch::results() const {
-  const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
-  return {{{text_.begin() + prompt, text_.end()}, 0, log_probabilities_}};
+  return {made_};
 }
 
 }  // namespace attend

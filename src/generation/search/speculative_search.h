@@ -23,7 +23,7 @@ class SpeculativeSearch : public Search {
   std::vector<std::int64_t> guess() const;
 
   std::vector<std::int64_t> text_;  // with the prompt
-  std::vector<float> log_probabilities_;
+  GeneratedSequence made_;          // the new tokens
   Mirostat mirostat_;
   // What the next step reads: the tokens of the text that the cache does not hold yet, and guesses at those
   // behind them. Wrong guesses cannot be taken out of a cache, so a branch of it reads them.

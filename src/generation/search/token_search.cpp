@@ -9,7 +9,7 @@ namespace attend {
 TokenSearch::TokenSearch(Request request)
     : Search(std::move(request)),
       texts_(static_cast<std::size_t>(config().num_return_sequences), request_.tokens),
-      log_probabilities_(texts_.size()),
+      made_(texts_.size()),
       mirostats_(texts_.size(), Mirostat(config().mirostat)),
       live_(texts_.size()) {
   std::iota(live_.begin(), live_.end(), 0);
@@ -28,7 +28,7 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     }
     text.push_back(pick(mine, stream));
     mirostats_[live_[i]].learn(mine, text.back());
-    if (config().output_scores) log_probabilities_[live_[i]].push_back(log_probability(mine, text.back()));
+    note(mine, text.back(), made_[live_[i]]);
   }
 }
 
@@ -38,7 +38,8 @@ void TokenSearch::advance(Decoder& decoder) {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     const std::vector<std::int64_t>& text = texts_[live_[i]];
     const std::int64_t token = text.back();
-    if (request_.on_token) request_.on_token(live_[i], token);
+    if (request_.on_token)
+      request_.on_token(live_[i], chosen(made_[live_[i]], made_[live_[i]].ids.size() - 1));
     if (ends(token, steps_ + 1, [&] { return std::span(text); })) continue;
     parents.push_back(is_first() ? 0 : i);
     tokens.push_back(token);
@@ -50,11 +51,7 @@ void TokenSearch::advance(Decoder& decoder) {
 }
 
 std::vector<GeneratedSequence> TokenSearch::results() const {
-  std::vector<GeneratedSequence> results;
-  const auto prompt = static_cast<std::ptrdiff_t>(request_.tokens.size());
-  for (std::size_t i = 0; i < texts_.size(); ++i)
-    results.push_back({{texts_[i].begin() + prompt, texts_[i].end()}, 0, log_probabilities_[i]});
-  return results;
+  return made_;
 }
 
 }  // namespace attend

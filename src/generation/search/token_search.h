@@ -14,9 +14,9 @@ class TokenSearch : public Search {
   std::vector<GeneratedSequence> results() const override;
 
  private:
-  std::vector<std::vector<std::int64_t>> texts_;       // with the prompt
-  std::vector<std::vector<float>> log_probabilities_;  // by text, if they are asked for
-  std::vector<Mirostat> mirostats_;                    // by text
+  std::vector<std::vector<std::int64_t>> texts_;  // with the prompt
+  std::vector<GeneratedSequence> made_;           // the new tokens of each
+  std::vector<Mirostat> mirostats_;               // by text
   std::vector<std::size_t> live_;  // the texts that go on: after the first step, those of the rows
 };
 

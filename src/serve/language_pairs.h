@@ -1,0 +1,30 @@
+// Which of the models translates from which language into which.
+#pragma once
+
+#include "serve/served_model.h"
+
+#include <set>
+
+namespace attend::serve {
+
+// The languages of one model. One of many languages translates between any two of them, another one from one
+// into one: as its tokenizer_config.json says (source_lang, target_lang), or else its name ("opus-mt-en-de").
+class ModelLanguages {
+ public:
+  explicit ModelLanguages(ServedModel& model);
+
+  ServedModel& model() const { return model_; }
+  bool many() const { return many_; }
+  const std::set<std::string>& sources() const { return sources_; }
+  const std::set<std::string>& targets() const { return many_ ? sources_ : targets_; }
+  bool translates(const std::string& source, const std::string& target) const {
+    return sources_.contains(source) && targets().contains(target);
+  }
+
+ private:
+  ServedModel& model_;
+  bool many_ = false;
+  std::set<std::string> sources_, targets_;
+};
+
+}  // namespace attend::serve

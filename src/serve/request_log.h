@@ -1,0 +1,28 @@
+// Who asked for what: an id for each request, and a line of JSON in the log.
+#pragma once
+
+#include "formats/json.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace attend::serve {
+
+// The request that this thread answers.
+struct PresentRequest {
+  std::string id;
+  std::chrono::steady_clock::time_point begin;
+  Json facts = Json::object();  // what its handler has to say of it
+};
+PresentRequest& present_request();
+
+// The client's own id, if it is of a few visible characters, or one that no other request has.
+std::string request_id(std::string_view given);
+
+// {"time": "2026-01-31T12:00:00.123Z", "level": ..., ...} as a line of standard error.
+void write_log_line(std::string_view level, const Json& fields);
+// From now on the library's remarks and warnings are such lines, too.
+void log_as_json();
+
+}  // namespace attend::serve

@@ -1,0 +1,49 @@
+// What a model says of texts and of pairs of texts: its classifier's labels, and how well two texts match.
+#pragma once
+
+#include "serve/served_model.h"
+#include "tasks/longest_text.h"
+
+namespace attend::serve {
+
+// How pairs are judged: by a classifier that reads both at once, or by the vectors of each.
+class TextJudge {
+ public:
+  explicit TextJudge(ServedModel& model);
+
+  struct Options {
+    std::optional<std::int64_t> adapter = {};
+    ScoreFunction function = ScoreFunction::by_model;
+    bool truncate = true;
+    auto operator<=>(const Options&) const = default;
+  };
+  // All labels of each text, the best first. Texts that come at the same time are read together.
+  std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
+                                                const Options& options);
+  // By number. Error for a model without a classifier.
+  std::vector<std::string> labels(std::optional<std::int64_t> adapter);
+  // How well each pair matches: by the score of a classifier that has one (Options::function; by_model is
+  // sigmoid), or by the similarity of vectors that the model was trained for. Error for a classifier of
+  // several labels.
+  std::vector<float> match(const std::vector<TextAndPair>& pairs, const Options& options);
+  // Tokens that are read of each.
+  std::size_t count_tokens(const std::vector<TextAndPair>& texts, const Options& options);
+
+ private:
+  struct Text {
+    TextAndPair text;
+    Options options;
+  };
+  std::vector<std::vector<LabelScore>> classify_now(const std::vector<Text>& texts);
+  TextClassifier* classifier();  // null: it has none
+
+  ServedModel& model_;
+  LongestText longest_;
+  std::mutex making_;
+  bool tried_ = false;
+  std::string no_classifier_;  // why
+  std::optional<TextClassifier> classifier_;
+  Gathered<Text, std::vector<LabelScore>> gathered_;
+};
+
+}  // namespace attend::serve

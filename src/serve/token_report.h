@@ -1,0 +1,59 @@
+// What is said of the tokens of a text that log-probabilities were asked for, in the forms of OpenAI's API.
+#pragma once
+
+#include <attend/tasks.h>
+
+#include "formats/json.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attend::serve {
+
+// How the tokens of a model are written.
+class TokenNames {
+ public:
+  explicit TokenNames(std::shared_ptr<const Tokenizer> tokenizer);
+
+  // The bytes that a token adds to a text. At the beginning of a text it may add fewer. Special tokens add
+  // none.
+  std::string bytes(TokenId id, bool begins_text) const;
+  // The same as a name: "bytes:\xf0\x9f" for a part of a character, "</s>" for a special token.
+  std::string name(TokenId id, bool begins_text) const;
+
+ private:
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::vector<std::string> texts_;  // by id
+};
+
+struct ReportedToken {
+  TokenId id = 0;
+  std::optional<float> log_probability = {};  // absent: nothing predicts it
+  std::vector<TokenScore> likeliest = {};
+};
+
+// Of one text: what is reported of its tokens, as they come.
+class TokenReport {
+ public:
+  // `names` stay the caller's. `begins_text`: the first token has no text before it.
+  TokenReport(const TokenNames& names, bool is_chat, bool begins_text)
+      : names_(names), is_chat_(is_chat), begins_text_(begins_text) {}
+
+  void put(const ReportedToken& token);
+  std::size_t tokens() const { return tokens_; }  // that were put
+  // Of the tokens since the last call; null: there were none.
+  Json take();
+
+ private:
+  Json chat_entry(TokenId id, float log_probability, bool begins) const;
+  void put_completion(const ReportedToken& token, bool begins);
+
+  const TokenNames& names_;
+  bool is_chat_, begins_text_;
+  std::size_t tokens_ = 0;
+  std::size_t characters_ = 0;  // of the text so far
+  Json pending_;
+};
+
+}  // namespace attend::serve

@@ -1,0 +1,59 @@
+// The table of a path's fields: what it checks, and what it says of itself.
+#include "serve/endpoint.h"
+
+#include "expect_error.h"
+#include "generation/config/config.h"
+#include "serve/generation_fields.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace attend::serve {
+namespace {
+
+const Endpoint kPath = {.path = "/v1/things/{name}",
+                        .group = "things",
+                        .summary = "Things",
+                        .fields = {{"name", schema::name(), "its name", true},
+                                   {"size", schema::integer(1, 9), "its size"},
+                                   {"tools", schema::list(schema::anything(), 0, 0), "there are none"}}};
+
+void check(const Json& request) {
+  check_request(Fields(request, "the request"), kPath);
+}
+
+TEST(Endpoint, ChecksRequests) {
+  check({{"name", "a"}, {"size", 3}, {"tools", Json::array()}});
+  check({{"name", "a"}, {"size", nullptr}});
+  EXPECT_ERROR("name: expected a text that is not empty, found none", check({{"size", 3}}));
+  EXPECT_ERROR("size: expected an integer from 1 to 9, found 0", check({{"name", "a"}, {"size", 0}}));
+  EXPECT_ERROR("there is no field \"sise\": expected name, size, tools", check({{"name", "a"}, {"sise", 1}}));
+  EXPECT_ERROR("tools: expected an empty list, found [1]: there are none",
+               check({{"name", "a"}, {"tools", {1}}}));
+}
+
+TEST(Endpoint, IsADocumentForPrograms) {
+  const Json document = openapi({kPath}, /*has_key=*/true);
+  const Json& operation = document["paths"]["/v1/things/{name}"]["post"];
+  const Json& body = operation["requestBody"]["content"]["application/json"]["schema"];
+  EXPECT_EQ(body["required"], Json({"name"}));
+  EXPECT_EQ(body["properties"]["size"]["type"], Json({"integer", "null"}));
+  EXPECT_EQ(body["properties"]["size"]["maximum"], 9);
+  EXPECT_EQ(body["additionalProperties"], false);
+  EXPECT_EQ(operation["parameters"][0]["in"], "path");
+  EXPECT_EQ(operation["security"][0].size(), 1u);
+  EXPECT_FALSE(openapi({kPath}, false)["paths"]["/v1/things/{name}"]["post"].contains("security"));
+}
+
+TEST(Endpoint, KnowsEveryFieldOfAGenerationConfig) {
+  for (const std::string& name : GenerationConfig::field_names())
+    EXPECT_TRUE(std::ranges::count(config_fields(), name, &RequestField::name) == 1) << name;
+  for (const RequestField& field : config_fields()) {
+    const std::vector<std::string> names = GenerationConfig::field_names();
+    EXPECT_TRUE(std::ranges::find(names, field.name) != names.end()) << field.name;
+  }
+}
+
+}  // namespace
+}  // namespace attend::serve
