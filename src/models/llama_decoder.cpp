@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attend {
 namespace {
@@ -68,12 +69,12 @@ StackSpec decoder(const Fields& config, const LlamaRelative& relative) {
                                                  .base = relative.rotary_base,
                                                  .part = relative.rotary_part,
                                                  .halves = relative.rotary_halves});
-  const double longer = rotary.growing ? std::max(1.0, rotary.growing->factor) : 1;
+  // Where the base grows with a text, no text is too long.
+  const std::int64_t longest = rotary.growing ? std::numeric_limits<std::int64_t>::max() : positions;
   StackSpec stack = {
       .embeddings = {.vocabulary = vocabulary,
                      .width = width,
-                     .positions =
-                         RotaryPositions{static_cast<std::int64_t>(static_cast<double>(positions) * longer)},
+                     .positions = RotaryPositions{longest},
                      .padding_id = row_of_padding(config, read_padding_id(config, relative), vocabulary)},
       .layers =
           std::vector<LayerSpec>(config.integer({"num_hidden_layers"}, relative.layers, 1, 10000), layer),

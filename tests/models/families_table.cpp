@@ -55,7 +55,8 @@ How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 
 `dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
 it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
 that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
-reads the text again, without hiding what comes later.
+reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
+the original writes on.
 
 )";
 
