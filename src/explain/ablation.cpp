@@ -32,14 +32,12 @@ std::string usual_task(const ModelDirectory& directory) {
        directory.path().string(), named.empty() ? "none" : named.front());
 }
 
-// One attention of a layer: the matrix that makes its values, and where these begin in what it gives.
+// One attention of a layer, and the matrix that reads what its heads hand over.
 struct Place {
   std::string attention;
   std::int64_t layer = 0;
   LinearImpl* matrix = nullptr;
-  std::int64_t first = 0;
   const AttentionSpec* spec = nullptr;
-  Tensor added = {};  // to values, by the attention: [heads * head_size], or undefined
 };
 
 std::vector<Place> places_of(Transformer& network, const std::vector<std::int64_t>& wanted) {
@@ -52,16 +50,12 @@ std::vector<Place> places_of(Transformer& network, const std::vector<std::int64_
     for (std::int64_t i = 0; i < std::ssize(layers); ++i) {
       if (!wanted.empty() && std::ranges::find(wanted, i) == wanted.end()) continue;
       const OneLayer layer(*stack, i);
-      const AttentionSpec& own = layer.spec().self_attention;
       places.push_back({!two      ? "self"
                         : decoder ? "decoder"
                                   : "encoder",
-                        i, &layer.query_key_value(), 2 * own.heads * own.head_size, &own,
-                        layer.value_bias()});
-      if (LinearImpl* cross = layer.key_value(); cross && two) {
-        const AttentionSpec& other = *layer.spec().cross_attention;
-        places.push_back({"cross", i, cross, other.heads * other.head_size, &other});
-      }
+                        i, &layer.output(), &layer.spec().self_attention});
+      if (LinearImpl* cross = layer.cross_output(); cross && two)
+        places.push_back({"cross", i, cross, &*layer.spec().cross_attention});
     }
   }
   return places;
@@ -100,9 +94,7 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
     Ablation::Layer layer{.attention = place.attention, .number = place.layer};
     for (std::int64_t head = 0; head < place.spec->heads; ++head) {
       const std::int64_t size = place.spec->head_size;
-      const ZeroedValues zeroed(*place.matrix, place.first + head * size, size,
-                                std::ssize(measured.model().adapters()),
-                                place.added.defined() ? place.added.narrow(0, head * size, size) : Tensor());
+      const ZeroedInputs zeroed(*place.matrix, head * size, size, std::ssize(measured.model().adapters()));
       const std::vector<Score> scores = measured.measure();
       layer.loss.push_back(static_cast<float>(find_score(scores, "loss") - result.loss));
       if (!result.figure.empty())

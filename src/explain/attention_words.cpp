@@ -42,12 +42,25 @@ std::string describe_attention(const StackSpec& stack, const AttentionSpec& atte
         "give 1/{:.4g}: Vaswani et al. 2017, section 3.2.1).",
         attention.scale, attention.head_size, std::sqrt(static_cast<double>(attention.head_size))));
   if (attention.causal) say("A token sees itself and those before it.");
-  if (attention.window > 0) say(fmt::format("It sees the last {} tokens only.", attention.window));
-  if (attention.rotary > 0)
+  if (attention.window > 0)
+    say(attention.causal
+            ? fmt::format("It sees the last {} tokens only.", attention.window)
+            : fmt::format("A token sees those up to {} places away on each side.", attention.window - 1));
+  if (const std::int64_t keys = attention.heads_of_keys(); keys < attention.heads)
+    say(fmt::format("Each of {} heads of keys and values serves {} heads of queries (Ainslie et al. 2023).",
+                    keys, attention.heads / keys));
+  if (attention.query_key_norm)
+    say("Queries and keys are normed (Henry et al. 2020); they are shown as normed.");
+  if (attention.rotary)
     say(fmt::format(
         "The first {} numbers of query and key are turned by their positions (rotary: Su et al. 2021); "
         "they are shown as turned.",
-        attention.rotary));
+        stack.rotaries.at(*attention.rotary).size));
+  if (attention.soft_cap > 0)
+    say(fmt::format("A score s becomes {0:.6g} tanh(s / {0:.6g}) (Gemma Team 2024, section 2).",
+                    attention.soft_cap));
+  if (attention.sinks)
+    say("A trained score per head takes a share of the weights, which then sum to less than 1.");
   if (attention.blocks)
     say(fmt::format(
         "In long texts blocks of {} tokens see the first and the last block, their neighbours and {} "

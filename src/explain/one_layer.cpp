@@ -31,9 +31,13 @@ Tensor OneLayer::value_bias() const {
   return found ? *found : Tensor();
 }
 
-LinearImpl* OneLayer::key_value() const {
+LinearImpl& OneLayer::output() const {
+  return *child<LinearImpl>(*child<SelfAttentionImpl>(*module(), "self_attention"), "output");
+}
+
+LinearImpl* OneLayer::cross_output() const {
   const auto attention = child<CrossAttentionImpl>(*module(), "cross_attention");
-  return attention ? child<LinearImpl>(*attention, "key_value").get() : nullptr;
+  return attention ? child<LinearImpl>(*attention, "output").get() : nullptr;
 }
 
 Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& types, const Tensor& key_value,
@@ -55,7 +59,8 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
   const LayerContext context{.layer = number_,
                              .offsets = offsets,
                              .visible = sees_less ? usual_sight(spec, batch) : nullptr,
-                             .positions = batch.positions,
+                             .rotaries = std::make_shared<const RotaryTables>(
+                                 rotary_tables(spec.rotaries, batch.positions, offsets, x.options())),
                              .types = types,
                              .distances = std::move(table),
                              .memory = key_value,

@@ -16,10 +16,11 @@ class OneLayer {
 
   // Its matrix of queries, keys and values, one below the other.
   LinearImpl& query_key_value() const;
-  // What its attention adds to values that the matrix gives [w]; undefined: nothing.
+  // What its attention adds to values that the matrix gives [kw]; undefined: nothing.
   Tensor value_bias() const;
-  // That of its cross-attention's keys and values; null: it has none.
-  LinearImpl* key_value() const;
+  // The matrices that read the heads of its attention, and of its cross-attention; null: it has none.
+  LinearImpl& output() const;
+  LinearImpl* cross_output() const;
   const LayerSpec& spec() const { return stack_->spec().layers[static_cast<std::size_t>(number_)]; }
 
  private:

@@ -73,8 +73,8 @@ class Layers {
 
   Tensor without_own(const OneLayer& layer, const Tensor& key_value, const Tensor& result) {
     const AttentionSpec& spec = layer.spec().self_attention;
-    const std::int64_t n = x_.size(0), w = spec.heads * spec.head_size;
-    const ZeroedValues zeroed(layer.query_key_value(), 2 * w, w,
+    const std::int64_t n = x_.size(0), kw = spec.key_width();
+    const ZeroedValues zeroed(layer.query_key_value(), spec.width() + kw, kw,
                               std::ssize(task_.function.model().adapters()), layer.value_bias());
     return turned(layer, key_value, result, n,
                   [&](std::int64_t first, std::int64_t copies, Pass& pass, const Tensor&) {

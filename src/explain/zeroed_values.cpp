@@ -22,6 +22,16 @@ ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t 
   matrix_.adapters.push_back(less);
 }
 
+ZeroedInputs::ZeroedInputs(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters)
+    : matrix_(matrix), before_(matrix.adapters.size()) {
+  MatrixAdapter zero;
+  zero.adapter = adapters;
+  zero.count = matrix.weight.size(0);
+  zero.input_factors = ops::ones({matrix.weight.size(1)});
+  zero.input_factors.narrow(0, first, count).zero_();
+  matrix_.adapters.push_back(zero);
+}
+
 std::shared_ptr<const AdapterChoice> ZeroedValues::in(const std::vector<std::int64_t>& rows,
                                                       std::int64_t total) const {
   auto choice = std::make_shared<AdapterChoice>();

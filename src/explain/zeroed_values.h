@@ -26,4 +26,19 @@ class ZeroedValues {
   std::size_t before_;  // adapters of the matrix
 };
 
+// While one lives, `count` numbers from `first` on of what a matrix reads are zero, in all rows: what a head
+// hands over, at the matrix that reads all heads.
+class ZeroedInputs {
+ public:
+  // Of a model with so many adapters.
+  ZeroedInputs(LinearImpl& matrix, std::int64_t first, std::int64_t count, std::int64_t adapters);
+  ZeroedInputs(const ZeroedInputs&) = delete;
+  ZeroedInputs& operator=(const ZeroedInputs&) = delete;
+  ~ZeroedInputs() { matrix_.adapters.resize(before_); }
+
+ private:
+  LinearImpl& matrix_;
+  std::size_t before_;
+};
+
 }  // namespace attend

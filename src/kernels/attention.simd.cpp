@@ -1,9 +1,10 @@
 // Scaled dot-product attention over ragged batches, forward and backward.
 //
 // A task is one head of one sequence. Its keys and values are packed once (keys transposed, rows padded to
-// whole vectors); then blocks of queries go through two small matrix products with the softmax between them,
-// so that the scores of a block stay in the cache. The backward pass computes the scores again (Dao et al.
-// 2022, arXiv:2205.14135) and never stores an Lq x Lk matrix.
+// whole vectors), for all heads of queries that share them; then blocks of queries go through two small
+// matrix products with the softmax between them, so that the scores of a block stay in the cache. The
+// backward pass computes the scores again (Dao et al. 2022, arXiv:2205.14135) and never stores an Lq x Lk
+// matrix.
 //
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to kLanes.
 #include "kernels/attention.h"
@@ -11,6 +12,7 @@
 #include "kernels/attention_head.h"
 
 #include <cmath>
+#include <utility>
 
 namespace attend::kernels::ATTEND_ISA {
 namespace {
@@ -51,9 +53,16 @@ float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   return largest(top);
 }
 
+// What a sink adds to the sum of a softmax whose highest score is subtracted from all.
+float sink_share(const float* sink, float highest) {
+  return sink == nullptr ? 0 : exp(splat(*sink - highest))[0];
+}
+
 // Softmax of scores[first..seen), zero from 0 to there and from there to `end`, which is in whole kLanes.
-void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end) {
-  const float highest = highest_score(scores, first, seen);
+// `sink`: one more score, which gets no place; null: none.
+void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end, const float* sink) {
+  float highest = highest_score(scores, first, seen);
+  if (sink != nullptr && *sink > highest) highest = *sink;
   const IntVector lane = lane_numbers();
   LaneSums total;
   for_vectors(end, [&](std::int64_t j, std::int64_t, int p) {
@@ -63,7 +72,8 @@ void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int6
     total.part[p] += e;
     store(scores + j, e);
   });
-  const Vector inverse = splat(1 / total.total());
+  const float sum = total.total();
+  const Vector inverse = splat(1 / (sink == nullptr ? sum : sum + sink_share(sink, highest)));
   for (std::int64_t j = 0; j < end; j += W) store(scores + j, load(scores + j) * inverse);
 }
 
@@ -131,9 +141,10 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
     j += rows.count;
   }
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
+  head.cap(a, scores, first, head.Lk);
   head.add_terms(a, 0, scores, first, head.Lk);
   const std::int64_t least = first / kLanes * kLanes;  // nothing before it is touched
-  softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least);
+  softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least, head.sink(a));
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
   float* out = head.out(a, 0);
@@ -157,8 +168,9 @@ void widen(const Attention& a, const Head& head, Half half, float* to) {
   }
 }
 
+// `packed`: the scratch holds this head's keys and values already.
 template <class Rows>
-void forward_head(const Attention& a, const Head& head, float* scratch) {
+void forward_head(const Attention& a, const Head& head, float* scratch, bool packed) {
   if (head.Lq == 1 && a.dropout == 0) return forward_one_query<Rows>(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
   float* keys = scratch;                   // [Dp, Lkp]
@@ -166,7 +178,9 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
   float* scores = values + Lk * Dp;        // [kBlock, Lkp]
   float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
-  if constexpr (Rows::kInt8) {
+  if (packed) {
+    // A neighbour has left them.
+  } else if constexpr (Rows::kInt8) {
     widen(a, head, Half::keys, values);
     pack_transposed(keys, head, [&](std::int64_t j) { return values + j * Dp; });
     widen(a, head, Half::values, values);
@@ -186,9 +200,10 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
     gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
-      head.add_terms(a, begin + r, row, head.first_seen(a, begin + r), head.seen(a, begin + r));
-      softmax_row(row + least, head.first_seen(a, begin + r) - least, head.seen(a, begin + r) - least,
-                  columns - least);
+      const std::int64_t first = head.first_seen(a, begin + r), seen = head.seen(a, begin + r);
+      head.cap(a, row, first, seen);
+      head.add_terms(a, begin + r, row, first, seen);
+      softmax_row(row + least, first - least, seen - least, columns - least, head.sink(a));
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
       if (a.dropout > 0) {
         const std::uint64_t index = head.dropout_index(a, begin + r);
@@ -200,90 +215,143 @@ void forward_head(const Attention& a, const Head& head, float* scratch) {
   }
 }
 
-void backward_head(const Attention& a, const AttentionGradient& g, const Head& head, float* scratch) {
-  const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
-  float* keys = scratch;                           // [Dp, Lkp]
-  float* values = keys + Dp * Lkp;                 // [Dp, Lkp]
-  float* key_rows = values + Dp * Lkp;             // [Lk, Dp]
-  float* key_gradient = key_rows + Lk * Dp;        // [Lk, Dp]
-  float* value_gradient = key_gradient + Lk * Dp;  // [Lk, Dp]
-  float* weights = value_gradient + Lk * Dp;       // [kBlock, Lkp]: probabilities, then with dropout
-  float* gradients = weights + kBlock * Lkp;       // [kBlock, Lkp]: of the probabilities, then of the scores
-  float* queries = gradients + kBlock * Lkp;       // [kBlock, Dp], scaled
-  float* out_gradient = queries + kBlock * Dp;     // [kBlock, Dp]
-  float* query_gradient = out_gradient + kBlock * Dp;  // [kBlock, Dp]
-  float* plain = query_gradient + kBlock * Dp;         // [Lkp]: one row of probabilities without dropout
-  pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
-  pack_transposed(values, head, [&](std::int64_t j) { return head.value(a, j); });
-  for (std::int64_t j = 0; j < Lk; ++j) copy_row(key_rows + j * Dp, head.key(a, j), D, Dp);
-  std::memset(key_gradient, 0, static_cast<std::size_t>(2 * Lk * Dp) * 4);
+// The memory of a backward task, and what it makes for a head of keys and values.
+struct BackwardMemory {
+  float *keys, *values;                             // [Dp, Lkp]
+  float *key_rows, *key_gradient, *value_gradient;  // [Lk, Dp]
+  float* weights;                                   // [kBlock, Lkp]: probabilities, then with dropout
+  float* gradients;                                 // [kBlock, Lkp]: of the probabilities, then of the scores
+  float *queries, *out_gradient, *query_gradient;   // [kBlock, Dp]; queries are scaled
+  float* plain;                                     // [Lkp]: one row of probabilities without dropout
+  float* slopes;                                    // [Lkp]: one row of the derivatives of capped scores
 
+  BackwardMemory(const Attention& a, const Head& head, float* scratch) {
+    const std::int64_t rows = head.Lk * head.Dp, columns = head.Lkp * head.Dp, block = kBlock * head.Dp;
+    const auto take = [&](std::int64_t count) { return std::exchange(scratch, scratch + count); };
+    keys = take(columns);
+    values = take(columns);
+    key_rows = take(rows);
+    key_gradient = take(rows);
+    value_gradient = take(rows);
+    weights = take(kBlock * head.Lkp);
+    gradients = take(kBlock * head.Lkp);
+    queries = take(block);
+    out_gradient = take(block);
+    query_gradient = take(block);
+    plain = take(head.Lkp);
+    slopes = take(head.Lkp);
+    pack_transposed(keys, head, [&](std::int64_t j) { return head.key(a, j); });
+    pack_transposed(values, head, [&](std::int64_t j) { return head.value(a, j); });
+    for (std::int64_t j = 0; j < head.Lk; ++j)
+      copy_row(key_rows + j * head.Dp, head.key(a, j), head.D, head.Dp);
+    std::memset(key_gradient, 0, static_cast<std::size_t>(2 * rows) * 4);
+  }
+};
+
+// Scores `weight` and gradients `gradient` of the weights of query i become weights and gradients of the
+// scores. Keys least to columns - 1 are touched. Adds to *sink, if that is not null, the gradient of the
+// sink.
+void backward_row(const Attention& a, const AttentionGradient& g, const Head& head, const BackwardMemory& m,
+                  std::int64_t i, std::int64_t least, std::int64_t columns, float* weight, float* gradient,
+                  float* sink) {
   const DropoutMask mask(a.dropout, a.seed);
   const IntVector lane = lane_numbers();
+  const auto first = static_cast<std::int32_t>(head.first_seen(a, i)),
+             seen = static_cast<std::int32_t>(head.seen(a, i));
+  const std::uint64_t index = head.dropout_index(a, i);
+  if (a.soft_cap > 0) {
+    head.cap(a, weight, first, seen);
+    for (std::int64_t j = least; j < columns; j += W) {
+      const Vector part = load(weight + j) / a.soft_cap;
+      store(m.slopes + j, 1 - part * part);
+    }
+  }
+  head.add_terms(a, i, weight, first, seen);
+  // The softmax again, P = p / sum_j p_j. From a score near the highest little is subtracted, and little
+  // is lost by rounding; the logarithm of the sum, farther away, would cost a bit or two of every P.
+  float highest = highest_score(weight + least, first - least, seen - least);
+  const float* const score = head.sink(a);
+  if (score != nullptr && *score > highest) highest = *score;
+  // delta = sum_j P_j dP_j, from the very numbers it is subtracted from: then the gradients of a row sum
+  // to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
+  LaneSums deltas, totals;
+  for_vectors(columns - least, [&](std::int64_t n, std::int64_t, int part) {
+    const std::int64_t j = least + n;
+    const IntVector key = lane + static_cast<std::int32_t>(j);
+    const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - highest) : Vector{};
+    Vector dp = load(gradient + j);
+    if (a.dropout > 0) {
+      const Vector kept = mask(index + j);
+      dp *= kept;
+      store(weight + j, p * kept);
+    } else {
+      store(weight + j, p);
+    }
+    deltas.part[part] = fused(p, dp, deltas.part[part]);
+    totals.part[part] += p;
+    store(gradient + j, dp);
+    if (a.dropout > 0) store(m.plain + j, p);
+  });
+  const float of_sink = sink_share(score, highest), total = totals.total();
+  const float inverse = 1 / (score == nullptr ? total : total + of_sink), delta = deltas.total() * inverse;
+  if (sink != nullptr) *sink -= of_sink * inverse * delta;
+  const float* p = a.dropout > 0 ? m.plain : weight;
+  for (std::int64_t j = least; j < columns; j += W) {
+    store(gradient + j, load(p + j) * inverse * (load(gradient + j) - delta));
+    store(weight + j, load(weight + j) * inverse);
+  }
+  if (a.distance.count > 0) head.distances(a, i).collect(a, g, head.sequence, gradient, first, seen);
+  if (a.soft_cap > 0)
+    for (std::int64_t j = least; j < columns; j += W)
+      store(gradient + j, load(gradient + j) * load(m.slopes + j));
+}
+
+// All queries of one head: writes their gradients and adds to those of their keys and values.
+void backward_queries(const Attention& a, const AttentionGradient& g, const Head& head,
+                      const BackwardMemory& m) {
+  const std::int64_t D = head.D, Dp = head.Dp, Lkp = head.Lkp;
+  float* const sink = g.sinks ? g.sinks + head.sequence * a.heads + head.head : nullptr;
+  if (sink != nullptr) *sink = 0;
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
     const std::int64_t least = head.first_seen(a, begin) / kLanes * kLanes,
-                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most);
+                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most),
+                       span = most - least;
     for (std::int64_t r = 0; r < rows; ++r) {
-      copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
-      copy_row(out_gradient + r * Dp,
+      copy_row(m.queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
+      copy_row(m.out_gradient + r * Dp,
                g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D,
                Dp);
     }
-    gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, weights + least, Lkp);
-    gemm<false>(rows, columns - least, D, out_gradient, Dp, 1, values + least, Lkp, gradients + least, Lkp);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const auto first = static_cast<std::int32_t>(head.first_seen(a, begin + r)),
-                 seen = static_cast<std::int32_t>(head.seen(a, begin + r));
-      const std::uint64_t index = head.dropout_index(a, begin + r);
-      float* weight = weights + r * Lkp;
-      float* gradient = gradients + r * Lkp;
-      head.add_terms(a, begin + r, weight, first, seen);
-      // The softmax again, P = p / sum_j p_j. From a score near the highest little is subtracted, and little
-      // is lost by rounding; the logarithm of the sum, farther away, would cost a bit or two of every P.
-      const float highest = highest_score(weight + least, first - least, seen - least);
-      // delta = sum_j P_j dP_j, from the very numbers it is subtracted from: then the gradients of a row sum
-      // to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
-      LaneSums deltas, totals;
-      for_vectors(columns - least, [&](std::int64_t n, std::int64_t, int part) {
-        const std::int64_t j = least + n;
-        const IntVector key = lane + static_cast<std::int32_t>(j);
-        const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - highest) : Vector{};
-        Vector dp = load(gradient + j);
-        if (a.dropout > 0) {
-          const Vector kept = mask(index + j);
-          dp *= kept;
-          store(weight + j, p * kept);
-        } else {
-          store(weight + j, p);
-        }
-        deltas.part[part] = fused(p, dp, deltas.part[part]);
-        totals.part[part] += p;
-        store(gradient + j, dp);
-        if (a.dropout > 0) store(plain + j, p);
-      });
-      const float inverse = 1 / totals.total(), delta = deltas.total() * inverse;
-      const float* p = a.dropout > 0 ? plain : weight;
-      for (std::int64_t j = least; j < columns; j += W) {
-        store(gradient + j, load(p + j) * inverse * (load(gradient + j) - delta));
-        store(weight + j, load(weight + j) * inverse);
-      }
-      if (a.distance.count > 0)
-        head.distances(a, begin + r).collect(a, g, head.sequence, gradient, first, seen);
-    }
-    const std::int64_t span = most - least;
-    gemm<true>(span, Dp, rows, weights + least, 1, Lkp, out_gradient, Dp, value_gradient + least * Dp, Dp);
-    gemm<true>(span, Dp, rows, gradients + least, 1, Lkp, queries, Dp, key_gradient + least * Dp, Dp);
-    gemm<false>(rows, Dp, span, gradients + least, Lkp, 1, key_rows + least * Dp, Dp, query_gradient, Dp);
+    gemm<false>(rows, columns - least, D, m.queries, Dp, 1, m.keys + least, Lkp, m.weights + least, Lkp);
+    gemm<false>(rows, columns - least, D, m.out_gradient, Dp, 1, m.values + least, Lkp, m.gradients + least,
+                Lkp);
+    for (std::int64_t r = 0; r < rows; ++r)
+      backward_row(a, g, head, m, begin + r, least, columns, m.weights + r * Lkp, m.gradients + r * Lkp,
+                   sink);
+    gemm<true>(span, Dp, rows, m.weights + least, 1, Lkp, m.out_gradient, Dp, m.value_gradient + least * Dp,
+               Dp);
+    gemm<true>(span, Dp, rows, m.gradients + least, 1, Lkp, m.queries, Dp, m.key_gradient + least * Dp, Dp);
+    gemm<false>(rows, Dp, span, m.gradients + least, Lkp, 1, m.key_rows + least * Dp, Dp, m.query_gradient,
+                Dp);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(g.query_gradient + (head.first_query + begin + r) * g.query_gradient_stride + head.head * D,
-               query_gradient + r * Dp, D, D, a.scale);
+               m.query_gradient + r * Dp, D, D, a.scale);
   }
+}
+
+// One head of keys and values of one sequence, and the heads of queries that share it.
+void backward_key_head(const Attention& a, const AttentionGradient& g, std::int64_t task, float* scratch) {
+  const std::int64_t key_heads = Head::key_heads(a), sharing = Head::queries_per_key(a);
+  const std::int64_t first_task = task / key_heads * a.heads + task % key_heads * sharing;
+  const Head head(a, first_task);
+  const BackwardMemory m(a, head, scratch);
+  for (std::int64_t i = 0; i < sharing; ++i) backward_queries(a, g, Head(a, first_task + i), m);
   const std::int64_t first = a.keys.key_begin[head.sequence];
-  for (std::int64_t j = 0; j < Lk; ++j) {
-    const std::int64_t at = (first + j) * g.key_gradient_stride + head.head * D;
-    std::memcpy(g.key_gradient + at, key_gradient + j * Dp, D * 4);
-    std::memcpy(g.value_gradient + at, value_gradient + j * Dp, D * 4);
+  for (std::int64_t j = 0; j < head.Lk; ++j) {
+    const std::int64_t at = (first + j) * g.key_gradient_stride + head.key_head * head.D;
+    std::memcpy(g.key_gradient + at, m.key_gradient + j * head.Dp, head.D * 4);
+    std::memcpy(g.value_gradient + at, m.value_gradient + j * head.Dp, head.D * 4);
   }
 }
 
@@ -294,17 +362,19 @@ std::int64_t attention_scratch(const Attention& a) {
   for (std::int64_t b = 0; b < a.sequences; ++b)
     if (a.keys.key_length[b] > longest) longest = a.keys.key_length[b];
   const std::int64_t Lkp = Head::round_up(longest), Dp = Head::round_up(a.head_size);
-  return 5 * Lkp * Dp + (2 * kBlock + 1) * Lkp + 3 * kBlock * Dp;
+  return 5 * Lkp * Dp + (2 * kBlock + 2) * Lkp + 3 * kBlock * Dp;
 }
 
 void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t task = begin; task < end; ++task) {
     const Head head(a, task);
+    // Heads of queries that share keys stand together.
+    const bool packed = task > begin && head.head % Head::queries_per_key(a) != 0;
     if (head.Lk > 0) {
       if (a.keys.int8_pages != nullptr)
-        forward_head<Int8Rows>(a, head, scratch);
+        forward_head<Int8Rows>(a, head, scratch, packed);
       else
-        forward_head<FloatRows>(a, head, scratch);
+        forward_head<FloatRows>(a, head, scratch, packed);
       continue;
     }
     for (std::int64_t i = 0; i < head.Lq; ++i)  // nothing to attend to
@@ -314,7 +384,7 @@ void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end,
 
 void attention_backward(const Attention& a, const AttentionGradient& g, std::int64_t begin, std::int64_t end,
                         float* scratch) {
-  for (std::int64_t task = begin; task < end; ++task) backward_head(a, g, Head(a, task), scratch);
+  for (std::int64_t task = begin; task < end; ++task) backward_key_head(a, g, task, scratch);
 }
 
 }  // namespace attend::kernels::ATTEND_ISA

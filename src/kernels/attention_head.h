@@ -1,6 +1,7 @@
 // One head of one sequence in the attention kernels: which rows are its own, and where they lie.
 #pragma once
 
+#include "kernels/activation.h"
 #include "kernels/distance.h"
 #include "kernels/int8/pages.h"
 #include "kernels/kernels.h"
@@ -47,15 +48,21 @@ struct Int8Rows {
 enum class Half { keys, values };
 
 struct Head {
-  std::int64_t sequence, head, D, Dp, Lq, Lk, Lkp, first_query;
+  std::int64_t sequence, head, key_head, D, Dp, Lq, Lk, Lkp, first_query;
 
   Head(const Attention& a, std::int64_t task)
-      : sequence(task / a.heads), head(task % a.heads), D(a.head_size), Dp(round_up(D)) {
+      : sequence(task / a.heads),
+        head(task % a.heads),
+        key_head(head / queries_per_key(a)),
+        D(a.head_size),
+        Dp(round_up(D)) {
     first_query = a.query_offsets[sequence];
     Lq = a.query_offsets[sequence + 1] - first_query;
     Lk = a.keys.key_length[sequence];
     Lkp = round_up(Lk);
   }
+  static std::int64_t key_heads(const Attention& a) { return a.key_heads > 0 ? a.key_heads : a.heads; }
+  static std::int64_t queries_per_key(const Attention& a) { return a.heads / key_heads(a); }
   static std::int64_t round_up(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
   const float* query(const Attention& a, std::int64_t i) const {
@@ -77,22 +84,31 @@ struct Head {
   float* out(const Attention& a, std::int64_t i) const {
     return a.out + (first_query + i) * a.out_stride + head * D;
   }
-  // How many keys query i sees.
+  // The keys that query i sees are first_seen to seen - 1.
   std::int64_t seen(const Attention& a, std::int64_t i) const {
-    if (!a.causal) return Lk;
-    const std::int64_t limit = i + Lk - Lq + 1;
+    if (!a.causal && a.window == 0) return Lk;
+    const std::int64_t limit = i + Lk - Lq + (a.causal ? 1 : a.window);
     return limit < Lk ? limit : Lk;
   }
-  // The first key that query i sees.
   std::int64_t first_seen(const Attention& a, std::int64_t i) const {
-    const std::int64_t first = a.window > 0 ? seen(a, i) - a.window : 0;
+    const std::int64_t first = a.window > 0 ? i + Lk - Lq + 1 - a.window : 0;
     return first > 0 ? first : 0;
   }
+  // The head's score that reads no value; null: it has none.
+  const float* sink(const Attention& a) const { return a.sinks ? a.sinks + head : nullptr; }
   DistanceRow distances(const Attention& a, std::int64_t i) const {
     const bool paged = a.keys.pages != nullptr || a.keys.int8_pages != nullptr;
     const std::int64_t key_begin = paged ? 0 : a.keys.key_begin[sequence];
     const std::int64_t place = a.distance.place ? a.distance.place[first_query + i] : i + Lk - Lq;
     return {a, head, first_query + i, key_begin, place};
+  }
+  // Scores of keys [begin, end), capped.
+  void cap(const Attention& a, float* scores, std::int64_t begin, std::int64_t end) const {
+    if (a.soft_cap == 0) return;
+    for (std::int64_t j = begin; j < end; j += W) {
+      const std::int64_t count = end - j < W ? end - j : W;
+      store_part(scores + j, tanh(load_part(scores + j, count) / a.soft_cap) * a.soft_cap, count);
+    }
   }
   // What is added to the scores of query i for keys [begin, end).
   void add_terms(const Attention& a, std::int64_t i, float* scores, std::int64_t begin,
@@ -120,19 +136,20 @@ struct Head {
     const KeyValueView& k = a.keys;
     if (k.pages == nullptr) {
       const float* all = half == Half::keys ? k.key : k.value;
-      return {all + (k.key_begin[sequence] + j) * k.stride + head * D, k.stride, Lk - j};
+      return {all + (k.key_begin[sequence] + j) * k.stride + key_head * D, k.stride, Lk - j};
     }
     const Place at = place(k, j);
     const std::int64_t row = static_cast<int>(half) * k.page_rows + at.row;
-    return {k.pages + at.page * k.page_stride + row * k.width + head * D, k.width, at.count};
+    return {k.pages + at.page * k.page_stride + row * k.width + key_head * D, k.width, at.count};
   }
   Int8Rows int8_rows(const Attention& a, Half half, std::int64_t j) const {
-    const Int8PageLayout layout{a.heads, D, a.keys.page_rows};
+    const Int8PageLayout layout{key_heads(a), D, a.keys.page_rows};
     const Place at = place(a.keys, j);
     const std::int8_t* page = a.keys.int8_pages + at.page * a.keys.page_stride;
     const auto* scales =
-        reinterpret_cast<const float*>(page + layout.scales_at(static_cast<int>(half), head));
-    return {page + layout.bytes_at(static_cast<int>(half), head) + at.row * D, scales + at.row, D, at.count};
+        reinterpret_cast<const float*>(page + layout.scales_at(static_cast<int>(half), key_head));
+    return {page + layout.bytes_at(static_cast<int>(half), key_head) + at.row * D, scales + at.row, D,
+            at.count};
   }
 };
 

@@ -17,6 +17,7 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
                          const float* out_gradient, const float* x, const float* weight, const float* mean,
                          const float* inverse_deviation, std::int64_t begin, std::int64_t end,
                          std::int64_t d);
+void rotate(const Rotation&, float* x, std::int64_t begin, std::int64_t end);
 void cross_entropy(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);
 void softmax(float* out, const float* row, std::int64_t length);
 void log_softmax(float* out, const float* row, std::int64_t length);

@@ -132,6 +132,22 @@ RowSums sums_of(const float* row, std::int64_t V) {
 
 }  // namespace
 
+void rotate(const Rotation& r, float* x, std::int64_t begin, std::int64_t end) {
+  const std::int64_t step = r.halves ? 1 : 2, other = r.halves ? r.pairs : 1;
+  for (std::int64_t t = begin; t < end; ++t) {
+    const float *c = r.cosine + t * r.pairs, *s = r.sine + t * r.pairs;
+    for (std::int64_t h = 0; h < r.heads; ++h) {
+      float* head = x + t * r.row + h * r.head_size;
+      for (std::int64_t i = 0; i < r.pairs; ++i) {
+        float &first = head[i * step], &second = head[i * step + other];
+        const float a = first, b = second;
+        first = a * c[i] - b * s[i];
+        second = b * c[i] + a * s[i];
+      }
+    }
+  }
+}
+
 void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin, std::int64_t row_end) {
   const std::int64_t V = c.vocabulary;
   for (std::int64_t t = row_begin; t < row_end; ++t) {

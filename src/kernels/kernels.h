@@ -51,15 +51,22 @@ struct DistanceScores {
 // B sequences of queries laid end to end, each with its own keys and values. Nothing is padded.
 struct Attention {
   std::int64_t sequences = 0, heads = 0, head_size = 0;
+  // Heads of keys and values, each read by heads / key_heads neighbouring heads of queries (Ainslie et al.
+  // 2023, arXiv:2305.13245); 0: as many as heads.
+  std::int64_t key_heads = 0;
   const float* query = nullptr;  // [Tq, heads * head_size], rows query_stride apart
   std::int64_t query_stride = 0;
   const std::int64_t* query_offsets = nullptr;  // [B + 1]
   KeyValueView keys;
   // Query i of Lq sees key j of Lk when j <= i + Lk - Lq: with a cache, the new queries are the last ones.
   bool causal = false;
-  std::int64_t window = 0;  // causal: only the last so many of those; 0: all
+  // A query sees only keys that are nearer than this; 0: all. Causal: the last so many, its own place
+  // included.
+  std::int64_t window = 0;
   float scale = 1;
-  DistanceScores distance;  // added behind the scale
+  float soft_cap = 0;  // scores s become cap * tanh(s / cap), before anything is added; 0: they stay
+  const float* sinks = nullptr;  // [heads]: a score that takes its share of the softmax and reads no value
+  DistanceScores distance;       // added behind the scale
   // Added behind these, for what each query sees of its keys: B pointers to [Lq, Lk]; null: nothing.
   const float* const* penalty = nullptr;
   float dropout = 0;       // probability of dropping an attention weight
@@ -82,6 +89,16 @@ struct AttentionGradient {
   float* of_key = nullptr;
   float* of_segment = nullptr;
   float* of_head = nullptr;  // [B, heads, R]: each sequence has its own, since they are computed side by side
+  float* sinks = nullptr;    // [B, heads]; written
+};
+
+// In each of a row's first heads, the pairs (x, y) of its first 2 * pairs numbers become (x c - y s, y c + x
+// s).
+struct Rotation {
+  std::int64_t heads = 0, head_size = 0, row = 0;  // row: floats from one row to the next
+  std::int64_t pairs = 0;
+  bool halves = false;  // number i and number i + pairs are a pair; else neighbours are
+  const float *cosine = nullptr, *sine = nullptr;  // [T, pairs]
 };
 
 struct Adam {
@@ -171,8 +188,8 @@ struct Kernels {
   void (*activation_backward)(Activation, float* gradient, const float* out_gradient, const float* x,
                               std::int64_t begin, std::int64_t end);
 
-  // Attention tasks are numbered sequence * heads + head. `scratch` holds attention_scratch floats, for one
-  // thread.
+  // Attention tasks are numbered sequence * heads + head; backward, where heads share gradients of keys and
+  // values, sequence * key_heads + key head. `scratch` holds attention_scratch floats, for one thread.
   std::int64_t (*attention_scratch)(const Attention&);
   void (*attention_forward)(const Attention&, std::int64_t task_begin, std::int64_t task_end, float* scratch);
   void (*attention_backward)(const Attention&, const AttentionGradient&, std::int64_t task_begin,
@@ -195,6 +212,9 @@ struct Kernels {
                               const float* out_gradient, const float* x, const float* weight,
                               const float* mean, const float* inverse_deviation, std::int64_t begin,
                               std::int64_t end, std::int64_t d);
+
+  // Turns rows [begin, end) of x by their positions, in place (Su et al. 2021, arXiv:2104.09864).
+  void (*rotate)(const Rotation&, float* x, std::int64_t begin, std::int64_t end);
 
   // Turns each row of logits into the gradient of its loss, in place.
   void (*cross_entropy)(const CrossEntropy&, float* logits, std::int64_t row_begin, std::int64_t row_end);

@@ -30,6 +30,7 @@ const Kernels table = {
     .dropout_add = dropout_add,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
+    .rotate = rotate,
     .cross_entropy = cross_entropy,
     .disagreement = disagreement,
     .softmax = softmax,

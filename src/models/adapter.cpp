@@ -215,10 +215,11 @@ void Adapter::train(const PretrainedModel& model) {
            name(model.weights()));
     item.value().requires_grad_(any);
     if (!any) continue;
-    const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i)
-      if (!learns(source.names[i]))
-        frozen_.push_back({item.value(), static_cast<std::int64_t>(i) * rows, rows});
+      if (!learns(source.names[i])) {
+        const auto [first, count] = source.rows_of(i, item.value().size(0));
+        frozen_.push_back({item.value(), first, count});
+      }
   }
 }
 

@@ -124,8 +124,10 @@ AdapterConfig AdapterConfig::make(const AdapterOptions& o, const PretrainedModel
     fields["peft_type"] = o.kind == Kind::prefix ? "PREFIX_TUNING" : "PROMPT_TUNING";
     fields["num_virtual_tokens"] = o.virtual_tokens;
     fields["num_layers"] = stack.layers.size();
-    fields["num_attention_heads"] = stack.layers.front().self_attention.heads;
-    fields["token_dim"] = stack.width();
+    const AttentionSpec& attention = stack.layers.front().self_attention;
+    const bool keys = o.kind == Kind::prefix;
+    fields["num_attention_heads"] = keys ? attention.heads_of_keys() : attention.heads;
+    fields["token_dim"] = keys ? attention.key_width() : stack.width();
     fields["num_transformer_submodules"] = spec.encoder && spec.decoder ? 2 : 1;
     if (o.kind == Kind::prefix) {
       fields["prefix_projection"] = false;

@@ -16,6 +16,9 @@ const std::map<std::string, Targets, std::less<>>& table() {
   static const Targets bert{{"query", "value"}, {{"key", "value", "output.dense"}, {"output.dense"}}};
   static const Targets bart{{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "fc2"}, {"fc2"}}};
   static const Targets gpt2{{"c_attn"}, {{"c_attn", "mlp.c_proj"}, {"mlp.c_proj"}}};
+  static const Targets llama{{"q_proj", "v_proj"}, {{"k_proj", "v_proj", "down_proj"}, {"down_proj"}}};
+  static const Targets qwen{{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "down_proj"}, {"down_proj"}}};
+  static const Targets neox{{"query_key_value"}, {{"query_key_value", "dense_4h_to_h"}, {"dense_4h_to_h"}}};
   static const Targets lin{{"q_lin", "v_lin"}, {{"k_lin", "v_lin", "lin2"}, {"lin2"}}};
   static const std::map<std::string, Targets, std::less<>> all = {
       // As in peft's tables; IA3's of xlm-roberta and electra are bert's.
@@ -31,9 +34,26 @@ const std::map<std::string, Targets, std::less<>>& table() {
       {"gptj", {{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "fc_out"}, {"fc_out"}}}},
       {"t5", {{"q", "v"}, {{"k", "v", "wo"}, {"wo"}}}},
       {"bart", bart},
+      {"llama", llama},
+      {"mistral", llama},
+      {"qwen2", qwen},
+      {"qwen3", qwen},
+      {"gemma", qwen},
+      {"gemma2", qwen},
+      {"gemma3_text", qwen},
+      {"phi", {{"q_proj", "v_proj", "fc1", "fc2"}, {{"q_proj", "v_proj", "fc2"}, {"fc2"}}}},
+      {"gpt_neox", neox},
+      {"stablelm", qwen},
       // Families that peft does not know.
       {"attend-gpt3", gpt2},
       {"openai-gpt", gpt2},
+      {"phi3", {{"qkv_proj"}, {{"qkv_proj", "down_proj"}, {"down_proj"}}}},
+      {"smollm3", qwen},
+      {"granite", qwen},
+      {"olmo2", qwen},
+      {"olmo3", qwen},
+      {"starcoder2", {{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "c_proj"}, {"c_proj"}}}},
+      {"cohere", qwen},
       {"marian", bart},
       {"m2m_100", bart},
       {"mbart", bart},

@@ -45,7 +45,7 @@ void Adapter::attach_prefix(const PretrainedModel& model, std::int64_t index) {
     fail("{}: no prefix can stand before the texts of {} ({}): {}", source_, model.architecture(),
          model.source(), reason);
   const auto places = 2 * static_cast<std::int64_t>(stack.spec().layers.size());
-  const std::int64_t width = attention.heads * attention.head_size;
+  const std::int64_t width = attention.key_width();
   // peft deals the layers of a pair of stacks out two by two, so that each is there twice.
   stack.prefixes.push_back({.adapter = index,
                             .numbers = shaped(kName, Role::virtual_tokens, {-1, places * width}),

@@ -26,9 +26,10 @@ Fit fit(const Family& family, const Fields& config, std::string_view architectur
   Transformer network(spec);     // only address space: nothing is written into its weights
   for (const auto& item : network->named_parameters()) {
     const WeightSource source = find_source(table, item.key());
-    for (const std::string& name : source.names) {
-      if (!reader.has(name, source, item.value(), /*shape=*/true)) return {.complete = false};
-      for (std::string& spelling : spellings(name, family.prefix)) places.insert(std::move(spelling));
+    for (std::size_t i = 0; i < source.names.size(); ++i) {
+      if (!reader.has(i, source, item.value(), /*shape=*/true)) return {.complete = false};
+      for (std::string& spelling : spellings(source.names[i], family.prefix))
+        places.insert(std::move(spelling));
     }
   }
   Fit result;

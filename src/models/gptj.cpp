@@ -22,8 +22,9 @@ ModelSpec gptj_spec(const Fields& config, std::string_view architecture) {
   const std::int64_t positions =
       config.integer({"n_positions", "max_position_embeddings"}, gptj_relative.positions);
   model.decoder->embeddings.positions = RotaryPositions{positions};
+  model.decoder->rotaries = {{.size = rotary}};
   for (LayerSpec& layer : model.decoder->layers) {
-    layer.self_attention.rotary = rotary;
+    layer.self_attention.rotary = 0;
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
     layer.self_attention.quirks.padding_sees_all = true;
   }

@@ -82,8 +82,9 @@ bool NetworkFiller::is_fresh(const std::string& parameter, const WeightSource& s
   // An adapter's own head begins as the table of tokens that the checkpoint's is tied to.
   if (model_.checkpoint_source_of(parameter).names != source.names) return false;
   const bool may_differ = parameter.starts_with("score_head.");  // in shape, with the number of labels
-  return !std::ranges::all_of(
-      source.names, [&](const std::string& name) { return reader_.has(name, source, weight, may_differ); });
+  for (std::size_t i = 0; i < source.names.size(); ++i)
+    if (!reader_.has(i, source, weight, may_differ)) return true;
+  return false;
 }
 
 bool NetworkFiller::in_fewer_bits(const std::string& parameter) const {
@@ -138,17 +139,17 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
 Tensor NetworkFiller::read_tensor(const std::string& parameter, const Tensor& weight) {
   const WeightSource own = model_.source_of(parameter),
                      in_checkpoint = model_.checkpoint_source_of(parameter);
-  const std::int64_t rows = weight.size(0) / static_cast<std::int64_t>(own.names.size());
   Tensor restored;  // what an adapter has a part of, in fewer bits
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < own.names.size(); ++i) {
     reader_.pass_over(in_checkpoint.names[i], in_checkpoint);
-    Tensor part = reader_.replacement(own.names[i], own, weight);
+    Tensor part = reader_.replacement(i, own, weight);
     if (!part.defined() && stored_ && in_fewer_bits(parameter)) {
       if (!restored.defined()) restored = restore(in_checkpoint, weight)->dequantized();
-      part = restored.narrow(0, static_cast<std::int64_t>(i) * rows, rows);
+      const auto [first, count] = own.rows_of(i, weight.size(0));
+      part = restored.narrow(0, first, count);
     } else if (!part.defined()) {
-      part = reader_.read(in_checkpoint.names[i], in_checkpoint, weight);
+      part = reader_.read(i, in_checkpoint, weight);
     }
     parts.push_back(part);
   }

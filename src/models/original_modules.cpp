@@ -20,16 +20,17 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
                 const Tensor& weight) {
   const WeightSource source = model.source_of(parameter);
   if (!is_module(source)) return;
-  const std::int64_t rows = weight.size(0) / static_cast<std::int64_t>(source.names.size());
-  for (std::size_t i = 0; i < source.names.size(); ++i)
+  for (std::size_t i = 0; i < source.names.size(); ++i) {
+    const auto [first, rows] = source.rows_of(i, weight.size(0));
     all.push_back({.name = without_weight(model.saved_name(source.names[i])),
                    .parameter = parameter,
                    .in = weight.size(1),
                    .out = rows,
-                   .first = static_cast<std::int64_t>(i) * rows,
+                   .first = first,
                    .heads = source.heads,
                    .transposed = source.layout == WeightLayout::transposed,
                    .scores_words = parameter == "language_model_head.weight"});
+  }
 }
 
 // The names under which a stack's module for its tokens is known, where several modules have one table.

@@ -71,12 +71,12 @@ void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
   NoGradGuard no_grad;
   for (auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
-    const std::int64_t rows = item.value().size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i)
       for (const std::string& name : spellings(source.names[i], family_->prefix))
         if (const auto found = tensors.find(name); found != tensors.end()) {
-          Tensor ours = item.value().narrow(0, static_cast<std::int64_t>(i) * rows, rows);
-          const auto plain = checkpoint_shape(item.value(), source.layout, source.names.size());
+          const auto [first, count] = source.rows_of(i, item.value().size(0));
+          Tensor ours = item.value().narrow(0, first, count);
+          const auto plain = checkpoint_shape(item.value(), source, i);
           ours.copy_(to_ours(found->second.view(plain), source));
         }
   }
@@ -141,9 +141,9 @@ std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pi
     const bool exact = packed != nullptr && packed->format() == WeightFormat::float32;
     const Tensor tensor = pick(item.key(), exact ? packed->dequantized() : item.value());
     if (!tensor.defined()) continue;
-    const std::int64_t rows = tensor.size(0) / static_cast<std::int64_t>(source.names.size());
     for (std::size_t i = 0; i < source.names.size(); ++i) {
-      const Tensor part = to_checkpoint(tensor.narrow(0, static_cast<std::int64_t>(i) * rows, rows), source);
+      const auto [first, count] = source.rows_of(i, tensor.size(0));
+      const Tensor part = to_checkpoint(tensor.narrow(0, first, count), source);
       tensors[saved_name(source.names[i])] = source.shape.empty() ? part : part.reshape(source.shape);
     }
   }

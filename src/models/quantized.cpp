@@ -60,12 +60,12 @@ void save_quantized(const PretrainedModel& model, const std::filesystem::path& d
   Json kept = Json::array();
   for (const auto& item : model.network()->named_parameters()) {
     const WeightSource source = model.source_of(item.key());
-    const auto count = static_cast<std::int64_t>(source.names.size());
     const auto add = [&](const Tensor& whole, const std::string& part) {
-      const std::int64_t rows = whole.size(0) / count;
-      for (std::int64_t i = 0; i < count; ++i)
-        tensors[model.saved_name(source.names[static_cast<std::size_t>(i)]) + part] =
-            to_checkpoint(whole.narrow(0, i * rows, rows), source);
+      for (std::size_t i = 0; i < source.names.size(); ++i) {
+        const auto [first, count] = source.rows_of(i, whole.size(0));
+        tensors[model.saved_name(source.names[i]) + part] =
+            to_checkpoint(whole.narrow(0, first, count), source);
+      }
     };
     const PackedMatrix* const matrix = model.network()->packed(item.key());
     if (matrix != nullptr)

@@ -10,19 +10,36 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(cohere)                 \
   FAMILY(ctrl)                   \
   FAMILY(deberta)                \
   FAMILY(deberta_v2)             \
   FAMILY(distilbert)             \
   FAMILY(electra)                \
   FAMILY(encoder_decoder)        \
+  FAMILY(gemma)                  \
+  FAMILY(gemma2)                 \
+  FAMILY(gemma3_text)            \
   FAMILY(gpt2)                   \
   FAMILY(gpt_neo)                \
+  FAMILY(gpt_neox)               \
   FAMILY(gptj)                   \
+  FAMILY(granite)                \
+  FAMILY(llama)                  \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
+  FAMILY(mistral)                \
+  FAMILY(olmo2)                  \
+  FAMILY(olmo3)                  \
   FAMILY(openai_gpt)             \
+  FAMILY(phi)                    \
+  FAMILY(phi3)                   \
+  FAMILY(qwen2)                  \
+  FAMILY(qwen3)                  \
   FAMILY(roberta)                \
+  FAMILY(smollm3)                \
+  FAMILY(stablelm)               \
+  FAMILY(starcoder2)             \
   FAMILY(t5)                     \
   FAMILY(transfo_xl)             \
   FAMILY(vision_encoder_decoder) \

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace attend {
@@ -65,11 +66,26 @@ std::vector<std::string> fill(std::string_view pattern, const Groups& groups) {
 
 }  // namespace
 
+WeightSource::Rows WeightSource::rows_of(std::size_t i, std::int64_t total) const {
+  if (rows.empty()) {
+    const std::int64_t count = total / static_cast<std::int64_t>(names.size());
+    return {static_cast<std::int64_t>(i) * count, count};
+  }
+  // What stands for rows (blocks of them, scales) is shared out as they are.
+  const auto of = [&](std::size_t end) {
+    return std::accumulate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{0});
+  };
+  const std::int64_t all = of(rows.size()), first = total * of(i) / all;
+  return {first, total * of(i + 1) / all - first};
+}
+
 WeightSource find_source(const std::vector<WeightName>& table, std::string_view parameter) {
   for (const WeightName& row : table) {
     Groups groups;
     if (!match(row.ours, parameter, groups)) continue;
-    WeightSource source{fill(row.checkpoint, groups), {}, row.layout, row.frozen, row.shape, row.heads};
+    WeightSource source{
+        fill(row.checkpoint, groups), {}, row.layout, row.frozen, row.shape, row.heads, row.rows};
+    if (source.names.size() != source.rows.size()) source.rows.clear();  // they are one tensor there
     for (const std::string& alias : row.aliases) source.aliases.push_back(fill(alias, groups).front());
     return source;
   }

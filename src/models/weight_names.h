@@ -32,6 +32,9 @@ struct WeightName {
   std::vector<std::int64_t> shape = {};
   // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa).
   std::int64_t heads = 0;
+  // How many rows of ours each packed tensor has, where they are not all alike (fewer heads of keys than of
+  // queries).
+  std::vector<std::int64_t> rows = {};
 };
 
 // Where one of our parameters lies in a checkpoint.
@@ -42,6 +45,13 @@ struct WeightSource {
   bool frozen = false;
   std::vector<std::int64_t> shape;
   std::int64_t heads = 0;
+  std::vector<std::int64_t> rows = {};  // of each name, or empty: all alike
+
+  // Those of tensor number i, in something of ours that has `total` rows for all of them.
+  struct Rows {
+    std::int64_t first = 0, count = 0;
+  };
+  Rows rows_of(std::size_t i, std::int64_t total) const;
 };
 
 // The row that covers `parameter`; Error if none does (a hole in the family's table).

@@ -34,11 +34,9 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   return all;
 }
 
-bool WeightReader::has(const std::string& name, const WeightSource& source, const Tensor& weight,
-                       bool shape) const {
-  const std::vector<std::string> names = all_names(name, source);
-  const auto expected =
-      source.shape.empty() ? checkpoint_shape(weight, source.layout, source.names.size()) : source.shape;
+bool WeightReader::has(std::size_t i, const WeightSource& source, const Tensor& weight, bool shape) const {
+  const std::vector<std::string> names = all_names(source.names[i], source);
+  const auto expected = source.shape.empty() ? checkpoint_shape(weight, source, i) : source.shape;
   if (const Adapter* adapter = owner(names)) return !shape || adapter->replacement(names).sizes() == expected;
   const std::string* const found = find_one(names);
   return found != nullptr && (!shape || checkpoint_.find(*found)->shape == expected);
@@ -49,21 +47,21 @@ void WeightReader::pass_over(const std::string& name, const WeightSource& source
   asked_.insert(names.begin(), names.end());
 }
 
-Tensor WeightReader::read(const std::string& name, const WeightSource& source, const Tensor& weight) {
-  const std::vector<std::string> names = all_names(name, source);
+Tensor WeightReader::read(std::size_t i, const WeightSource& source, const Tensor& weight) {
+  const std::vector<std::string> names = all_names(source.names[i], source);
   asked_.insert(names.begin(), names.end());
-  const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
-  return to_ours(map(name, names, source.shape.empty() ? plain : source.shape).view(plain), source);
+  const auto plain = checkpoint_shape(weight, source, i);
+  return to_ours(map(source.names[i], names, source.shape.empty() ? plain : source.shape).view(plain),
+                 source);
 }
 
-Tensor WeightReader::replacement(const std::string& name, const WeightSource& source,
-                                 const Tensor& weight) const {
-  const std::vector<std::string> names = all_names(name, source);
+Tensor WeightReader::replacement(std::size_t i, const WeightSource& source, const Tensor& weight) const {
+  const std::vector<std::string> names = all_names(source.names[i], source);
   const Adapter* const adapter = owner(names);
   if (adapter == nullptr) return {};
-  const auto plain = checkpoint_shape(weight, source.layout, source.names.size());
+  const auto plain = checkpoint_shape(weight, source, i);
   const Tensor whole = adapter->replacement(names);
-  check_shape(adapter->source(), name, whole.sizes(), source.shape.empty() ? plain : source.shape);
+  check_shape(adapter->source(), source.names[i], whole.sizes(), source.shape.empty() ? plain : source.shape);
   return to_ours(whole.view(plain), source);
 }
 

@@ -23,15 +23,15 @@ class WeightReader {
                const std::vector<std::shared_ptr<Adapter>>& adapters, std::string source)
       : checkpoint_(checkpoint), prefix_(prefix), adapters_(adapters), source_(std::move(source)) {}
 
-  // Is the tensor there, under any spelling? With `shape`: in the shape that `weight` needs?
-  bool has(const std::string& name, const WeightSource& source, const Tensor& weight, bool shape) const;
+  // Is tensor number i there, under any spelling? With `shape`: in the shape that `weight` needs?
+  bool has(std::size_t i, const WeightSource& source, const Tensor& weight, bool shape) const;
   // Nothing is made of it, but neither is it unknown.
   void pass_over(const std::string& name, const WeightSource& source);
-  // One of the tensors that make up `weight`, in our layout. Error if it is missing, of another shape or of
-  // integers.
-  Tensor read(const std::string& name, const WeightSource& source, const Tensor& weight);
+  // Number i of the tensors that make up `weight`, in our layout. Error if it is missing, of another shape or
+  // of integers.
+  Tensor read(std::size_t i, const WeightSource& source, const Tensor& weight);
   // The same of what an adapter has in its place; undefined: none has.
-  Tensor replacement(const std::string& name, const WeightSource& source, const Tensor& weight) const;
+  Tensor replacement(std::size_t i, const WeightSource& source, const Tensor& weight) const;
   // Has an adapter a part of this?
   bool replaces(const WeightSource& source) const;
   // Tells apart what weights are made of: of the adapters' tensors by the names of `own`, of the checkpoint's

@@ -9,7 +9,7 @@ namespace attend {
 namespace {
 
 AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCapture& capture) {
-  AttentionCall call{spec, pass.rate(spec.dropout), 0, capture.weights, {}, capture.scores};
+  AttentionCall call{spec, pass.rate(spec.dropout), 0, capture.weights, {}, capture.scores, {}};
   if (call.dropout > 0) call.seed = pass.next_seed();
   return call;
 }
@@ -22,45 +22,29 @@ bool rounds_inputs(const Linear& linear) {
          (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
 }
 
-// RoPE: each pair (x, y) of neighbours among the first `rotary` numbers of every query and key is turned by
-// position * 10000^(-2i / rotary). packed [T, 3 w] -> [T, 3 w].
-Tensor rotate(const Tensor& packed, const Tensor& positions, const AttentionSpec& spec) {
-  const std::int64_t T = packed.size(0), w = spec.heads * spec.head_size;
-  const Tensor exponents = ops::arange(0, spec.rotary, 2, packed.options()) / spec.rotary;
-  const Tensor angles =
-      positions.to(packed.options()).unsqueeze(1) / ops::pow(10000.0, exponents);  // [T, rotary / 2]
-  const Tensor sine = ops::sin(angles).unsqueeze(1), cosine = ops::cos(angles).unsqueeze(1);
-  const Tensor heads = packed.narrow(1, 0, 2 * w).reshape({T, 2 * spec.heads, spec.head_size});
-  const Tensor pairs = heads.narrow(2, 0, spec.rotary).reshape({T, 2 * spec.heads, spec.rotary / 2, 2});
-  const Tensor x = pairs.select(3, 0), y = pairs.select(3, 1);
-  const Tensor turned = ops::stack({x * cosine - y * sine, y * cosine + x * sine}, 3).flatten(2);
-  const Tensor rest = heads.narrow(2, spec.rotary, spec.head_size - spec.rotary);
-  return ops::cat({ops::cat({turned, rest}, 2).reshape({T, 2 * w}), packed.narrow(1, 2 * w, w)}, 1);
-}
-
 // attend_behind where padding is computed too.
 Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& packed,
                             const AttentionRows& rows, const AttentionCall& call) {
-  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const std::int64_t w = call.spec.width(), kw = call.spec.key_width();
   if (call.weights) call.weights->clear();
   std::vector<Tensor> mixed;
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
     const Tensor own = rows.offsets.part(packed, b);
-    const Tensor keys = ops::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * w)});
-    mixed.push_back(padded_attention(own.narrow(1, 0, w), keys.narrow(1, 0, w), keys.narrow(1, w, w),
+    const Tensor keys = ops::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * kw)});
+    mixed.push_back(padded_attention(own.narrow(1, 0, w), keys.narrow(1, 0, kw), keys.narrow(1, kw, kw),
                                      rows.visible->first[b], rows.visible->count[b], call,
                                      rows.offsets.begin(b)));
   }
   return ops::cat(mixed);
 }
 
-// As self_attention, with keys and values `earlier` ([B] of [M, 2 w]) before those of each sequence.
+// As self_attention, with keys and values `earlier` ([B] of [M, 2 kw]) before those of each sequence.
 Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, const AttentionRows& rows,
                      const AttentionCall& call) {
   if (rows.visible && !rows.before.empty()) return attend_behind_padded(earlier, packed, rows, call);
-  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const std::int64_t w = call.spec.width();
   // All rows are taken at once: a part for each text would cost its gradient a pass over all of them.
-  const Tensor key_value = packed.narrow(1, w, 2 * w);
+  const Tensor key_value = packed.narrow(1, w, 2 * call.spec.key_width());
   std::vector<Tensor> sources = earlier;
   sources.push_back(key_value);
   std::int64_t front = 0, own = 0;  // where those of the sequence begin
@@ -115,13 +99,19 @@ Tensor attend_by_distance(const Tensor& query, const Offsets& offsets, const Cac
 }  // namespace
 
 SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
-  const std::int64_t inner = spec.heads * spec.head_size;
+  const std::int64_t inner = spec.width(), keys = spec.key_width();
   query_key_value_ =
-      register_module("query_key_value", Linear(width, 3 * inner, spec.input_bias && spec.key_bias));
+      register_module("query_key_value", Linear(width, inner + 2 * keys, spec.input_bias && spec.key_bias));
   if (spec.input_bias && !spec.key_bias) {
     query_bias_ = register_parameter("query_bias", ops::zeros({inner}));
-    value_bias_ = register_parameter("value_bias", ops::zeros({inner}));
+    value_bias_ = register_parameter("value_bias", ops::zeros({keys}));
   }
+  if (spec.query_key_norm) {
+    query_norm_ = register_module("query_norm", HeadNorm(spec.heads, spec.head_size, *spec.query_key_norm));
+    key_norm_ =
+        register_module("key_norm", HeadNorm(spec.heads_of_keys(), spec.head_size, *spec.query_key_norm));
+  }
+  if (spec.sinks) sinks_ = register_parameter("sinks", ops::zeros({spec.heads}));
   output_ = register_module("output", Linear(inner, width, spec.output_bias));
   if (!spec.distance) return;
   const DistanceTerms& terms = *spec.distance;
@@ -144,20 +134,22 @@ SelfAttentionImpl::SelfAttentionImpl(std::int64_t width, const AttentionSpec& sp
 }
 
 Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
-  const std::int64_t w = spec_.heads * spec_.head_size;
-  return query_key_value_->part(x, first * w, count * w, pass);
+  const auto end = [&](std::int64_t part) {
+    return part == 0 ? 0 : spec_.width() + (part - 1) * spec_.key_width();
+  };
+  return query_key_value_->part(x, end(first), end(first + count) - end(first), pass);
 }
 
-// Keys and values that stand before those of each sequence: [B] of [M, 2 w]; empty: none.
+// Keys and values that stand before those of each sequence: [B] of [M, 2 kw]; empty: none.
 std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, const Tensor& packed,
                                                     Pass& pass) {
-  const std::int64_t B = rows.offsets.count(), w = spec_.heads * spec_.head_size;
+  const std::int64_t B = rows.offsets.count(), kw = spec_.key_width();
   if (!rows.before.empty()) return {rows.before.begin(), rows.before.end()};
   if (rows.past.defined())
-    return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * w}).unbind();
+    return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * kw}).unbind();
   if (spec_.empty_keys > 0 || (rows.visible && !rows.visible->own.empty()))
     return std::vector<Tensor>(static_cast<std::size_t>(B),
-                               ops::zeros({spec_.empty_keys, 2 * w}, packed.options()));
+                               ops::zeros({spec_.empty_keys, 2 * kw}, packed.options()));
   return {};
 }
 
@@ -197,56 +189,70 @@ DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const Attenti
   return d;
 }
 
+Tensor SelfAttentionImpl::queries_keys_values(const Tensor& x, const AttentionRows& rows, Pass& pass) {
+  Tensor packed;
+  if (query_bias_.defined())
+    packed = query_key_value_->with_bias(
+        x, ops::cat({query_bias_, ops::zeros_like(value_bias_), value_bias_}), pass);
+  else
+    packed = query_key_value_(x, pass);
+  if (spec_.clip > 0) packed = packed.clamp(-spec_.clip, spec_.clip);
+  const std::int64_t w = spec_.width(), kw = spec_.key_width();
+  if (query_norm_)
+    packed = ops::cat({query_norm_(packed.narrow(1, 0, w)), key_norm_(packed.narrow(1, w, kw)),
+                       packed.narrow(1, w + kw, kw)},
+                      1);
+  if (spec_.rotary)
+    packed = rotate(packed, rows.rotaries->at(*spec_.rotary), spec_.heads + spec_.heads_of_keys(),
+                    spec_.head_size);
+  return packed;
+}
+
+Tensor SelfAttentionImpl::attend(const Tensor& packed, const AttentionRows& rows, const AttentionCall& call,
+                                 Pass& pass, const CacheUse* cache, std::int64_t layer) {
+  const std::int64_t w = spec_.width();
+  if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty())
+    return attend_behind(earlier, packed, rows, call);
+  if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
+    const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
+    return block_sparse_attention(packed, rows.offsets, *spec_.blocks, call, drawn);
+  }
+  if (cache == nullptr) return self_attention(packed, rows.offsets, rows.visible, call);
+  cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * spec_.key_width()));
+  const Tensor query = packed.narrow(1, 0, w);
+  if (distance_vectors_.defined() && (call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache))) {
+    const DistanceTable& table = *rows.distances;
+    const Tensor vectors =
+        distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
+    const double scale = spec_.distance->scaled ? spec_.scale : 1;
+    return attend_by_distance(query, rows.offsets, *cache, layer, vectors, scale, call);
+  }
+  return cached_attention(query, rows.offsets, *cache->cache, cache->sequences, layer, call);
+}
+
 Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual,
                                   double dropout, Pass& pass, const CacheUse* cache, std::int64_t layer,
                                   const AttentionCapture& capture) {
-  Tensor packed;  // [T, 3 w]
-  if (query_bias_.defined())
-    packed = query_key_value_->with_bias(
-        x, ops::cat({query_bias_, ops::zeros_like(query_bias_), value_bias_}), pass);
-  else
-    packed = query_key_value_(x, pass);
-  if (spec_.rotary > 0) packed = rotate(packed, rows.positions, spec_);
-  const std::int64_t w = spec_.heads * spec_.head_size;
+  Tensor packed = queries_keys_values(x, rows, pass);  // [T, w + 2 kw]
+  const std::int64_t w = spec_.width(), kw = spec_.key_width();
   if (rows.visible && rows.visible->no_query.defined())
     packed = ops::cat({packed.narrow(1, 0, w).masked_fill(rows.visible->no_query.unsqueeze(1), 0),
-                       packed.narrow(1, w, 2 * w)},
+                       packed.narrow(1, w, 2 * kw)},
                       1);
   AttentionCall call = make_call(spec_, pass, capture);
   call.in_int8 = !spec_.causal && rounds_inputs(query_key_value_);
+  call.sinks = sinks_;
   if (rows.distances) call.distance = distances(packed, rows, pass);
   const bool shared = rows.distances && rows.distances->content_bias.defined();
   if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())
-    packed = ops::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * w)}, 1);
-  Tensor mixed;  // [T, w]
-  if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty()) {
-    mixed = attend_behind(earlier, packed, rows, call);
-  } else if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
-    const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
-    mixed = block_sparse_attention(packed, rows.offsets, *spec_.blocks, call, drawn);
-  } else if (cache == nullptr) {
-    mixed = self_attention(packed, rows.offsets, rows.visible, call);
-  } else {
-    cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * w));
-    if (distance_vectors_.defined() &&
-        (call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache))) {
-      const DistanceTable& table = *rows.distances;
-      const Tensor vectors =
-          distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
-      const double scale = spec_.distance->scaled ? spec_.scale : 1;
-      mixed = attend_by_distance(packed.narrow(1, 0, w), rows.offsets, *cache, layer, vectors, scale, call);
-    } else {
-      mixed = cached_attention(packed.narrow(1, 0, w), rows.offsets, *cache->cache, cache->sequences, layer,
-                               call);
-    }
-  }
-  return project_add(output_, mixed, residual, dropout, pass);
+    packed = ops::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * kw)}, 1);
+  return project_add(output_, attend(packed, rows, call, pass, cache, layer), residual, dropout, pass);
 }
 
 CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
-  const std::int64_t inner = spec.heads * spec.head_size;
+  const std::int64_t inner = spec.width();
   query_ = register_module("query", Linear(width, inner, spec.input_bias));
-  key_value_ = register_module("key_value", Linear(width, 2 * inner, spec.input_bias));
+  key_value_ = register_module("key_value", Linear(width, 2 * spec.key_width(), spec.input_bias));
   output_ = register_module("output", Linear(inner, width, spec.output_bias));
 }
 

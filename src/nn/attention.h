@@ -4,7 +4,9 @@
 #include "nn/attention_function.h"
 #include "nn/cache.h"
 #include "nn/distances.h"
+#include "nn/head_norm.h"
 #include "nn/linear.h"
+#include "nn/rotary.h"
 
 #include <span>
 
@@ -17,23 +19,24 @@ struct CacheUse {
   std::vector<PagedCache::Sequence> sequences, sources = {};
 };
 
-// Where the sequences of x lie, which of their rows may be attended to (null: all), the place of each row in
-// its sequence [T] (for rotary positions), what the stack knows about distances (null: nothing), and the
-// token types [T] (undefined: not given).
+// Where the sequences of x lie, which of their rows may be attended to (null: all), how rows are turned by
+// their positions (a table for each of StackSpec::rotaries), what the stack knows about distances (null:
+// nothing), and the token types [T] (undefined: not given).
 struct AttentionRows {
   const Offsets& offsets;
   const VisibleRows* visible = nullptr;
-  Tensor positions = {};
+  const RotaryTables* rotaries = nullptr;
   const DistanceTable* distances = nullptr;
   Tensor types = {};
   // [B, M, d]: what this layer was given of the texts' earlier segments; undefined: nothing.
   Tensor past = {};
-  // [B] of [P, 2 w]: keys and values that stand before those of each sequence (nn/virtual_tokens.h); empty:
+  // [B] of [P, 2 kw]: keys and values that stand before those of each sequence (nn/virtual_tokens.h); empty:
   // none.
   std::span<const Tensor> before = {};
 };
 
-// f(x) + residual for x [T, d]; queries, keys and values come from one projection.
+// f(x) + residual for x [T, d]; queries [w], keys and values [kw each] come from one projection. (w, kw:
+// AttentionSpec::width and key_width.) An undefined residual is not added.
 class SelfAttentionImpl : public Module {
  public:
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
@@ -43,14 +46,19 @@ class SelfAttentionImpl : public Module {
                  Pass& pass, const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
 
  private:
+  Tensor queries_keys_values(const Tensor& x, const AttentionRows& rows, Pass& pass);  // [T, w + 2 kw]
   DistanceTensors distances(const Tensor& packed, const AttentionRows& rows, Pass& pass);
   // The rows of query_key_value for parts `first` to `first + count - 1` (0: queries, 1: keys, 2: values).
   Tensor project(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
+  Tensor attend(const Tensor& packed, const AttentionRows& rows, const AttentionCall& call, Pass& pass,
+                const CacheUse* cache, std::int64_t layer);  // [T, w]
   std::vector<Tensor> earlier_keys(const AttentionRows& rows, const Tensor& packed, Pass& pass);
 
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};
-  Tensor query_bias_, value_bias_;  // [w], where keys have none
+  HeadNorm query_norm_{nullptr}, key_norm_{nullptr};
+  Tensor query_bias_, value_bias_;  // [w], [kw], where keys have none
+  Tensor sinks_;                    // [heads], or undefined
   Linear distance_key_{nullptr}, distance_query_{nullptr};
   Tensor distance_vectors_;              // [distances, head_size]: HeadDistances
   Tensor content_bias_, distance_bias_;  // [w], Transformer-XL's u and v
@@ -62,7 +70,7 @@ ATTEND_MODULE(SelfAttention);
 class CrossAttentionImpl : public Module {
  public:
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
-  // Keys and values of the encoder's result [Ts, d]: [Ts, 2 w], for any number of calls of forward.
+  // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls of forward.
   Tensor remember(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
                  const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);

@@ -58,6 +58,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   kernels::Attention a;
   a.sequences = layout.count();
   a.heads = spec.heads;
+  a.key_heads = spec.heads_of_keys();
   a.head_size = spec.head_size;
   a.query_offsets = layout.queries.offsets().data();
   a.keys.key_begin = layout.key_begin.data();
@@ -65,6 +66,8 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   a.causal = spec.causal;
   a.window = spec.window;
   a.scale = static_cast<float>(spec.scale);
+  a.soft_cap = static_cast<float>(spec.soft_cap);
+  if (call.sinks.defined()) a.sinks = call.sinks.const_data_ptr<float>();
   a.dropout = static_cast<float>(call.dropout);
   a.seed = call.seed;
   if (const DistanceTensors& d = call.distance; d.rows.defined()) {
@@ -84,6 +87,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   }
   if (layout.own) {
     a.causal = false;
+    a.window = 0;
     a.penalty = layout.own->penalty.data();
     a.distance.place = layout.own->places.data();
     a.distance.key_segment = layout.own->key_segment.data();
@@ -115,10 +119,11 @@ bool in_kernels(const OwnKeys& own) {
   return !own.backwards && own.penalty.scalar_type() == kFloat;
 }
 
+// `heads`: tasks of a sequence.
 template <class Kernel>
-void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t scratch_size,
-                const Kernel& kernel) {
-  const std::int64_t tasks = a.sequences * a.heads;
+void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t heads,
+                std::int64_t scratch_size, const Kernel& kernel) {
+  const std::int64_t tasks = a.sequences * heads;
   // Keys and values are touched once, which is all where a text has one query; behind them multiply-adds of
   // both products count, a sixteenth each.
   std::int64_t work = 0;
@@ -134,11 +139,12 @@ void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t 
 void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
   if (in_int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
-    return run_kernel(a, layout, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
-      kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
-    });
+    return run_kernel(
+        a, layout, a.heads, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
+          kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
+        });
   }
-  run_kernel(a, layout, kernels::kernels().attention_scratch(a),
+  run_kernel(a, layout, a.heads, kernels::kernels().attention_scratch(a),
              [&](std::int64_t begin, std::int64_t end, float* scratch) {
                kernels::kernels().attention_forward(a, begin, end, scratch);
              });
@@ -146,13 +152,16 @@ void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8
 
 // query, key and value are views with rows of their own stride.
 struct Views {
-  Tensor query, key, value;  // [Tq, w], [Tk, w], [Tk, w]
+  Tensor query, key, value;  // [Tq, w], [Tk, kw], [Tk, kw]
 
-  // key_value undefined: everything is in `first` [T, 3 w].
-  Views(const Tensor& first, const Tensor& key_value, std::int64_t w)
-      : query(first.narrow(1, 0, w)),
-        key(key_value.defined() ? key_value.narrow(1, 0, w) : first.narrow(1, w, w)),
-        value(key_value.defined() ? key_value.narrow(1, w, w) : first.narrow(1, 2 * w, w)) {}
+  // key_value undefined: everything is in `first` [T, w + 2 kw].
+  Views(const Tensor& first, const Tensor& key_value, const AttentionSpec& spec) {
+    const std::int64_t w = spec.width(), kw = spec.key_width();
+    const Tensor both = key_value.defined() ? key_value : first.narrow(1, w, 2 * kw);
+    query = first.narrow(1, 0, w);
+    key = both.narrow(1, 0, kw);
+    value = both.narrow(1, kw, kw);
+  }
 
   void point(kernels::Attention& a) const {
     a.query = query.const_data_ptr<float>();
@@ -165,10 +174,10 @@ struct Views {
 
 Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
                       const AttentionCall& call) {
-  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const std::int64_t w = call.spec.width();
   const Tensor out = ops::empty({layout.queries.total(), w}, first.options());
   kernels::Attention a = describe(layout, call);
-  Views(first, key_value, w).point(a);
+  Views(first, key_value, call.spec).point(a);
   a.out = out.data_ptr<float>();
   a.out_stride = w;
   const std::vector<float*> weights = make_weights(layout, call);
@@ -183,13 +192,13 @@ struct SavedAttention : autograd::Kept {
   AttentionCall call;
 };
 
-// The tables of call.distance are arguments of their own only so that autograd sees them.
+// The tables of call.distance and the sinks are arguments of their own only so that autograd sees them.
 struct AttentionFunction : autograd::Function<AttentionFunction> {
   static Tensor forward(autograd::AutogradContext* ctx, const Tensor& first,
                         const std::optional<Tensor>& maybe_key_value, const std::optional<Tensor>&,
                         const std::optional<Tensor>&, const std::optional<Tensor>&,
-                        const std::optional<Tensor>&, const std::shared_ptr<const Layout>& layout,
-                        const AttentionCall& call) {
+                        const std::optional<Tensor>&, const std::optional<Tensor>&,
+                        const std::shared_ptr<const Layout>& layout, const AttentionCall& call) {
     const Tensor key_value = maybe_key_value.value_or(Tensor());
     ctx->save_for_backward({first, key_value});
     auto saved = std::make_shared<SavedAttention>();
@@ -211,8 +220,8 @@ struct AttentionFunction : autograd::Function<AttentionFunction> {
     const Tensor dkey_value = key_value.defined() ? ops::empty_like(key_value) : Tensor();
 
     kernels::Attention a = describe(s.layout, s.call);
-    Views(first, key_value, w).point(a);
-    const Views d(dfirst, dkey_value, w);
+    Views(first, key_value, s.call.spec).point(a);
+    const Views d(dfirst, dkey_value, s.call.spec);
     kernels::AttentionGradient g;
     g.out_gradient = dout.const_data_ptr<float>();
     g.out_gradient_stride = w;
@@ -239,12 +248,17 @@ struct AttentionFunction : autograd::Function<AttentionFunction> {
     g.of_key = point(dof_key);
     g.of_segment = point(dof_segment);
     g.of_head = point(dof_head);
-    run_kernel(a, s.layout, kernels::kernels().attention_scratch(a),
+    const Tensor dsinks = s.call.sinks.defined()
+                              ? ops::empty({s.layout.count(), s.call.spec.heads}, first.options())
+                              : Tensor();
+    g.sinks = point(dsinks);
+    run_kernel(a, s.layout, a.key_heads, kernels::kernels().attention_scratch(a),
                [&](std::int64_t begin, std::int64_t end, float* scratch) {
                  kernels::kernels().attention_backward(a, g, begin, end, scratch);
                });
-    return {dfirst,      dkey_value, dof_query, dof_key, dof_head.defined() ? dof_head.sum(0) : dof_head,
-            dof_segment, Tensor(),   Tensor()};
+    const auto sum = [](const Tensor& parts) { return parts.defined() ? parts.sum(0) : parts; };
+    return {dfirst,      dkey_value,  dof_query, dof_key, sum(dof_head),
+            dof_segment, sum(dsinks), Tensor(),  Tensor()};
   }
 };
 
@@ -260,7 +274,7 @@ Tensor plain_attention(const Views& views, const Layout& layout, const Attention
 }
 
 Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
-  const Views views(first, key_value, call.spec.heads * call.spec.head_size);
+  const Views views(first, key_value, call.spec);
   // Who wants to know how weights come about, and differentiates, gets weights that gradients reach: the
   // kernels' are none.
   const bool traced = call.scores && GradMode::is_enabled();
@@ -275,7 +289,7 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
   exact.in_int8 = false;
   const DistanceTensors& d = call.distance;
   return AttentionFunction::apply(first, if_defined(key_value), if_defined(d.of_query), if_defined(d.of_key),
-                                  if_defined(d.of_head), if_defined(d.of_segment),
+                                  if_defined(d.of_head), if_defined(d.of_segment), if_defined(call.sinks),
                                   std::make_shared<const Layout>(std::move(layout)), exact);
 }
 
@@ -284,9 +298,9 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call) {
   // The kernel takes the last key it is given to stand beside the last query.
-  const bool by_distance = call.distance.rows.defined();
-  if (visible && (call.spec.causal || call.spec.quirks.padding_sees_all || by_distance)) {
-    const Views views(packed, {}, call.spec.heads * call.spec.head_size);
+  const bool by_place = call.spec.causal || call.spec.window > 0 || call.distance.rows.defined();
+  if (visible && (by_place || call.spec.quirks.padding_sees_all)) {
+    const Views views(packed, {}, call.spec);
     std::vector<Tensor> parts;
     if (call.weights) call.weights->clear();
     for (std::int64_t b = 0; b < offsets.count(); ++b)
@@ -319,13 +333,13 @@ Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const
     exact.in_int8 = false;
     return attention(query, key_value, std::move(layout), exact);
   }
-  const std::int64_t w = call.spec.heads * call.spec.head_size;
+  const Views views(query, key_value, call.spec);
   std::vector<Tensor> parts;
   if (call.weights) call.weights->clear();
   for (std::int64_t b = 0; b < query_offsets.count(); ++b) {
-    const Tensor keys = key_offsets.part(key_value, b);
-    parts.push_back(plain_attention(query_offsets.part(query, b), keys.narrow(1, 0, w), keys.narrow(1, w, w),
-                                    call, query_offsets.begin(b), key_offsets.begin(b), own[b]));
+    parts.push_back(plain_attention(query_offsets.part(query, b), key_offsets.part(views.key, b),
+                                    key_offsets.part(views.value, b), call, query_offsets.begin(b),
+                                    key_offsets.begin(b), own[b]));
   }
   return ops::cat(parts);
 }
@@ -349,7 +363,7 @@ Tensor cached_attention(const Tensor& query, const Offsets& offsets, const Paged
   }
   std::vector<const std::int32_t*> tables;
   for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
-  const Tensor out = ops::empty({query.size(0), call.spec.heads * call.spec.head_size}, query.options());
+  const Tensor out = ops::empty({query.size(0), call.spec.width()}, query.options());
   kernels::Attention a = describe(layout, call);
   a.query = query.const_data_ptr<float>();
   a.query_stride = query.stride(0);

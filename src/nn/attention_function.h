@@ -29,16 +29,19 @@ struct AttentionCall {
   DistanceTensors distance = {};
   // Not null: receives how they came about.
   std::vector<FormedScores>* scores = nullptr;
+  Tensor sinks = {};  // [heads], or undefined: none (AttentionSpec::sinks)
   // Both products of integers (kernels/int8/int8.h), where our kernels compute and no gradient is wanted.
   bool in_int8 = false;
 };
 
-// Queries, keys and values of the same sequences, side by side: packed [T, 3 w], w = heads * head_size.
+// Below, w is the width of all queries and kw that of all keys (AttentionSpec::width, key_width).
+
+// Queries, keys and values of the same sequences, side by side: packed [T, w + 2 kw].
 // `visible`: the rows that may be attended to; null: all. Returns [T, w].
 Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
                       const AttentionCall& call);
 
-// query [Tq, w]; key_value [Tk, 2 w], of as many sequences.
+// query [Tq, w]; key_value [Tk, 2 kw], of as many sequences.
 Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
                        const Offsets& key_offsets, const AttentionCall& call);
 

@@ -5,8 +5,8 @@
 
 namespace attend {
 
-// out(activation(in(x))) + residual for x [T, d]; gated, in(x) is [T, 2 d_ff], and the activation of the
-// first half is multiplied with the second.
+// out(activation(in(x))) + residual, if that is defined, for x [T, d]; gated, in(x) is [T, 2 d_ff], and the
+// activation of the first half is multiplied with the second.
 class FeedForwardImpl : public Module {
  public:
   FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec);

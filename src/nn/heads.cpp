@@ -29,8 +29,10 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
   // As a Linear: what is not packed is left as it is, in the file where memory is to be low.
-  return adapted_linear(transform(hidden, pass), weight_, bias_, packed() != nullptr ? &packed_ : nullptr,
-                        adapters, 0, pass, Activation::none, {});
+  const Tensor scores =
+      adapted_linear(transform(hidden, pass), weight_, bias_, packed() != nullptr ? &packed_ : nullptr,
+                     adapters, 0, pass, Activation::none, {});
+  return spec_.soft_cap > 0 ? ops::tanh(scores / spec_.soft_cap) * spec_.soft_cap : scores;
 }
 
 LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_labels,
@@ -46,7 +48,7 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     labels = labels.index_select(0, rows);
   }
   // What the gradient of the loss as a whole needs is the matrix as it was.
-  if (!adapters.empty() || (packed() != nullptr && GradMode::is_enabled()))
+  if (!adapters.empty() || spec_.soft_cap > 0 || (packed() != nullptr && GradMode::is_enabled()))
     return cross_entropy(forward(hidden, pass), labels, options);
   if (!clusters_)
     return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);

@@ -14,10 +14,11 @@ const StackSpec& stack_of(const ModelSpec& model) {
   return model.encoder ? *model.encoder : *model.decoder;
 }
 
-// Vectors that stand in for a query or a token rather than shift a result: XLNet's and Transformer-XL's.
+// Vectors that stand in for a query or a token rather than shift a result: XLNet's and Transformer-XL's, and
+// gpt-oss's sinks.
 bool is_bias(std::string_view name) {
   return !name.ends_with("content_bias") && !name.ends_with("distance_bias") &&
-         !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask");
+         !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask") && !name.ends_with("sinks");
 }
 
 // The standard deviation of a matrix of a normal distribution, or of a vector that is no bias.
@@ -54,7 +55,8 @@ void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, Gen
       p.normal_(0, spec.range * fan_in_width(model, name, p), generator);
       const double scale =
           std::sqrt(static_cast<double>(stack_of(model).layers.front().self_attention.head_size));
-      if (name.ends_with("query_key_value.weight")) p.narrow(0, 0, p.size(0) / 3).div_(scale);
+      if (name.ends_with("query_key_value.weight"))
+        p.narrow(0, 0, stack_of(model).layers.front().self_attention.width()).div_(scale);
       if (name.ends_with(".query.weight")) p.div_(scale);
       return;
     }
@@ -71,7 +73,7 @@ void draw_matrix(const ModelSpec& model, const std::string& name, Tensor& p, Gen
 void draw(const ModelSpec& model, const std::string& name, Tensor& p, Generator& generator) {
   const InitializationSpec& spec = model.initialization;
   if (contains(name, "norm.")) {
-    if (!name.ends_with("weight"))
+    if (!name.ends_with("weight") || stack_of(model).layers.front().norm.around_one)
       p.zero_();
     else if (spec.norms_vary)
       p.normal_(1, spec.range, generator);

@@ -59,18 +59,24 @@ struct LayerNormFunction : autograd::Function<LayerNormFunction> {
 
 }  // namespace
 
-LayerNormImpl::LayerNormImpl(std::int64_t width, const NormSpec& spec) : epsilon_(spec.epsilon) {
-  weight = register_parameter("weight", ops::ones({width}));
-  if (!spec.root_mean_square) bias = register_parameter("bias", ops::zeros({width}));
+LayerNormImpl::LayerNormImpl(std::int64_t width, const NormSpec& spec) : spec_(spec) {
+  weight = register_parameter("weight", spec.around_one ? ops::zeros({width}) : ops::ones({width}));
+  if (spec.root_mean_square) return;
+  if (spec.bias)
+    bias = register_parameter("bias", ops::zeros({width}));
+  else
+    no_bias_ = ops::zeros({width});
 }
 
 Tensor LayerNormImpl::forward(const Tensor& x) {
+  const Tensor factor = spec_.around_one ? weight + 1 : weight;
   if (!on_kernels(x))
-    return bias.defined() ? ops::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_)
-                          : x * ops::rsqrt(x.square().mean(-1, true) + epsilon_) * weight;
+    return spec_.root_mean_square ? x * ops::rsqrt(x.square().mean(-1, true) + spec_.epsilon) * factor
+                                  : ops::layer_norm(x, {x.size(-1)}, factor, bias, spec_.epsilon);
   const Tensor rows = x.contiguous();
-  if (!GradMode::is_enabled()) return normalize(rows, weight, bias, epsilon_, nullptr, nullptr);
-  return LayerNormFunction::apply(rows, weight, if_defined(bias), epsilon_);
+  const Tensor& shift = bias.defined() ? bias : no_bias_;
+  if (!GradMode::is_enabled()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);
+  return LayerNormFunction::apply(rows, factor, if_defined(shift), spec_.epsilon);
 }
 
 }  // namespace attend

@@ -13,10 +13,11 @@ class LayerNormImpl : public Module {
   LayerNormImpl(std::int64_t width, const NormSpec& spec);
   Tensor forward(const Tensor& x);
 
-  Tensor weight, bias;  // [d]; no bias with the root mean square
+  Tensor weight, bias;  // [d]; no bias with the root mean square, or where the spec has none
 
  private:
-  double epsilon_;
+  NormSpec spec_;
+  Tensor no_bias_;  // zeros, where the mean is subtracted and there is no bias
 };
 ATTEND_MODULE(LayerNorm);
 

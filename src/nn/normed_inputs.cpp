@@ -7,14 +7,16 @@ void add(const StackSpec& stack, const std::string& stack_name, std::vector<Norm
   if (!stack.weights_of.empty()) return;
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     const LayerSpec& layer = stack.layers[i];
-    if (layer.order == NormOrder::post) continue;
+    if (layer.order == NormOrder::post || layer.order == NormOrder::result) continue;
+    if (layer.norm.around_one) continue;  // what is stored is not the factor
     const std::string name = stack_name + ".layers." + std::to_string(i) + ".";
     std::vector<std::string> readers = {name + "self_attention.query_key_value"};
-    if (layer.order == NormOrder::parallel)
+    if (layer.order == NormOrder::parallel && !layer.two_norms)
       readers.push_back(name + "feed_forward.in");
     else
       inputs.push_back({name + "feed_forward_norm", {name + "feed_forward.in"}});
-    if (!layer.self_attention.distance) inputs.push_back({name + "self_attention_norm", readers});
+    if (!layer.self_attention.distance && layer.normed_input)
+      inputs.push_back({name + "self_attention_norm", readers});
     if (layer.cross_attention)
       inputs.push_back({name + "cross_attention_norm", {name + "cross_attention.query"}});
   }

@@ -32,20 +32,22 @@ struct AdapterChoice {
 };
 
 // How an attention came to its weights for one sequence, in numbers that anybody can add up again:
-//   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty).
+//   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty), less what sinks
+//   take.
 struct FormedScores {
   struct Term {
     std::string_view name;  // "key by distance" and the like
     Tensor scores;          // [heads, Lq, Lk]
   };
-  // As they are multiplied, that is turned by their positions and with all biases: [heads, Lq, D], [heads,
-  // Lk, D].
+  // As they are multiplied, that is normed, turned by their positions and with all biases: [heads, Lq, D],
+  // [heads, Lk, D]. Heads that share keys and values have them each.
   Tensor query, key, value;
   double scale = 1;
   std::vector<Term> added = {};
   Tensor penalty = {};  // [Lq, Lk]: 0, or what hides a key
   Tensor copies =
       {};  // [Lq, Lk]: how often a key is counted (BigBird's blocks may meet again); undefined: once
+  Tensor sinks = {};  // [heads]: a score more in each softmax (AttentionSpec::sinks); undefined: none
 };
 
 // What to keep of a pass, and what was kept. Attention weights are materialised only when asked for here.

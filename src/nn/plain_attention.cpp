@@ -33,13 +33,16 @@ std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::i
   return terms;
 }
 
-// What the last Lq of Lk positions see: `far` is the penalty of keys before a window.
+// What the last Lq of Lk positions see: `far` is the penalty of keys outside a window.
 OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far,
                    const TensorOptions& options) {
   OwnKeys own{ops::zeros({Lq, Lk}, options), ops::arange(Lk - Lq, Lk, options.dtype(kLong)), {}};
-  if (!spec.causal) return own;
-  own.penalty = ops::full({Lq, Lk}, -std::numeric_limits<double>::infinity(), options).triu(Lk - Lq + 1);
-  if (spec.window > 0) own.penalty += ops::full({Lq, Lk}, far, options).tril(Lk - Lq - spec.window);
+  const auto hidden = [&](double penalty) { return ops::full({Lq, Lk}, penalty, options); };
+  if (spec.causal)
+    own.penalty = hidden(-std::numeric_limits<double>::infinity()).triu(Lk - Lq + 1);
+  else if (spec.window > 0)
+    own.penalty = hidden(far).triu(Lk - Lq + spec.window);
+  if (spec.window > 0) own.penalty += hidden(far).tril(Lk - Lq - spec.window);
   return own;
 }
 
@@ -47,14 +50,35 @@ Tensor split_heads(const Tensor& x, const AttentionSpec& spec) {
   return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
 }
 
+// Keys or values [L, key width] -> [H, L, D]: each head as often as heads of queries read it.
+Tensor spread_heads(const Tensor& x, const AttentionSpec& spec) {
+  const std::int64_t key_heads = spec.heads_of_keys();
+  if (key_heads == spec.heads) return split_heads(x, spec);
+  return x.reshape({x.size(0), key_heads, 1, spec.head_size})
+      .expand({x.size(0), key_heads, spec.heads / key_heads, spec.head_size})
+      .reshape({x.size(0), spec.heads, spec.head_size})
+      .transpose(0, 1);
+}
+
+Tensor capped(const Tensor& scores, const AttentionSpec& spec) {
+  return spec.soft_cap > 0 ? ops::tanh(scores / spec.soft_cap) * spec.soft_cap : scores;
+}
+
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key, const OwnKeys& own) {
   FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
-                      .key = split_heads(k, call.spec).detach().clone(),
-                      .value = split_heads(v, call.spec).detach().clone(),
+                      .key = spread_heads(k, call.spec).detach().clone(),
+                      .value = spread_heads(v, call.spec).detach().clone(),
                       .scale = call.spec.scale,
                       .penalty = own.penalty};
-  if (call.distance.rows.defined()) formed.added = plain_distances(call.distance, query, key, own);
+  if (call.sinks.defined()) formed.sinks = call.sinks.detach();
+  if (call.spec.soft_cap > 0) {
+    const Tensor scores = ops::matmul(formed.query, formed.key.transpose(1, 2)) * call.spec.scale;
+    formed.added.push_back({"soft cap", capped(scores, call.spec) - scores});
+  }
+  if (call.distance.rows.defined())
+    for (FormedScores::Term& term : plain_distances(call.distance, query, key, own))
+      formed.added.push_back(std::move(term));
   for (FormedScores::Term& term : formed.added) term.scores = term.scores.detach();
   call.scores->push_back(std::move(formed));
 }
@@ -76,8 +100,8 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
                        std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const auto& spec = call.spec;
   if (call.scores) capture_scores(q, k, v, call, query, key, own);
-  const auto heads = [&](const Tensor& x) { return split_heads(x, spec); };
-  Tensor scores = ops::matmul(heads(q), heads(k).transpose(1, 2)) * spec.scale;  // [H, Lq, Lk]
+  Tensor scores = ops::matmul(split_heads(q, spec), spread_heads(k, spec).transpose(1, 2)) * spec.scale;
+  scores = capped(scores, spec);  // [H, Lq, Lk]
   if (call.distance.rows.defined()) {
     Tensor added;
     for (const auto& [name, term] : plain_distances(call.distance, query, key, own))
@@ -90,13 +114,16 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   constexpr double lowest = std::numeric_limits<float>::lowest();
   scores = call.spec.causal ? scores + own.penalty
                             : ops::where(own.penalty > lowest, scores + own.penalty, own.penalty);
+  if (call.sinks.defined())
+    scores = ops::cat({scores, call.sinks.view({-1, 1, 1}).expand({spec.heads, q.size(0), 1})}, 2);
   Tensor weights = ops::softmax(scores, -1);
+  if (call.sinks.defined()) weights = weights.narrow(2, 0, k.size(0));
   // With `scores` they stay what the result is made of, so that its gradient in them can be asked for.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
   // Every sequence has a seed of its own, for which the row where it begins stands.
   weights = seeded_dropout(weights, call.dropout,
                            call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
-  return ops::matmul(weights, heads(v)).transpose(0, 1).reshape({q.size(0), spec.heads * spec.head_size});
+  return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,

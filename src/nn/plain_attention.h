@@ -6,7 +6,7 @@
 
 namespace attend {
 
-// q [Lq, w], k and v [Lk, w] -> [Lq, w]. `query` and `key` are the rows of call.distance's tables at which
+// q [Lq, w], k and v [Lk, kw] -> [Lq, w]. `query` and `key` are the rows of call.distance's tables at which
 // the sequence begins. `own` says what each query sees.
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own);
@@ -22,7 +22,7 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
                     std::int64_t query, std::int64_t key);
 
 // A padded sequence, padding included: q [L, w] -> [L, w]. Its real rows are columns first to first + count -
-// 1; it begins at row `begin`. k, v [P + L, w]: the P rows before its own are seen by all. Only what reads
+// 1; it begins at row `begin`. k, v [P + L, kw]: the P rows before its own are seen by all. Only what reads
 // padding needs it. As in the originals padding gets the lowest score there is, so that a row that may see
 // nothing else sees all of it alike.
 Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,

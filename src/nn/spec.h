@@ -18,6 +18,27 @@ using kernels::Activation;
 struct NormSpec {
   double epsilon = 1e-5;
   bool root_mean_square = false;  // no mean is subtracted, no bias added (T5)
+  bool bias = true;               // false: where the mean is subtracted, none is added either (Cohere)
+  bool around_one = false;        // what is stored is the factor less 1 (Gemma)
+};
+
+// Queries and keys turn by their positions (RoPE: Su et al. 2021, arXiv:2104.09864): the first `size` numbers
+// of each head in pairs, of which pair i turns by position * frequencies[i].
+struct RotarySpec {
+  std::int64_t size = 0;
+  bool halves = false;                  // numbers i and i + size / 2 are a pair; else neighbours are
+  std::vector<float> frequencies = {};  // empty: position / 10000^(2i / size)
+  // Of texts of more than `short_length` tokens (LongRoPE: Ding et al. 2024, arXiv:2402.13753); empty: the
+  // same.
+  std::vector<float> long_frequencies = {};
+  std::int64_t short_length = 0;
+  // Of texts longer than the model was trained on the base grows with the length.
+  struct GrowingBase {
+    double base = 10000, factor = 1;
+    std::int64_t positions = 0;
+  };
+  std::optional<GrowingBase> growing = {};
+  double factor = 1;  // of all sines and cosines
 };
 
 // A trained vector per position (Devlin et al. 2018). BART's table begins with `offset` unused rows.
@@ -151,14 +172,31 @@ struct BlockSparse {
   std::int64_t longest = 4096;  // positions of the model: the random blocks of some lengths depend on them
 };
 
+// Queries and keys are normed as they come from their matrices (Henry et al. 2020, arXiv:2010.04245).
+struct QueryKeyNorm {
+  NormSpec norm;
+  enum class Of {
+    heads,       // each head by itself, all with the same factors
+    own_heads,   // each head by itself, with factors of its own
+    projections  // all heads together
+  } of = Of::heads;
+};
+
 struct AttentionSpec {
   std::int64_t heads = 1, head_size = 0;
   double scale = 1;  // of the scores, usually 1 / sqrt(head_size)
   bool causal = false;
-  std::int64_t window = 0;  // causal: a query sees so many keys, itself the last (GPT-Neo); 0: all before it
-  // The first so many numbers of a head's queries and keys are turned by their position, in neighbouring
-  // pairs (RoPE: Su et al. 2021, arXiv:2104.09864).
-  std::int64_t rotary = 0;
+  // A query sees keys that are nearer than this, itself included: causal, the last so many (GPT-Neo); else as
+  // many on both sides (ModernBERT). 0: all.
+  std::int64_t window = 0;
+  // Heads of keys and values, each for heads / key_heads neighbouring heads of queries (Ainslie et al. 2023,
+  // arXiv:2305.13245); 0: as many as heads.
+  std::int64_t key_heads = 0;
+  std::optional<std::size_t> rotary = {};  // which of StackSpec::rotaries turns queries and keys
+  std::optional<QueryKeyNorm> query_key_norm = {};
+  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: they stay
+  double clip = 0;     // queries, keys and values are brought to at most this, either way (MPT); 0: they stay
+  bool sinks = false;  // a trained score per head takes its share of the softmax (gpt-oss)
   std::optional<DistanceTerms> distance = {};
   std::optional<BlockSparse> blocks = {};  // absent: dense
   AttentionQuirks quirks = {};
@@ -168,6 +206,10 @@ struct AttentionSpec {
   bool input_bias = true, output_bias = true;  // of the projections
   bool key_bias = true;                        // with input_bias: of the keys too (DeBERTa: not)
   double dropout = 0;                          // of the attention weights
+
+  std::int64_t heads_of_keys() const { return key_heads > 0 ? key_heads : heads; }
+  std::int64_t width() const { return heads * head_size; }                // of all queries
+  std::int64_t key_width() const { return heads_of_keys() * head_size; }  // of all keys, and of all values
 };
 
 struct FeedForwardSpec {
@@ -181,11 +223,15 @@ struct FeedForwardSpec {
 };
 
 // Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
-// feed-forward side by side (GPT-J), x = x + f(norm(x)) + g(norm(x)).
-enum class NormOrder { post, pre, parallel };
+// feed-forward side by side (GPT-J), x = x + f(norm(x)) + g(norm(x)), or x = x + norm(f(x)) (OLMo 2), or x =
+// x + norm'(f(norm(x))) (Gemma 2).
+enum class NormOrder { post, pre, parallel, result, around };
 
 struct LayerSpec {
   NormOrder order = NormOrder::post;
+  bool two_norms = false;    // parallel: f and g each have their own (GPT-NeoX)
+  bool normed_input = true;  // false: pre, without the norm before attention (ModernBERT's first layer)
+  double result_scale = 1;   // of what a sublayer adds (Granite)
   NormSpec norm;
   AttentionSpec self_attention;
   std::optional<AttentionSpec> cross_attention = {};
@@ -211,6 +257,7 @@ struct StackSpec {
   std::optional<NormSpec> final_norm = {};
   std::optional<double> final_dropout = {};  // behind the last layer; absent: the family has none there
   DistanceSpec distances = {};
+  std::vector<RotarySpec> rotaries = {};  // of which AttentionSpec::rotary names one
   std::optional<ConvolutionSpec> convolution = {};
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
   std::vector<std::int64_t> weights_of = {};
@@ -247,7 +294,8 @@ struct LanguageModelHeadSpec {
   };
   std::optional<Transform> transform = {};
   bool bias = false, untied = false;
-  double scale = 1;  // of the hidden states (T5's tied head)
+  double scale = 1;     // of the hidden states (T5's tied head)
+  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: they stay
   std::optional<ClusterSpec> clusters = {};
   LanguageModelHeadQuirks quirks = {};
 };

@@ -40,6 +40,13 @@ ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t widt
   return reading_groups(lengths, width, parallel_threads(), /*apart=*/true);
 }
 
+std::shared_ptr<const RotaryTables> turns(const StackSpec& spec, const TokenBatch& batch,
+                                          const TensorOptions& options) {
+  if (spec.rotaries.empty()) return nullptr;
+  return std::make_shared<const RotaryTables>(
+      rotary_tables(spec.rotaries, batch.positions, batch.offsets, options));
+}
+
 // Where the norm is before the attention: earlier states are normed like those of now. Before anything has
 // been read they are `empty` zeros, which a norm makes something else of.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
@@ -60,50 +67,62 @@ std::vector<Tensor*> LayerContext::differentiable() {
 }
 
 LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
+  const auto add_norm = [&](const char* name) { return register_module(name, LayerNorm(width, spec.norm)); };
   self_attention_ = register_module("self_attention", SelfAttention(width, spec.self_attention));
-  self_attention_norm_ = register_module("self_attention_norm", LayerNorm(width, spec.norm));
+  if (spec.normed_input) self_attention_norm_ = add_norm("self_attention_norm");
   if (spec.cross_attention) {
     cross_attention_ = register_module("cross_attention", CrossAttention(width, *spec.cross_attention));
-    cross_attention_norm_ = register_module("cross_attention_norm", LayerNorm(width, spec.norm));
+    cross_attention_norm_ = add_norm("cross_attention_norm");
   }
   feed_forward_ = register_module("feed_forward", FeedForward(width, spec.feed_forward));
-  if (spec.order != NormOrder::parallel)
-    feed_forward_norm_ = register_module("feed_forward_norm", LayerNorm(width, spec.norm));
+  if (spec.order != NormOrder::parallel || spec.two_norms) feed_forward_norm_ = add_norm("feed_forward_norm");
+  if (spec.order != NormOrder::around) return;
+  attention_result_norm_ = add_norm("attention_result_norm");
+  feed_forward_result_norm_ = add_norm("feed_forward_result_norm");
 }
 
-// sublayer(input, residual) gives f(input) + residual.
 template <class Sublayer>
-Tensor LayerImpl::around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer) {
-  return spec_.order == NormOrder::pre ? sublayer(norm(x), x) : norm(sublayer(x, x));
+Tensor LayerImpl::around(LayerNorm& norm, LayerNorm& result_norm, const Tensor& x, const Sublayer& sublayer) {
+  if (spec_.order == NormOrder::post) return norm(sublayer(x, x));
+  const bool before = spec_.order != NormOrder::result && norm;
+  const Tensor in = before ? norm(x) : x;
+  if (spec_.order == NormOrder::pre && spec_.result_scale == 1) return sublayer(in, x);
+  Tensor result = sublayer(in, Tensor());
+  if (spec_.order == NormOrder::result) result = norm(result);
+  if (spec_.order == NormOrder::around) result = result_norm(result);
+  return x + (spec_.result_scale == 1 ? result : result * spec_.result_scale);
 }
 
 Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass) {
-  const Tensor in = self_attention_norm_(x);
+  const Tensor in = self_attention_norm_(x), other = feed_forward_norm_ ? feed_forward_norm_(x) : in;
   const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, pass,
                                                 c.cache, c.layer, c.self_capture);
-  return feed_forward_->forward(in, mixed, spec_.feed_forward_result_dropout, pass);
+  return feed_forward_->forward(other, mixed, spec_.feed_forward_result_dropout, pass);
 }
 
 Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass& pass) {
   if (spec_.order == NormOrder::parallel) return forward_parallel(input, context, pass);
   LayerContext c = context;
-  if (spec_.order == NormOrder::pre)
+  if (spec_.order == NormOrder::pre && self_attention_norm_)
     c.past = normed_past(self_attention_norm_, context, input, spec_.self_attention.empty_keys);
-  Tensor x = around(self_attention_norm_, input, [&](const Tensor& in, const Tensor& residual) {
+  const auto attend = [&](const Tensor& in, const Tensor& residual) {
     return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, pass, c.cache,
                                     c.layer, c.self_capture);
-  });
+  };
+  Tensor x = around(self_attention_norm_, attention_result_norm_, input, attend);
   if (cross_attention_ && (c.memory.defined() || (c.cache && !c.cache->sources.empty())))
-    x = around(cross_attention_norm_, x, [&](const Tensor& in, const Tensor& residual) {
-      if (!c.memory.defined())
-        return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
-                                         spec_.attention_result_dropout, pass, c.cross_capture);
-      return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
-                                       spec_.attention_result_dropout, pass, c.cross_capture);
-    });
-  return around(feed_forward_norm_, x, [&](const Tensor& in, const Tensor& residual) {
+    x = around(cross_attention_norm_, cross_attention_norm_, x,
+               [&](const Tensor& in, const Tensor& residual) {
+                 if (!c.memory.defined())
+                   return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
+                                                    spec_.attention_result_dropout, pass, c.cross_capture);
+                 return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
+                                                  spec_.attention_result_dropout, pass, c.cross_capture);
+               });
+  const auto feed = [&](const Tensor& in, const Tensor& residual) {
     return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, pass);
-  });
+  };
+  return around(feed_forward_norm_, feed_forward_result_norm_, x, feed);
 }
 
 StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
@@ -176,7 +195,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const En
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
   LayerContext context{.offsets = batch.offsets,
                        .visible = sees_less ? usual_sight(spec_, batch) : batch.visible,
-                       .positions = batch.positions,
+                       .rotaries = turns(spec_, batch, x.options()),
                        .types = batch.types,
                        .cache = cache};
   return run_layers(x, std::move(context), memory, batch.past, own, pass, capture);

@@ -13,7 +13,7 @@ namespace attend {
 
 // What a decoder's cross-attention reads: one encoded batch, its keys and values made once per layer.
 struct EncoderMemory {
-  std::vector<Tensor> key_values;  // per layer [Ts, 2 w]
+  std::vector<Tensor> key_values;  // per layer [Ts, 2 kw]
   Offsets offsets;
 };
 
@@ -22,11 +22,12 @@ struct EncoderMemory {
 struct LayerContext {
   std::int64_t layer = 0;
   Offsets offsets;
-  std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
-  Tensor positions = {}, types = {};
+  std::shared_ptr<const VisibleRows> visible = nullptr;    // null: all
+  std::shared_ptr<const RotaryTables> rotaries = nullptr;  // null: none
+  Tensor types = {};
   DistanceTable distances = {};
   Tensor past = {};
-  std::vector<Tensor> before = {};  // [B] of [P, 2 w], as Rows has it
+  std::vector<Tensor> before = {};  // [B] of [P, 2 kw], as Rows has it
   // Keys and values that a cross-attention reads; undefined: they are in the cache, or, where it has no
   // sources, there is nothing to read and the sublayer is left out.
   Tensor memory = {};
@@ -35,7 +36,7 @@ struct LayerContext {
   AttentionCapture self_capture = {}, cross_capture = {};
 
   AttentionRows rows() const {
-    return {offsets, visible.get(), positions, distances.rows.defined() ? &distances : nullptr,
+    return {offsets, visible.get(), rotaries.get(), distances.rows.defined() ? &distances : nullptr,
             types,   past,          before};
   }
   // The tensors among them through which gradients flow, where there are any.
@@ -50,14 +51,17 @@ class LayerImpl : public Module {
 
  private:
   Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
+  // x and what `sublayer`(in, residual) = f(in) + residual, an undefined residual left out, adds to it, with
+  // norms where the spec says. `result_norm`: that of NormOrder::around.
   template <class Sublayer>
-  Tensor around(LayerNorm& norm, const Tensor& x, const Sublayer& sublayer);
+  Tensor around(LayerNorm& norm, LayerNorm& result_norm, const Tensor& x, const Sublayer& sublayer);
 
   LayerSpec spec_;
   SelfAttention self_attention_{nullptr};
   CrossAttention cross_attention_{nullptr};
   FeedForward feed_forward_{nullptr};
   LayerNorm self_attention_norm_{nullptr}, cross_attention_norm_{nullptr}, feed_forward_norm_{nullptr};
+  LayerNorm attention_result_norm_{nullptr}, feed_forward_result_norm_{nullptr};
 };
 ATTEND_MODULE(Layer);
 

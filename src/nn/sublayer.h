@@ -6,10 +6,11 @@
 
 namespace attend {
 
-// dropout(projection(x)) + residual; without dropout the kernel does it in one go.
+// dropout(projection(x)) + residual, if there is one; without dropout the kernel does it in one go.
 inline Tensor project_add(Linear& projection, const Tensor& x, const Tensor& residual, double dropout,
                           Pass& pass) {
   if (pass.rate(dropout) == 0) return projection(x, pass, Activation::none, residual);
+  if (!residual.defined()) return attend::dropout(projection(x, pass), dropout, pass);
   return dropout_add(projection(x, pass), residual, dropout, pass);
 }
 

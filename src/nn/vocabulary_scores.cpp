@@ -6,6 +6,7 @@ VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidde
   const auto& spec = model->spec().language_model_head;
   if (!spec) fail("expected a model with scores over a vocabulary, found one without");
   if (spec->clusters) fail("a vocabulary in clusters (Transformer-XL) cannot be learned from a teacher");
+  if (spec->soft_cap > 0) fail("capped scores over a vocabulary (Gemma 2) cannot be learned from a teacher");
   const LanguageModelHead& head = model->language_model_head;
   if (!head->adapters.empty())
     fail("an adapted vocabulary matrix cannot be learned from, nor learn, by its factors");

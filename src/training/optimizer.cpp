@@ -34,13 +34,22 @@ std::unique_ptr<UpdateRule> make_rule(const OptimizerOptions& options) {
 constexpr double kSmallestSize = 1e-3;  // for rate_by_size: what is all zero learns too
 
 void check_parts(const Parameter& p) {
-  if (p.parts != 1 && (p.parts < 1 || p.weight.dim() == 0 || p.weight.size(0) % p.parts != 0))
+  if (p.parts == 1) return;
+  const bool has_rows = p.parts > 1 && p.weight.dim() > 0;
+  const bool fits = p.first_rows > 0 ? has_rows && p.first_rows < p.weight.size(0) &&
+                                           (p.weight.size(0) - p.first_rows) % (p.parts - 1) == 0
+                                     : has_rows && p.weight.size(0) % p.parts == 0;
+  if (!fits)
     fail("optimizer: {}: expected {} equal parts, found shape {}", p.name, p.parts, p.weight.sizes());
 }
 
 // Views of its parts.
-std::vector<Tensor> parts_of(const Tensor& weight, std::int64_t parts) {
-  return parts == 1 ? std::vector<Tensor>{weight} : weight.chunk(parts);
+std::vector<Tensor> parts_of(const Parameter& p, const Tensor& weight) {
+  if (p.parts == 1) return {weight};
+  if (p.first_rows == 0) return weight.chunk(p.parts);
+  std::vector<Tensor> all = weight.narrow(0, p.first_rows, weight.size(0) - p.first_rows).chunk(p.parts - 1);
+  all.insert(all.begin(), weight.narrow(0, 0, p.first_rows));
+  return all;
 }
 
 // A float32 sum of squares may overflow where no gradient does; then double decides.
@@ -89,8 +98,7 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
     const UpdateRule* rule = hidden ? hidden_rule_.get() : rule_.get();
     parameters_.push_back(p);
     Slot& slot = slots_.emplace_back(Slot{rule, {}});
-    for (const Tensor& part : parts_of(p.weight.detach(), p.parts))
-      slot.states.push_back(rule->fresh_state(part));
+    for (const Tensor& part : parts_of(p, p.weight.detach())) slot.states.push_back(rule->fresh_state(part));
   }
   if (parameters_.empty())
     fail("nothing to train: none of {} parameters needs a gradient", parameters.size());
@@ -107,8 +115,8 @@ void Optimizer::step(double rate, double gradient_scale) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Parameter& p = parameters_[i];
     if (!p.weight.grad().defined()) continue;
-    const std::vector<Tensor> weights = parts_of(p.weight.detach(), p.parts),
-                              gradients = parts_of(p.weight.grad().contiguous(), p.parts);
+    const std::vector<Tensor> weights = parts_of(p, p.weight.detach()),
+                              gradients = parts_of(p, p.weight.grad().contiguous());
     for (std::size_t part = 0; part < weights.size(); ++part) {
       double factor = p.rate;
       if (rate_by_size_) factor *= std::max(kSmallestSize, root_mean_square(weights[part]));

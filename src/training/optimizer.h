@@ -21,6 +21,9 @@ struct Parameter {
   // Equal parts that are stacked in its rows, as [3 w, d] of queries, keys and values: each is a weight of
   // its own to the optimizer, as to transformers (to which only GPT-2's c_attn is one).
   std::int64_t parts = 1;
+  // Rows of the first part, where it has others than the rest (more heads of queries than of keys); 0: as
+  // many.
+  std::int64_t first_rows = 0;
 };
 
 enum class OptimizerKind {

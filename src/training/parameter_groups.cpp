@@ -183,6 +183,19 @@ std::int64_t parts_of(const std::string& name, const Tensor& weight,
   return out != by_name.end() && out->second.dim() == 2 && weight.size(0) == 2 * out->second.size(1) ? 2 : 1;
 }
 
+// Where a stack of queries, keys and values has more rows of queries: how many, which shows in the width of
+// the way back; else 0.
+std::int64_t rows_of_queries(const std::string& name, const Tensor& weight,
+                             const std::map<std::string, Tensor>& by_name) {
+  std::string module = name.substr(0, name.rfind('.'));
+  const std::string_view stacked = "query_key_value";
+  if (!module.ends_with(stacked)) return 0;
+  const auto out = by_name.find(module.substr(0, module.size() - stacked.size()) + "output.weight");
+  if (out == by_name.end() || out->second.dim() != 2) return 0;
+  const std::int64_t queries = out->second.size(1);
+  return 3 * queries == weight.size(0) ? 0 : queries;
+}
+
 }  // namespace
 
 NamedTensors named_parameters(const Module& network) {
@@ -210,6 +223,7 @@ std::vector<Parameter> parameter_groups(const NamedTensors& all, const Parameter
     p.decays = weight.dim() > 1;
     p.hidden_matrix = place.kind == NamedPlace::Kind::layer && weight.dim() == 2 && name.ends_with(".weight");
     p.parts = parts_of(name, weight, by_name);
+    p.first_rows = rows_of_queries(name, weight, by_name);
     parameters.push_back(std::move(p));
   }
   if (parameters.empty()) fail("nothing is left to train: all of {} parameters are frozen", all.size());

@@ -158,7 +158,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
 std::vector<Kept> kept_as(CacheFormat cache) {
   std::vector<Kept> all;
   for (const char* model : {"gpt2-generation", "gptj", "gpt-neo", "ctrl", "openai-gpt", "marian-generation",
-                            "t5", "bart", "m2m-100"})
+                            "t5", "bart", "m2m-100", "llama", "qwen2-windows", "gemma2", "olmo3", "gpt-neox"})
     all.push_back({model, cache});
   return all;
 }

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 namespace attend::kernels {
 namespace {
 
@@ -15,10 +17,14 @@ struct AttentionCase {
   std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
   std::int64_t heads = 2, size = 12, window = 0;
   bool causal = true, penalties = false;
+  std::int64_t key_heads = 2;
+  double cap = 0;
+  std::vector<double> sinks = {};  // of each head, or none
   std::vector<double> q, k, v;
   double scale = 0.3;
 
   std::int64_t width() const { return heads * size; }
+  std::int64_t key_width() const { return key_heads * size; }
   // With `penalties`: of query i of sequence b for key j. Every query sees some keys, and not the same.
   double penalty(std::int64_t b, std::int64_t i, std::int64_t j) const {
     if (!penalties) return 0;
@@ -35,18 +41,22 @@ struct AttentionCase {
           for (std::int64_t j = 0; j < Lk; ++j) {
             if (causal && j > i + Lk - Lq) continue;
             if (window > 0 && j <= i + Lk - Lq - window) continue;
+            if (window > 0 && j >= i + Lk - Lq + window) continue;
             double score = 0;
             for (std::int64_t d = 0; d < size; ++d)
               score += q[(query_offsets[b] + i) * width() + h * size + d] *
-                       k[(key_begin[b] + j) * width() + h * size + d];
-            total += p[j] = std::exp(score * scale + penalty(b, i, j));
+                       k[(key_begin[b] + j) * key_width() + h * key_heads / heads * size + d];
+            score *= scale;
+            if (cap > 0) score = cap * std::tanh(score / cap);
+            total += p[j] = std::exp(score + penalty(b, i, j));
           }
+          if (!sinks.empty()) total += std::exp(sinks[h]);
           for (std::int64_t j = 0; j < Lk; ++j) {
             p[j] /= total;
             if (weights && b == 3) weights->push_back(p[j]);
             for (std::int64_t d = 0; d < size; ++d)
               result[(query_offsets[b] + i) * width() + h * size + d] +=
-                  p[j] * v[(key_begin[b] + j) * width() + h * size + d];
+                  p[j] * v[(key_begin[b] + j) * key_width() + h * key_heads / heads * size + d];
           }
         }
       }
@@ -59,16 +69,30 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
     bool causal;
     std::int64_t window;
     bool penalties;
-  } const patterns[] = {{false, 0, false}, {true, 0, false},  {true, 1, false},
-                        {true, 20, false}, {true, 77, false}, {false, 0, true}};
-  for (const auto [causal, window, penalties] : patterns) {
-    SCOPED_TRACE("causal " + std::to_string(causal) + ", window " + std::to_string(window) + ", penalties " +
-                 std::to_string(penalties));
+    std::int64_t heads = 2, key_heads = 2;
+    double cap = 0;
+    bool sinks = false;
+  } const patterns[] = {{false, 0, false},
+                        {true, 0, false},
+                        {true, 1, false},
+                        {true, 20, false},
+                        {true, 77, false},
+                        {false, 0, true},
+                        {false, 21, false},
+                        {true, 0, false, 6, 2},
+                        {false, 9, false, 3, 1},
+                        {true, 20, false, 4, 2, 0.7, true},
+                        {false, 0, true, 2, 2, 0.7},
+                        {true, 0, false, 2, 1, 0, true}};
+  for (const auto [causal, window, penalties, heads, key_heads, cap, sinks] : patterns) {
+    SCOPED_TRACE(fmt::format("causal {}, window {}, penalties {}, {} of {} heads, cap {}, sinks {}", causal,
+                             window, penalties, key_heads, heads, cap, sinks));
     AttentionCase c;
     c.causal = causal, c.window = window, c.penalties = penalties;
-    const std::int64_t Tq = 107, Tk = 164, w = c.width();
-    const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * w, 2), v = random_numbers(Tk * w, 3),
-               direction = random_numbers(Tq * w, 4);
+    c.heads = heads, c.key_heads = key_heads, c.cap = cap;
+    const std::int64_t Tq = 107, Tk = 164, w = c.width(), kw = c.key_width();
+    const auto q = random_numbers(Tq * w, 1), k = random_numbers(Tk * kw, 2), v = random_numbers(Tk * kw, 3),
+               sink_scores = random_numbers(heads, 5), direction = random_numbers(Tq * w, 4);
     c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
 
     std::vector<float> out(Tq * w), weights(c.heads * 100 * 100);
@@ -77,8 +101,13 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
     Attention a;
     a.sequences = 4, a.heads = c.heads, a.head_size = c.size;
     a.query = q.data(), a.query_stride = w, a.query_offsets = c.query_offsets.data();
-    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = w;
+    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = kw;
     a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
+    a.key_heads = key_heads, a.soft_cap = static_cast<float>(cap);
+    if (sinks) {
+      c.sinks.assign(sink_scores.begin(), sink_scores.end());
+      a.sinks = sink_scores.data();
+    }
     a.causal = causal, a.window = window, a.scale = static_cast<float>(c.scale);
     a.out = out.data(), a.out_stride = w, a.probabilities = probabilities;
     std::vector<std::vector<float>> rows(4);
@@ -96,12 +125,13 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
     EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
     EXPECT_LT(difference(weights, expected_weights), 2e-6);
 
-    std::vector<float> dq(Tq * w), dk(Tk * w), dv(Tk * w);
+    std::vector<float> dq(Tq * w), dk(Tk * kw), dv(Tk * kw), dsinks(4 * heads);
     AttentionGradient g;
     g.out_gradient = direction.data(), g.out_gradient_stride = w;
     g.query_gradient = dq.data(), g.query_gradient_stride = w;
-    g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = w;
-    kernels_->attention_backward(a, g, 0, 4 * c.heads, scratch.data());
+    g.key_gradient = dk.data(), g.value_gradient = dv.data(), g.key_gradient_stride = kw;
+    if (sinks) g.sinks = dsinks.data();
+    kernels_->attention_backward(a, g, 0, 4 * key_heads, scratch.data());
     const auto loss = [&] {
       const std::vector<double> y = c.out();
       double sum = 0;
@@ -119,8 +149,13 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
       return (above - below) / (2 * h);
     };
     for (std::int64_t at = 5; at < Tq * w; at += 97) EXPECT_NEAR(dq[at], slope(c.q[at]), 2e-5);
-    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dk[at], slope(c.k[at]), 2e-5);
-    for (std::int64_t at = 5; at < Tk * w; at += 97) EXPECT_NEAR(dv[at], slope(c.v[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * kw; at += 97) EXPECT_NEAR(dk[at], slope(c.k[at]), 2e-5);
+    for (std::int64_t at = 5; at < Tk * kw; at += 97) EXPECT_NEAR(dv[at], slope(c.v[at]), 2e-5);
+    for (std::int64_t h = 0; sinks && h < heads; ++h) {
+      double sum = 0;
+      for (std::int64_t b = 0; b < 4; ++b) sum += dsinks[b * heads + h];
+      EXPECT_NEAR(sum, slope(c.sinks[h]), 2e-5);
+    }
   }
 }
 
@@ -174,7 +209,7 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
 // Against the definition over the numbers that the integers and their scales stand for: of one query and of
 // several, with a window and without.
 TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
-  constexpr std::int64_t rows = 16, length = 37, heads = 2;
+  constexpr std::int64_t rows = 16, length = 37, heads = 2;  // of keys; of queries twice as many
   const std::int32_t table[] = {4, 0, 2};
   for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 64, 100})
     for (const auto& [queries, window] : {std::pair{1, 0}, {1, 9}, {5, 0}, {37, 9}}) {
@@ -183,8 +218,8 @@ TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
       std::vector<std::int8_t> pages(5 * layout.page_bytes());
       AttentionCase c;
       c.query_offsets = {0, queries}, c.key_begin = {0}, c.key_length = {length};
-      c.size = size, c.window = window, c.scale = 0.1;
-      const auto q = random_numbers(queries * w, 1), k = random_numbers(length * w, 2, 3),
+      c.size = size, c.window = window, c.scale = 0.1, c.heads = 2 * heads;
+      const auto q = random_numbers(queries * 2 * w, 1), k = random_numbers(length * w, 2, 3),
                  v = random_numbers(length * w, 3);
       c.q.assign(q.begin(), q.end()), c.k.resize(length * w), c.v.resize(length * w);
       for (std::int64_t j = 0; j < length; ++j)
@@ -198,17 +233,18 @@ TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
             for (std::int64_t d = 0; d < size; ++d)
               (half == 0 ? c.k : c.v)[j * w + h * size + d] = static_cast<double>(to[d]) * scale;
           }
-      std::vector<float> out(queries * w);
+      std::vector<float> out(queries * 2 * w);
       const std::int32_t* const tables[] = {table};
       Attention a;
-      a.sequences = 1, a.heads = heads, a.head_size = size, a.query = q.data(), a.query_stride = w;
+      a.sequences = 1, a.heads = 2 * heads, a.key_heads = heads, a.head_size = size;
+      a.query = q.data(), a.query_stride = 2 * w;
       a.query_offsets = c.query_offsets.data(), a.keys.int8_pages = pages.data();
       a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.key_length = c.key_length.data();
       a.keys.page_stride = layout.page_bytes();
       a.causal = true, a.window = window, a.scale = static_cast<float>(c.scale);
-      a.out = out.data(), a.out_stride = w;
+      a.out = out.data(), a.out_stride = 2 * w;
       std::vector<float> scratch(kernels_->attention_scratch(a));
-      kernels_->attention_forward(a, 0, heads, scratch.data());
+      kernels_->attention_forward(a, 0, 2 * heads, scratch.data());
       EXPECT_LT(difference(out, c.out()), 4e-6) << size << ", " << queries << " queries";
     }
 }

@@ -51,6 +51,13 @@ token, and an encoder that writes (`is_decoder` false) keeps what it has read: `
 gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
 positions. And a label counts wherever it stands, on padding too.
 
+How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
+`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
+it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
+that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
+reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
+the original writes on.
+
 )";
 
 std::string positions_of(const StackSpec& stack) {
@@ -78,11 +85,16 @@ std::string positions_of(const StackSpec& stack) {
 }
 
 std::string attention_of(const StackSpec& stack) {
-  bool local = false;
-  for (const LayerSpec& layer : stack.layers) local = local || layer.self_attention.window > 0;
+  bool local = false, all = true;
+  for (const LayerSpec& layer : stack.layers) {
+    local = local || layer.self_attention.window > 0;
+    all = all && layer.self_attention.window > 0;
+  }
   const AttentionSpec& attention = stack.layers.front().self_attention;
   if (attention.blocks) return "block-sparse";
-  return fmt::format("{}{}{}", attention.causal ? "causal" : "full", local ? ", some layers local" : "",
+  const std::string_view windows = !local ? "" : all ? ", local" : ", some layers local";
+  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer heads of keys" : "";
+  return fmt::format("{}{}{}{}", attention.causal ? "causal" : "full", windows, shared,
                      stack.layers.front().cross_attention ? ", cross" : "");
 }
 
@@ -93,7 +105,11 @@ std::string norm_of(const StackSpec& stack) {
     case NormOrder::pre:
       return "before";
     case NormOrder::parallel:
-      return "before, side by side";
+      return stack.layers.front().two_norms ? "before each, side by side" : "before, side by side";
+    case NormOrder::result:
+      return "of results";
+    case NormOrder::around:
+      return "before and of results";
   }
   return "";
 }
@@ -104,7 +120,9 @@ std::vector<std::string> heads_of(const Family& family) {
   common.remove_suffix(std::string_view("Model").size());
   std::vector<std::string> heads;
   for (std::string_view name : family.architectures) {
-    name.remove_prefix(common.size());
+    // "Gemma3ForCausalLM" beside "Gemma3TextModel".
+    const auto [own, shared] = std::ranges::mismatch(name, common);
+    name.remove_prefix(static_cast<std::size_t>(own - name.begin()));
     if (name.starts_with("For")) name.remove_prefix(3);
     heads.emplace_back(name);
   }

@@ -77,6 +77,7 @@ VALUES: dict[str, list[tuple[str, ...]]] = {
     "openai-gpt": [GPT_VALUES],
     "gptj": [("transformer.h.{}", "transformer.h.{}.attn.v_proj")],
     "gpt_neo": [("transformer.h.{}", "transformer.h.{}.attn.attention.v_proj")],
+    **{family: [("model.layers.{}", "model.layers.{}.self_attn.v_proj")] for family in ("llama", "qwen3", "gemma2")},
     "ctrl": [("transformer.h.{}", "transformer.h.{}.multi_head_attention.Wv")],
     "xlnet": [("transformer.layer.{}", "transformer.layer.{}.rel_attn")],
     "transfo-xl": [("transformer.layers.{}", "transformer.layers.{}.dec_attn.qkv_net")],
@@ -88,7 +89,7 @@ VALUES: dict[str, list[tuple[str, ...]]] = {
     "m2m_100": PAIR_VALUES,
 }  # fmt: skip
 TOKENS_FIRST = ("xlnet", "transfo-xl")  # [n, copies, d], where the others have [copies, n, d]
-CAUSAL = ("gpt2", "openai-gpt", "gptj", "gpt_neo", "ctrl", "transfo-xl")
+CAUSAL = ("gpt2", "openai-gpt", "gptj", "gpt_neo", "ctrl", "llama", "qwen3", "gemma2", "transfo-xl")
 # Their attentions are given out as copies of those that the result is made of: those pass through this dropout.
 COPIED_WEIGHTS = {"xlnet": "transformer.layer.{}.rel_attn.dropout", "transfo-xl": "transformer.layers.{}.dec_attn.dropatt"}
 PAIRED = ("MarianMTModel", "BartForConditionalGeneration", "T5ForConditionalGeneration", "M2M100ForConditionalGeneration")

@@ -111,6 +111,9 @@ def is_rounding(name: str, wanted: Tensors, got: Tensors, true: Tensors) -> bool
     return ours <= 16 * own
 
 
+WITH_GRADIENTS = True  # --values: not
+
+
 def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, seed: int, tally: Tally, verbose: bool) -> None:
     original, exact = Original.load(directory), None
     config = original.model.config
@@ -122,7 +125,7 @@ def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, se
         inputs |= beside(original.model, inputs, draw, generator)
         if draw.random() < 0.3:
             inputs |= label_padding(inputs, generator)
-        gradients = has_loss(inputs)
+        gradients = WITH_GRADIENTS and has_loss(inputs)
         try:
             wanted = original.run(inputs, gradients=gradients)
         except Exception as error:
@@ -151,7 +154,7 @@ def check_spelled(attend: Attend, directory: Path, case: str, fields: Fields, se
     plain, draw = Original.load(directory), Draw(f"{case} spelled")
     config = plain.model.config
     inputs = make_inputs(config, layouts_of(config.model_type, config.architectures[0])[0], seed)
-    gradients = has_loss(inputs)
+    gradients = WITH_GRADIENTS and has_loss(inputs)
     with TemporaryDirectory() as folder:
         other = Path(folder)
         ways = respell(directory, other, draw)
@@ -252,9 +255,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--without-generate", action="store_true")
+    parser.add_argument("--values", action="store_true", help="no gradients, as where attend does not train")
     parser.add_argument("-v", "--verbose", action="store_true", help="every tensor, and the fields")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    global WITH_GRADIENTS
+    WITH_GRADIENTS = not options.values
     attend, tally = Attend(options.attend.resolve()), Tally()
     for family in options.family or CLASSES:
         for head in heads_of(family):

@@ -55,6 +55,16 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "ctrl": (["ctrl"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "gpt_neo": (["gpt-neo"], {"embedding": 0.5, "gain": 2.0}),
     "gptj": (["gptj", "gptj-all-rotated"], {"embedding": 0.5, "gain": 3.0}),
+    **{
+        family: (cases, {"embedding": 0.5, "gain": 2.0, "mixing": True})
+        for family, cases in {
+            "llama": ["llama", "llama-llama3", "llama-biases", "llama-yarn"], "mistral": ["mistral"], "qwen2": ["qwen2", "qwen2-windows"],
+            "qwen3": ["qwen3"], "gemma": ["gemma"], "gemma2": ["gemma2"], "gemma3_text": ["gemma3"], "phi": ["phi", "phi-normed"],
+            "smollm3": ["smollm3"], "granite": ["granite"], "olmo2": ["olmo2"], "olmo3": ["olmo3"],
+            "gpt_neox": ["gpt-neox", "gpt-neox-one-by-one"], "stablelm": ["stablelm", "stablelm-parallel"],
+            "starcoder2": ["starcoder2"], "cohere": ["cohere", "cohere-normed"],
+        }.items()
+    },
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
     # The tied head makes little of a hidden state, which larger embeddings bring back to size.
     "t5": (["t5-gated", "t5"], {"embedding": 1.0, "gain": 1.0, "mixing": True}),

@@ -113,6 +113,7 @@ def check(attend: Runner, directory: Path, texts: list[str], target_texts: list[
 
 
 BERT_SIZES = "vocab_size=101 hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50"
+LLAMA_SIZES = f"num_key_value_heads=1 {BERT_SIZES}"
 GPT_SIZES = "vocab_size=101 n_embd=36 n_layer=2 n_head=3 n_positions=40"
 PAIR_SIZES = " ".join(
     f"{stack}_{name}" for stack in ("encoder", "decoder") for name in ("layers=2", "attention_heads=3", "ffn_dim=50")
@@ -128,6 +129,11 @@ FRESH = {  # family: fields that make its usual preset small
     "gpt_neo": 'vocab_size=101 hidden_size=36 num_layers=2 num_heads=3 attention_types=[[["global","local"],1]]',
     **{f: f"vocab_size=101 d_model=36 pad_token_id=1 {PAIR_SIZES}" for f in ("bart", "m2m_100")},
     "marian": f"vocab_size=101 d_model=36 pad_token_id=100 decoder_start_token_id=100 eos_token_id=0 {PAIR_SIZES}",
+    **{f: LLAMA_SIZES for f in ("llama", "mistral", "qwen2", "granite", "starcoder2", "cohere")},
+    **{f: f"{LLAMA_SIZES} head_dim=6" for f in ("qwen3", "gemma", "gemma2", "gemma3_text")},
+    **{f: f"{LLAMA_SIZES} pad_token_id=0" for f in ("phi3", "smollm3", "olmo2", "olmo3")},
+    **{f: f"{LLAMA_SIZES} partial_rotary_factor=0.5" for f in ("phi", "stablelm")},
+    "gpt_neox": f"{LLAMA_SIZES} rotary_pct=0.5".replace("num_key_value_heads=1 ", ""),
     "vit": "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4",
     "xlm": "vocab_size=101 emb_dim=36 n_layers=2 n_heads=3 n_langs=3",
     "xlnet": "vocab_size=101 d_model=36 n_layer=2 n_head=3 d_inner=50",

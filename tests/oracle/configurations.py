@@ -21,7 +21,7 @@ import torch
 import transformers
 from transformers.activations import ACT2CLS
 
-from models import head_class, randomize
+from models import PART_OF_HEADS, head_class, randomize
 
 Draw = random.Random
 Fields = dict[str, Any]
@@ -32,7 +32,13 @@ CLASSES: dict[str, type] = {
     "big_bird": transformers.BigBirdConfig, "ctrl": transformers.CTRLConfig, "deberta": transformers.DebertaConfig,
     "deberta-v2": transformers.DebertaV2Config, "distilbert": transformers.DistilBertConfig,
     "electra": transformers.ElectraConfig, "gpt2": transformers.GPT2Config, "gpt_neo": transformers.GPTNeoConfig,
-    "gptj": transformers.GPTJConfig, "m2m_100": transformers.M2M100Config, "marian": transformers.MarianConfig,
+    "gptj": transformers.GPTJConfig, "llama": transformers.LlamaConfig, "m2m_100": transformers.M2M100Config, "marian": transformers.MarianConfig,
+    "cohere": transformers.CohereConfig, "gemma": transformers.GemmaConfig, "gemma2": transformers.Gemma2Config,
+    "gemma3_text": transformers.Gemma3TextConfig, "gpt_neox": transformers.GPTNeoXConfig,
+    "granite": transformers.GraniteConfig, "olmo2": transformers.Olmo2Config, "olmo3": transformers.Olmo3Config,
+    "phi": transformers.PhiConfig, "phi3": transformers.Phi3Config, "smollm3": transformers.SmolLM3Config,
+    "stablelm": transformers.StableLmConfig, "starcoder2": transformers.Starcoder2Config,
+    "mistral": transformers.MistralConfig, "qwen2": transformers.Qwen2Config, "qwen3": transformers.Qwen3Config,
     "openai-gpt": transformers.OpenAIGPTConfig, "roberta": transformers.RobertaConfig, "t5": transformers.T5Config,
     "transfo-xl": transformers.TransfoXLConfig, "vit": transformers.ViTConfig, "xlm": transformers.XLMConfig,
     "xlm-roberta": transformers.XLMRobertaConfig, "xlnet": transformers.XLNetConfig,
@@ -71,7 +77,7 @@ def heads_of(family: str) -> list[str]:
 
 
 # Parts of other models.
-NO_MODELS = {"AdaptiveEmbedding"}
+NO_MODELS = {"AdaptiveEmbedding", "Gemma3ForConditionalGeneration", "Gemma3Model", "Gemma3ForSequenceClassification"}
 
 
 def pick(*values: Any) -> Rule:
@@ -163,7 +169,103 @@ SEQUENCES = {
     "num_hidden_layers": same("encoder_layers"), "pad_token_id": pick(1), "eos_token_id": pick(2),
     "decoder_start_token_id": pick(2, 0), "forced_eos_token_id": pick(None, 2),
 }  # fmt: skip
+
+
+def key_heads(draw: Draw, fields: Fields) -> int:
+    return draw.choice([n for n in range(1, fields["heads"] + 1) if fields["heads"] % n == 0])
+
+
+def part_of(fields: Drawn) -> float:
+    return fields["partial_rotary_factor"] if "partial_rotary_factor" in fields.rules else 1.0
+
+
+def rope_scaling(draw: Draw, fields: Drawn) -> dict[str, Any] | None:
+    kind = draw.choice([None, None, "default", "linear", "dynamic", "yarn", "longrope", "llama3"])
+    turned = int((fields.get("head_dim") or fields["head_width"]) * part_of(fields))
+    if kind == "dynamic" and turned <= 2:
+        kind = None
+    if kind is None:
+        return None
+    scaling: dict[str, Any] = {draw.choice(["rope_type", "type"]) if kind != "default" else "rope_type": kind}
+    if kind in ("linear", "dynamic", "yarn", "llama3"):
+        scaling["factor"] = draw.choice([2.0, 4.0, 1.5])
+    if kind == "yarn":
+        scaling |= draw.choice([{}, {"attention_factor": 1.3}, {"mscale": 0.7, "mscale_all_dim": 1.1}, {"truncate": False}])
+        scaling |= draw.choice([{}, {"beta_fast": 8.0, "beta_slow": 2.0}])
+        scaling |= draw.choice([{}, {"original_max_position_embeddings": 12}])
+    if kind == "longrope":
+        scaling |= {name: [round(draw.uniform(1, 4), 3) for _ in range(turned // 2)] for name in ("short_factor", "long_factor")}
+        scaling |= draw.choice([{}, {"attention_factor": 1.2}, {"factor": 3.0}]) or {"factor": 2.0}
+    if kind == "llama3":
+        scaling |= {"low_freq_factor": 1.0, "high_freq_factor": draw.choice([2.0, 4.0]), "original_max_position_embeddings": 12}
+    return scaling
+
+
+def layer_types(draw: Draw, fields: Fields) -> list[str] | None:
+    count = fields["num_hidden_layers"]
+    return draw.choice([None, [draw.choice(["full_attention", "sliding_attention"]) for _ in range(count)]])
+
+
+LLAMA: dict[str, Rule] = {
+    "num_key_value_heads": key_heads, "head_dim": pick(None, 4, 6, 10), "rms_norm_eps": epsilon,
+    "rope_theta": pick(10000.0, 500000.0, 100.0), "rope_scaling": rope_scaling, "attention_bias": flag, "mlp_bias": flag,
+    "pretraining_tp": pick(1), "bos_token_id": pick(1), "eos_token_id": pick(1), "pad_token_id": pick(0, 0, 0, None, 7),
+    "max_position_embeddings": lambda draw, fields: draw.choice([8, 12, draw.randint(24, 60)])
+    if "dynamic" in (fields.get("rope_scaling") or {}).values() else draw.randint(24, 60),
+}  # fmt: skip
+QWEN: dict[str, Rule] = LLAMA | {
+    "use_sliding_window": flag, "sliding_window": pick(2, 3, 5), "max_window_layers": pick(0, 1, 2), "layer_types": layer_types,
+}  # fmt: skip
+GEMMA: dict[str, Rule] = LLAMA | {
+    "head_dim": pick(4, 6, 10), "hidden_activation": activation, "query_pre_attn_scalar": pick(16, 5),
+    "sliding_window": pick(2, 3, 5), "layer_types": layer_types, "attn_logit_softcapping": pick(None, 5.0, 1.5),
+    "final_logit_softcapping": pick(None, 4.0, 1.0), "rope_local_base_freq": pick(10000.0, 50.0),
+    "use_bidirectional_attention": pick(False), "pad_token_id": pick(0, None, 7),
+}  # fmt: skip
+multiplier = pick(1.0, 0.5, 2.5)
+
+
+def no_rope_layers(draw: Draw, fields: Fields) -> list[int] | None:
+    return draw.choice([None, [draw.randint(0, 1) for _ in range(fields["num_hidden_layers"])]])
+
+
+def long_scaling(draw: Draw, fields: Drawn) -> dict[str, Any] | None:
+    turned = int(fields["head_width"] * part_of(fields))
+    lists = {name: [round(draw.uniform(1, 4), 3) for _ in range(turned // 2)] for name in ("short_factor", "long_factor")}
+    return draw.choice([None, {"type": draw.choice(["longrope", "su", "yarn"])} | lists])
+
+
+EVEN_HEADS = ("llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2")
+SHARED = LLAMA | QWEN | GEMMA
 OWN: dict[str, dict[str, Rule]] = {
+    "llama": LLAMA,
+    "mistral": LLAMA | {"sliding_window": pick(None, 2, 3, 5)},
+    "qwen2": QWEN, "qwen3": QWEN | {"head_dim": pick(4, 6, 10)},
+    "gemma": GEMMA, "gemma2": GEMMA, "gemma3_text": GEMMA | {"use_bidirectional_attention": flag, "sliding_window_pattern": pick(6, 2, 3)},
+    "granite": LLAMA | {
+        "embedding_multiplier": multiplier, "attention_multiplier": multiplier, "residual_multiplier": multiplier,
+        "logits_scaling": multiplier,
+    },
+    "olmo2": LLAMA, "olmo3": LLAMA | {"sliding_window": pick(2, 3, 5), "layer_types": layer_types},
+    "smollm3": QWEN | {"no_rope_layers": no_rope_layers, "no_rope_layer_interval": pick(2, 3, 4)},
+    "phi": LLAMA | {"partial_rotary_factor": pick(0.5, 1.0), "qk_layernorm": flag},
+    "phi3": LLAMA | {
+        "partial_rotary_factor": pick(0.5, 1.0), "sliding_window": pick(None, 2, 5), "rope_scaling": long_scaling,
+        "original_max_position_embeddings": pick(7, 12, 20),
+    },
+    "stablelm": LLAMA | {
+        "partial_rotary_factor": pick(0.5, 0.25), "use_qkv_bias": flag, "use_parallel_residual": flag,
+        "qk_layernorm": pick(False), "hidden_dropout": dropout,
+    },
+    "starcoder2": LLAMA | {
+        "norm_epsilon": epsilon, "sliding_window": pick(None, 2, 5), "use_bias": flag, "residual_dropout": dropout,
+        "embedding_dropout": dropout,
+    },
+    "gpt_neox": LLAMA | {
+        "rotary_pct": pick(0.5, 0.25, 1.0), "partial_rotary_factor": same("rotary_pct"), "rotary_emb_base": pick(10000, 50.0),
+        "rope_theta": same("rotary_emb_base"), "hidden_dropout": dropout, "use_parallel_residual": flag,
+    },
+    "cohere": LLAMA | {"logit_scale": pick(0.0625, 1.0, 2.0), "use_qk_norm": flag},
     "bert": DECODES, "roberta": DECODES | {"pad_token_id": pick(0, 1)}, "xlm-roberta": DECODES | {"pad_token_id": pick(1)},
     "electra": DECODES,
     "albert": {
@@ -234,7 +336,7 @@ OWN: dict[str, dict[str, Rule]] = {
 }  # fmt: skip
 
 # Fields that follow from others, or say what no tensor depends on.
-FOLLOWING = {"attention_layers", "dense_act_fn", "is_gated_act"}
+FOLLOWING = {"attention_layers", "dense_act_fn", "is_gated_act", "_sliding_window_pattern"}
 
 
 class Drawn(dict[str, Any]):
@@ -254,15 +356,18 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
     base = set(transformers.PretrainedConfig().to_dict())
     own = set(kind().to_dict()) - base - FOLLOWING
     rules = {name: rule for name, rule in RULES.items() if name in own or name in base or name in ("num_labels",)}
-    rules |= OWN.get(family, {})
+    # Relatives of Llama share rules for fields that not all of them have.
+    rules |= {name: rule for name, rule in OWN.get(family, {}).items() if name not in SHARED or name in own or name in base}
     missing = own - set(rules)
     if missing:
         raise RuntimeError(f"{family}: no rule for {sorted(missing)}")
     fields = Drawn(draw, rules)
     fields |= {"heads": draw.randint(1, 4), "head_width": draw.randint(3, 10)}
-    if family in ("xlnet", "transfo-xl", "m2m_100"):  # the originals' sines and cosines need pairs
+    if family in ("xlnet", "transfo-xl", "m2m_100", *EVEN_HEADS):  # the originals' sines and cosines need pairs
         fields["head_width"] = draw.choice([4, 6, 8])
-    for name in rules:
+    if family in PART_OF_HEADS:
+        fields["head_width"] = draw.choice([8, 16])
+    for name in sorted(rules, key=lambda name: name == "max_position_embeddings" and "rope_scaling" in rules):
         fields[name]  # is drawn
     if family == "transfo-xl" and head.endswith("ForSequenceClassification"):
         fields["d_embed"] = fields["d_model"]  # else its original does not run

@@ -21,7 +21,7 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, GPT_LIKE, load_model
+from models import BERT_LIKE, GPT_LIKE, LLAMA_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
@@ -34,6 +34,7 @@ ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
+    **{family: ["right", "left", "positions", "plain", "single"] for family in LLAMA_LIKE},
     "xlm": ["right", "left", "types", "lengths", "plain", "single"],
     "vit": ["plain", "larger", "single"],
     **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100", "t5")},
@@ -103,7 +104,7 @@ class InputMaker:
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
         predicts_next = self.config.architectures[0].endswith(("ForCausalLM", "LMHeadModel"))
-        if self.config.model_type in (*GPT_LIKE, "transfo-xl") or self.config.is_decoder or predicts_next:
+        if self.config.model_type in (*GPT_LIKE, *LLAMA_LIKE, "transfo-xl") or self.config.is_decoder or predicts_next:
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)

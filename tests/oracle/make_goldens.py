@@ -32,7 +32,7 @@ from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes
-LARGEST_TOTAL = 4_000_000
+LARGEST_TOTAL = 7_000_000
 
 FORWARD = {  # case: layout and seed
     "bert-masked-lm": ("right", 1),
@@ -90,6 +90,35 @@ FORWARD = {  # case: layout and seed
     "transfo-xl-sequence-classification": ("memory", 53),
     "t5-sequence-classification": ("right", 54),
     "big-bird-question-answering": ("plain", 55),
+    "llama": ("left", 60),
+    "llama-biases": ("right", 61),
+    "llama-llama3": ("positions", 62),
+    "llama-dynamic": ("plain", 63),
+    "llama-yarn": ("plain", 64),
+    "llama-question-answering": ("right", 65),
+    "mistral": ("left", 66),
+    "qwen2": ("right", 67),
+    "qwen2-windows": ("plain", 68),
+    "qwen2-token-classification": ("right", 69),
+    "qwen3": ("left", 70),
+    "qwen3-sequence-classification": ("left", 71),
+    "gemma": ("right", 72),
+    "gemma2": ("left", 73),
+    "gemma3": ("right", 74),
+    "gemma3-both-ways": ("left", 75),
+    "phi": ("left", 76),
+    "phi-normed": ("plain", 77),
+    "phi3": ("right", 78),
+    "smollm3": ("left", 79),
+    "granite": ("right", 80),
+    "olmo2": ("left", 81),
+    "olmo3": ("right", 82),
+    "gpt-neox": ("left", 83),
+    "gpt-neox-token-classification": ("right", 84),
+    "stablelm": ("right", 85),
+    "starcoder2": ("left", 86),
+    "cohere": ("right", 87),
+    "cohere-normed": ("plain", 88),
 }
 CONFIGURED = {  # random configurations: family, head, seed, layout
     "encoder-decoder-tied": ("encoder-decoder", "EncoderDecoderModel", 116, "targets"),

@@ -124,6 +124,26 @@ BERT_LIKE = {
     "big_bird": transformers.BigBirdConfig,
 }
 
+LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
+    "llama": transformers.LlamaConfig,
+    "mistral": transformers.MistralConfig,
+    "qwen2": transformers.Qwen2Config,
+    "qwen3": transformers.Qwen3Config,
+    "cohere": transformers.CohereConfig,
+    "gemma": transformers.GemmaConfig,
+    "gemma2": transformers.Gemma2Config,
+    "gemma3_text": transformers.Gemma3TextConfig,
+    "gpt_neox": transformers.GPTNeoXConfig,
+    "granite": transformers.GraniteConfig,
+    "olmo2": transformers.Olmo2Config,
+    "olmo3": transformers.Olmo3Config,
+    "phi": transformers.PhiConfig,
+    "phi3": transformers.Phi3Config,
+    "smollm3": transformers.SmolLM3Config,
+    "stablelm": transformers.StableLmConfig,
+    "starcoder2": transformers.Starcoder2Config,
+}
+
 GPT_LIKE = ("gpt2", "attend-gpt3", "gpt_neo", "gptj", "openai-gpt", "ctrl")
 SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
 
@@ -258,7 +278,83 @@ CASES: dict[str, Case] = {
 }
 
 
+PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # of which an even number is to turn
+LLAMA_HEADS = "Model ForCausalLM ForSequenceClassification ForTokenClassification ForQuestionAnswering"
+TOKENS = "Model ForCausalLM ForSequenceClassification ForTokenClassification"
+LLAMA_3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 12}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 10}
+CASES |= {
+    **heads("llama", "Llama", LLAMA_HEADS), **heads("mistral", "Mistral", LLAMA_HEADS),
+    **heads("qwen2", "Qwen2", LLAMA_HEADS), **heads("qwen3", "Qwen3", LLAMA_HEADS),
+    "llama": Case("llama", "LlamaForCausalLM", {"tie_word_embeddings": True}),
+    "mistral": Case("mistral", "MistralForCausalLM"),
+    "qwen2": Case("qwen2", "Qwen2ForCausalLM"),
+    "qwen3": Case("qwen3", "Qwen3ForCausalLM"),
+    **heads("gemma", "Gemma", TOKENS), **heads("gemma2", "Gemma2", TOKENS), **heads("gemma3_text", "Gemma3", "ForCausalLM"),
+    **heads("gemma3_text", "Gemma3Text", "Model ForSequenceClassification"),
+    **heads("phi", "Phi", TOKENS), **heads("phi3", "Phi3", TOKENS), **heads("smollm3", "SmolLM3", LLAMA_HEADS),
+    **heads("granite", "Granite", "Model"), **heads("olmo2", "Olmo2", "Model"), **heads("olmo3", "Olmo3", "Model"),
+    **heads("gpt_neox", "GPTNeoX", LLAMA_HEADS), **heads("stablelm", "StableLm", TOKENS),
+    **heads("starcoder2", "Starcoder2", TOKENS), **heads("cohere", "Cohere", "Model"),
+    "gemma": Case("gemma", "GemmaForCausalLM"),
+    "gemma2": Case("gemma2", "Gemma2ForCausalLM", {"attn_logit_softcapping": 1.5, "final_logit_softcapping": 2.0}),
+    "gemma3": Case("gemma3_text", "Gemma3ForCausalLM", {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}),
+    "gemma3-both-ways": Case("gemma3_text", "Gemma3TextModel", {"use_bidirectional_attention": True}),
+    "phi": Case("phi", "PhiForCausalLM"),
+    "phi-normed": Case("phi", "PhiForCausalLM", {"qk_layernorm": True}),
+    "phi3": Case("phi3", "Phi3ForCausalLM", {"original_max_position_embeddings": 7}),
+    "smollm3": Case("smollm3", "SmolLM3ForCausalLM", {"no_rope_layer_interval": 2}),
+    "granite": Case("granite", "GraniteForCausalLM", {"embedding_multiplier": 2.0, "attention_multiplier": 0.4,
+                                                      "residual_multiplier": 0.7, "logits_scaling": 3.0}),
+    "olmo2": Case("olmo2", "Olmo2ForCausalLM"),
+    "olmo3": Case("olmo3", "Olmo3ForCausalLM", {"layer_types": None, "rope_scaling": YARN}),
+    "gpt-neox": Case("gpt_neox", "GPTNeoXForCausalLM"),
+    "gpt-neox-one-by-one": Case("gpt_neox", "GPTNeoXForCausalLM", {"use_parallel_residual": False, "rotary_pct": 1.0}),
+    "stablelm": Case("stablelm", "StableLmForCausalLM", {"use_qkv_bias": True}),
+    "stablelm-parallel": Case("stablelm", "StableLmForCausalLM", {"use_parallel_residual": True}),
+    "starcoder2": Case("starcoder2", "Starcoder2ForCausalLM", {"sliding_window": 4}),
+    "cohere": Case("cohere", "CohereForCausalLM"),
+    "cohere-normed": Case("cohere", "CohereForCausalLM", {"use_qk_norm": True}),
+    "llama-biases": Case("llama", "LlamaForCausalLM", {"attention_bias": True, "mlp_bias": True, "num_key_value_heads": None}),
+    "llama-llama3": Case("llama", "LlamaForCausalLM", {"rope_scaling": LLAMA_3, "rope_theta": 500000.0}),
+    "llama-linear": Case("llama", "LlamaForCausalLM", {"rope_scaling": {"type": "linear", "factor": 2.5}}),
+    "llama-dynamic": Case("llama", "LlamaForCausalLM", {"rope_scaling": {"type": "dynamic", "factor": 2.0}, "max_position_embeddings": 8}),
+    "llama-yarn": Case("llama", "LlamaForCausalLM", {"rope_scaling": YARN}),
+    "qwen2-windows": Case("qwen2", "Qwen2ForCausalLM", {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+}  # fmt: skip
+
+
+def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    settings, width = dict(case.settings), size.head_width + size.head_width % 2  # halves of heads turn
+    fields: dict[str, Any] = dict(
+        vocab_size=size.vocabulary, hidden_size=size.heads * width, num_hidden_layers=size.layers,
+        num_attention_heads=size.heads, num_key_value_heads=size.heads // 2 if size.heads % 2 == 0 else 1,
+        intermediate_size=size.feed_forward, max_position_embeddings=size.positions, bos_token_id=1, eos_token_id=1,
+    )  # fmt: skip
+    if case.head.endswith("ForSequenceClassification"):  # several texts need one
+        fields["pad_token_id"] = 0
+    if case.family == "qwen3" or case.family.startswith("gemma"):
+        fields["head_dim"] = width + 2
+    if case.family in ("mistral", "gemma2", "gemma3_text", "olmo3"):
+        fields["sliding_window"] = 4
+    if case.family in ("gemma2", "gemma3_text"):
+        fields |= {"query_pre_attn_scalar": 7, "layer_types": (["sliding_attention", "full_attention"] * 2)[: size.layers]}
+    if case.family in PART_OF_HEADS:
+        fields |= {"hidden_size": size.heads * 8, "partial_rotary_factor": 0.5}
+    if case.family == "gpt_neox":
+        fields |= {"rotary_pct": 0.5}
+        del fields["num_key_value_heads"], fields["partial_rotary_factor"]
+    if case.family == "phi3":
+        lists = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 3.5]}
+        fields |= {"rope_scaling": {"type": "longrope"} | lists}
+    if case.family in ("phi3", "smollm3", "olmo2", "olmo3"):  # theirs are beyond so small a vocabulary
+        fields["pad_token_id"] = 0
+    return LLAMA_LIKE[case.family](**(fields | settings))
+
+
 def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    if case.family in LLAMA_LIKE:
+        return make_llama_config(case, size)
     if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
         case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)
@@ -401,7 +497,7 @@ def randomize(
                 if id(parameter) in done or not parameter.requires_grad:  # tied; Marian's sinusoids
                     continue
                 done.add(id(parameter))
-                if isinstance(module, (nn.LayerNorm, T5LayerNorm)):
+                if isinstance(module, (nn.LayerNorm, T5LayerNorm)) or type(module).__name__.endswith(("RMSNorm", "LayerNorm")):
                     centre = normal(parameter.shape, 1.0).sign() if mixing else 1.0
                     parameter.copy_(normal(parameter.shape, bias) + (centre if name == "weight" else 0.0))
                 elif isinstance(module, nn.Embedding):

@@ -72,7 +72,8 @@ TEST_P(Smoothing, LeavesFloat32AsItIsAndInt8Nearer) {
   EXPECT_LT(error_of(factors), error_of({}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Smoothing, testing::Values("gpt2", "gptj", "gpt-neo", "t5", "t5-gated"));
+INSTANTIATE_TEST_SUITE_P(Networks, Smoothing,
+                         testing::Values("gpt2", "gptj", "gpt-neo", "t5", "t5-gated", "llama", "gpt-neox"));
 
 TEST_F(Smoothing, MakesTheErrorOfOutlierChannelsSmaller) {
   const ModelDirectory directory(this->directory("gpt2"));

@@ -12,7 +12,7 @@ CacheShape shape_of(const PretrainedModel& model) {
   Stack decoder = model.network()->decoder;
   const AttentionSpec& attention = decoder->spec().layers.front().self_attention;
   return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
-          .heads = attention.heads,
+          .heads = attention.heads_of_keys(),
           .head_size = attention.head_size,
           .options = decoder->embeddings->tokens.options(),
           .format = model.cache_format()};

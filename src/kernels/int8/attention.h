@@ -69,7 +69,8 @@ struct RowScales {
 class IntegerHead {
  public:
   static std::int64_t whole_panels(std::int64_t n) { return int8_panels(n) * kInt8Panel; }
-  IntegerHead(const Attention& call, const Head& head, std::uint8_t* scratch)
+  // `packed`: the scratch holds this head's keys and values already.
+  IntegerHead(const Attention& call, const Head& head, std::uint8_t* scratch, bool packed)
       : a_(call),
         head_(head),
         D_(head.D),
@@ -84,7 +85,7 @@ class IntegerHead {
         weights_(reinterpret_cast<std::int16_t*>(values_ + K16_ / 2 * D16_)),
         keys_(reinterpret_cast<std::int8_t*>(weights_ + kInt8Queries * K16_)),
         queries_(reinterpret_cast<std::uint8_t*>(keys_ + K16_ * fours_ * 4)) {
-    pack();
+    if (!packed) pack();
   }
 
   void attend() const {
@@ -167,6 +168,7 @@ class IntegerHead {
   float weigh(std::int64_t i, float* scores, std::int16_t* weights) const {
     const auto first = static_cast<std::int32_t>(head_.first_seen(a_, i)),
                seen = static_cast<std::int32_t>(head_.seen(a_, i));
+    head_.cap(a_, scores, first, seen);
     head_.add_terms(a_, i, scores, first, seen);
     // Vectors of scores in which every key is seen need no mask.
     const IntVector lane = lane_numbers();
@@ -260,7 +262,8 @@ inline void integer_attention(const Attention& a, std::int64_t begin, std::int64
   for (std::int64_t task = begin; task < end; ++task) {
     const Head head(a, task);
     if (head.Lk > 0) {
-      IntegerHead(a, head, scratch).attend();
+      const bool packed = task > begin && head.head % Head::queries_per_key(a) != 0;
+      IntegerHead(a, head, scratch, packed).attend();
       continue;
     }
     for (std::int64_t i = 0; i < head.Lq; ++i)  // nothing to attend to

@@ -1,0 +1,87 @@
+// OLMo 2: OLMo Team 2024, arXiv:2501.00656: Llama whose norms are of each sublayer's result, and of all heads
+// of queries and of keys together. Checkpoints: allenai/OLMo-2-*. OLMo 3: three of four layers see a window,
+// and only the others turn more slowly in longer texts. Checkpoints: allenai/Olmo-3-*.
+#include "models/llama_decoder.h"
+
+namespace attend {
+namespace {
+
+constexpr LlamaRelative olmo_relative = {.vocabulary = 50304,
+                                         .padding_id = 1,
+                                         .norm = {.epsilon = 1e-5, .root_mean_square = true},
+                                         .order = NormOrder::result};
+
+ModelSpec olmo2_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = llama_model(config, architecture, olmo_relative);
+  const bool biases = config.flag({"attention_bias"}, false);
+  for (LayerSpec& layer : model.decoder->layers) {
+    layer.self_attention.input_bias = layer.self_attention.output_bias = biases;
+    layer.self_attention.query_key_norm = {layer.norm, QueryKeyNorm::Of::projections};
+  }
+  return model;
+}
+
+ModelSpec olmo3_spec(const Fields& config, std::string_view architecture) {
+  ModelSpec model = olmo2_spec(config, architecture);
+  StackSpec& stack = *model.decoder;
+  const std::vector<bool> sliding =
+      read_sliding_layers(config, stack.layers.size(), [](std::size_t i) { return (i + 1) % 4 != 0; });
+  const std::int64_t window = config.integer({"sliding_window"}, 4096);
+  stack.rotaries.push_back(unscaled_rotary({.head_size = stack.layers.front().self_attention.head_size,
+                                            .base = config.number({"rope_theta"}, 10000, 1e-3, 1e30)}));
+  for (std::size_t i = 0; i < stack.layers.size(); ++i)
+    if (sliding[i]) {
+      stack.layers[i].self_attention.window = window;
+      stack.layers[i].self_attention.rotary = 1;
+    }
+  return model;
+}
+
+std::vector<WeightName> olmo_weights(const ModelSpec& model) {
+  return llama_weights(model);
+}
+
+Json fresh_olmo(std::string_view model_type, std::string_view architecture, std::string_view preset) {
+  static constexpr LlamaSize sizes[] = {
+      {"1B", 2048, 8192, 16, 16, 16}, {"7B", 4096, 11008, 32, 32, 32}, {"tiny", 256, 688, 4, 4, 4}};
+  Json config = fresh_llama_config(model_type, architecture, find_size(sizes, preset), olmo_relative);
+  config.update({{"pad_token_id", 1}, {"bos_token_id", nullptr}, {"eos_token_id", 50279}});
+  return config;
+}
+
+Json fresh_olmo2(std::string_view preset) {
+  return fresh_olmo("olmo2", "Olmo2ForCausalLM", preset);
+}
+
+Json fresh_olmo3(std::string_view preset) {
+  Json config = fresh_olmo("olmo3", "Olmo3ForCausalLM", preset);
+  config["sliding_window"] = 4096;
+  return config;
+}
+
+}  // namespace
+
+extern const Family olmo2, olmo3;
+const Family olmo2 = {
+    .model_type = "olmo2",
+    .prefix = "model",
+    .architectures = {"Olmo2ForCausalLM", "Olmo2Model"},
+    .spec = olmo2_spec,
+    .weights = olmo_weights,
+    .optional_fields = llama_optional_fields({"attention_bias"}),
+    .presets = {"1B", "7B", "tiny"},
+    .fresh_config = fresh_olmo2,
+};
+
+const Family olmo3 = {
+    .model_type = "olmo3",
+    .prefix = "model",
+    .architectures = {"Olmo3ForCausalLM", "Olmo3Model"},
+    .spec = olmo3_spec,
+    .weights = olmo_weights,
+    .optional_fields = llama_optional_fields({"attention_bias", "layer_types"}),
+    .presets = {"1B", "7B", "tiny"},
+    .fresh_config = fresh_olmo3,
+};
+
+}  // namespace attend

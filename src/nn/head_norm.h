@@ -1,0 +1,21 @@
+// Norms of queries and of keys, before they are turned and meet (QueryKeyNorm).
+#pragma once
+
+#include "nn/norm.h"
+
+namespace attend {
+
+class HeadNormImpl : public Module {
+ public:
+  HeadNormImpl(std::int64_t heads, std::int64_t head_size, const QueryKeyNorm& spec);
+  Tensor forward(const Tensor& x);  // [T, heads * head_size], of any stride -> the same, contiguous
+
+ private:
+  std::int64_t heads_;
+  QueryKeyNorm::Of of_;
+  LayerNorm norm_{nullptr};
+  Tensor weight_;  // [heads * head_size], where each head has factors of its own
+};
+ATTEND_MODULE(HeadNorm);
+
+}  // namespace attend
