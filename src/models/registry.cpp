@@ -10,25 +10,33 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(camembert)              \
   FAMILY(ctrl)                   \
+  FAMILY(data2vec_text)          \
   FAMILY(deberta)                \
   FAMILY(deberta_v2)             \
   FAMILY(distilbert)             \
   FAMILY(electra)                \
   FAMILY(encoder_decoder)        \
+  FAMILY(ernie)                  \
   FAMILY(gpt2)                   \
   FAMILY(gpt_neo)                \
   FAMILY(gptj)                   \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
+  FAMILY(megatron_bert)          \
+  FAMILY(mpnet)                  \
   FAMILY(openai_gpt)             \
   FAMILY(roberta)                \
+  FAMILY(roberta_prelayernorm)   \
+  FAMILY(roformer)               \
   FAMILY(t5)                     \
   FAMILY(transfo_xl)             \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
   FAMILY(xlm)                    \
   FAMILY(xlm_roberta)            \
+  FAMILY(xlm_roberta_xl)         \
   FAMILY(xlnet)
 
 #define DECLARE(name) extern const Family name;
