@@ -26,12 +26,14 @@ namespace attend {
   FAMILY(marian)                 \
   FAMILY(megatron_bert)          \
   FAMILY(mpnet)                  \
+  FAMILY(mt5)                    \
   FAMILY(openai_gpt)             \
   FAMILY(roberta)                \
   FAMILY(roberta_prelayernorm)   \
   FAMILY(roformer)               \
   FAMILY(t5)                     \
   FAMILY(transfo_xl)             \
+  FAMILY(umt5)                   \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
   FAMILY(xlm)                    \
