@@ -10,6 +10,8 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(blenderbot)             \
+  FAMILY(blenderbot_small)       \
   FAMILY(camembert)              \
   FAMILY(ctrl)                   \
   FAMILY(data2vec_text)          \
@@ -24,10 +26,13 @@ namespace attend {
   FAMILY(gptj)                   \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
+  FAMILY(mbart)                  \
   FAMILY(megatron_bert)          \
   FAMILY(mpnet)                  \
   FAMILY(mt5)                    \
   FAMILY(openai_gpt)             \
+  FAMILY(pegasus)                \
+  FAMILY(plbart)                 \
   FAMILY(roberta)                \
   FAMILY(roberta_prelayernorm)   \
   FAMILY(roformer)               \
