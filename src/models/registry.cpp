@@ -10,9 +10,11 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(biogpt)                 \
   FAMILY(blenderbot)             \
   FAMILY(blenderbot_small)       \
   FAMILY(camembert)              \
+  FAMILY(codegen)                \
   FAMILY(ctrl)                   \
   FAMILY(data2vec_text)          \
   FAMILY(deberta)                \
@@ -31,6 +33,7 @@ namespace attend {
   FAMILY(mpnet)                  \
   FAMILY(mt5)                    \
   FAMILY(openai_gpt)             \
+  FAMILY(opt)                    \
   FAMILY(pegasus)                \
   FAMILY(plbart)                 \
   FAMILY(roberta)                \
@@ -41,6 +44,7 @@ namespace attend {
   FAMILY(umt5)                   \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
+  FAMILY(xglm)                   \
   FAMILY(xlm)                    \
   FAMILY(xlm_roberta)            \
   FAMILY(xlm_roberta_xl)         \
