@@ -44,6 +44,7 @@ namespace attend {
   FAMILY(umt5)                   \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
+  FAMILY(vit_msn)                \
   FAMILY(xglm)                   \
   FAMILY(xlm)                    \
   FAMILY(xlm_roberta)            \
