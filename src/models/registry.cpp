@@ -10,25 +10,45 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(biogpt)                 \
+  FAMILY(blenderbot)             \
+  FAMILY(blenderbot_small)       \
+  FAMILY(camembert)              \
+  FAMILY(codegen)                \
   FAMILY(ctrl)                   \
+  FAMILY(data2vec_text)          \
   FAMILY(deberta)                \
   FAMILY(deberta_v2)             \
   FAMILY(distilbert)             \
   FAMILY(electra)                \
   FAMILY(encoder_decoder)        \
+  FAMILY(ernie)                  \
   FAMILY(gpt2)                   \
   FAMILY(gpt_neo)                \
   FAMILY(gptj)                   \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
+  FAMILY(mbart)                  \
+  FAMILY(megatron_bert)          \
+  FAMILY(mpnet)                  \
+  FAMILY(mt5)                    \
   FAMILY(openai_gpt)             \
+  FAMILY(opt)                    \
+  FAMILY(pegasus)                \
+  FAMILY(plbart)                 \
   FAMILY(roberta)                \
+  FAMILY(roberta_prelayernorm)   \
+  FAMILY(roformer)               \
   FAMILY(t5)                     \
   FAMILY(transfo_xl)             \
+  FAMILY(umt5)                   \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
+  FAMILY(vit_msn)                \
+  FAMILY(xglm)                   \
   FAMILY(xlm)                    \
   FAMILY(xlm_roberta)            \
+  FAMILY(xlm_roberta_xl)         \
   FAMILY(xlnet)
 
 #define DECLARE(name) extern const Family name;

@@ -30,8 +30,10 @@ struct WeightName {
   // The checkpoint's shape of each tensor, where it is another one of as many numbers (XLNet's heads are a
   // dimension of their own); empty: what `layout` makes of ours.
   std::vector<std::int64_t> shape = {};
-  // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa).
+  // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa);
+  // or of queries, values and keys (CodeGen, in four groups of heads).
   std::int64_t heads = 0;
+  bool values_before_keys = false;
 };
 
 // Where one of our parameters lies in a checkpoint.
@@ -42,6 +44,7 @@ struct WeightSource {
   bool frozen = false;
   std::vector<std::int64_t> shape;
   std::int64_t heads = 0;
+  bool values_before_keys = false;
 };
 
 // The row that covers `parameter`; Error if none does (a hole in the family's table).
