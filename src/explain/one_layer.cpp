@@ -52,7 +52,10 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
   batch.positions = ops::cat(positions);
   batch.ids = ops::zeros_like(batch.positions);
   DistanceTable table;
-  if (const auto distances = child<DistancesImpl>(*stack_, "distances"))
+  auto distances = child<DistancesImpl>(*stack_, "distances");
+  if (const auto of_layers = child<ModuleListImpl>(*stack_, "layer_distances"))
+    distances = of_layers->ptr<DistancesImpl>(static_cast<std::size_t>(number_));
+  if (distances)
     table = distances->forward(spec.layers.front().self_attention.empty_keys + offsets.longest(), x,
                                /*ahead=*/false);
   const bool sees_less = spec.looks_back || spec.half_backwards;

@@ -33,9 +33,10 @@ ExplainedPredictions predict(const PretrainedModel& model, std::size_t side, con
                                    .next = static_cast<bool>(network->decoder),
                                    .vocabulary = stack->embeddings->spec().vocabulary,
                                    .last = rank_rows(network, last, count)};
+  Pass pass;
   for (std::size_t i = 0; i < hidden.size(); ++i) {
     const bool done = i + 1 == hidden.size();
-    predictions.lens.push_back(rank_rows(network, done ? last : stack->normed(hidden[i]), lens));
+    predictions.lens.push_back(rank_rows(network, done ? last : stack->result_of(hidden[i], pass), lens));
   }
   return predictions;
 }

@@ -35,7 +35,10 @@ class Layers {
   }
 
   const Tensor& states() const { return x_; }
-  Tensor last() { return stack_->normed(x_); }
+  Tensor last() {
+    Pass pass = task_.pass();
+    return stack_->result_of(x_, pass);
+  }
 
  private:
   Offsets source_offsets(std::int64_t copies) const {

@@ -54,7 +54,7 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
   const NormSpec norm{config.number({"layer_norm_eps"}, relative.norm_epsilon, 0, 1)};
   const double dropout = read_dropout(config, {"hidden_dropout_prob", "dropout"}, relative.dropout);
   const LayerSpec layer = {
-      .order = NormOrder::post,
+      .order = relative.order,
       .norm = norm,
       .self_attention = attention,
       .cross_attention = read_cross_attention(config, attention),
@@ -72,12 +72,12 @@ StackSpec bert_encoder(const Fields& config, const BertRelative& relative) {
                      .positions = read_positions(config, relative),
                      .types = relative.types > 0 ? config.integer({"type_vocab_size"}, relative.types) : 0,
                      .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1, vocabulary - 1),
-                     .norm = norm,
+                     .norm = relative.embedding_norm ? std::optional(norm) : std::nullopt,
                      .dropout = dropout,
                      .projected_width = narrow == width ? 0 : width},
       .layers = std::vector<LayerSpec>(
           config.integer({"num_hidden_layers", "n_layers"}, relative.layers, 1, 10000), layer),
-      .final_norm = {},
+      .final_norm = relative.order == NormOrder::pre ? std::optional(norm) : std::nullopt,
       .weights_of = {},
   };
   if (relative.distances) read_distances(config, stack);
@@ -111,24 +111,27 @@ std::vector<WeightName> bert_embedding_weights(const std::string& prefix) {
   };
 }
 
-std::vector<WeightName> bert_layer_weights(const std::string& prefix) {
+std::vector<WeightName> bert_layer_weights(const std::string& prefix, const BertNormNames& norms) {
   const std::string layer = prefix + ".encoder.layer.{i}.", ours = "{encoder|decoder}.layers.{i}.";
   const std::string cross = layer + "crossattention.";
-  return {
+  std::vector<WeightName> table = {
       {layer + "attention.self.distance_embedding.weight", ours + "self_attention.distance_vectors"},
       {cross + "self.query.{weight|bias}", ours + "cross_attention.query.{weight|bias}"},
       {cross + "self.{key|value}.{weight|bias}", ours + "cross_attention.key_value.{weight|bias}"},
       {cross + "output.dense.{weight|bias}", ours + "cross_attention.output.{weight|bias}"},
-      {cross + "output.LayerNorm.{weight|bias}", ours + "cross_attention_norm.{weight|bias}"},
+      {layer + norms.cross_attention + ".{weight|bias}", ours + "cross_attention_norm.{weight|bias}"},
       {layer + "attention.self.{query|key|value}.{weight|bias}",
        ours + "self_attention.query_key_value.{weight|bias}"},
       {layer + "attention.output.dense.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
-      {layer + "attention.output.LayerNorm.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      {layer + norms.attention + ".{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
       {layer + "intermediate.dense.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {layer + "output.dense.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
-      {layer + "output.LayerNorm.{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
+      {layer + norms.feed_forward + ".{weight|bias}", ours + "feed_forward_norm.{weight|bias}"},
       {prefix + ".pooler.dense.{weight|bias}", "pooler.dense.{weight|bias}"},
   };
+  if (!norms.last.empty())
+    table.push_back({norms.last + ".{weight|bias}", "{encoder|decoder}.final_norm.{weight|bias}"});
+  return table;
 }
 
 std::vector<WeightName> bert_prediction_weights() {

@@ -13,6 +13,8 @@ struct BertRelative {
   std::int64_t padding_id = 0;
   double norm_epsilon = 1e-12, dropout = 0.1;
   std::string_view activation = "gelu";
+  NormOrder order = NormOrder::post;  // pre: with a last norm behind the layers
+  bool embedding_norm = true;
   bool positions_after_padding = false;
   bool embedding_size = false;  // the config may give the embeddings a width of their own
   bool decodes = false;         // is_decoder makes it causal, and add_cross_attention lets it read an encoder
@@ -28,6 +30,10 @@ StackSpec& put_bert_stack(ModelSpec& model, const Fields& config, std::string_vi
                           const BertRelative& relative);
 bool is_causal_language_model(std::string_view architecture);
 
+// The stack, and BERT's heads on it; RoBERTa's heads.
+ModelSpec bert_model(const Fields& config, std::string_view architecture, const BertRelative& relative);
+ModelSpec roberta_model(const Fields& config, std::string_view architecture, const BertRelative& relative);
+
 // BERT's scores over the vocabulary: a transform of each hidden state, then the embedding matrix, then a
 // bias.
 LanguageModelHeadSpec masked_language_model(const Fields& config, Activation activation,
@@ -35,9 +41,20 @@ LanguageModelHeadSpec masked_language_model(const Fields& config, Activation act
 
 // "bert.embeddings...", "bert.encoder.layer.N...", "bert.pooler..." under another prefix.
 std::vector<WeightName> bert_embedding_weights(const std::string& prefix);
-std::vector<WeightName> bert_layer_weights(const std::string& prefix);
+// What a checkpoint calls the norms: of a layer, behind its prefix, and the one behind all layers.
+struct BertNormNames {
+  std::string attention = "attention.output.LayerNorm", cross_attention = "crossattention.output.LayerNorm",
+              feed_forward = "output.LayerNorm", last = {};
+};
+std::vector<WeightName> bert_layer_weights(const std::string& prefix, const BertNormNames& norms = {});
 // "cls.predictions...", of masked_language_model.
 std::vector<WeightName> bert_prediction_weights();
+// The whole tables: with BERT's heads, and with RoBERTa's.
+std::vector<WeightName> bert_weights(const ModelSpec& model, const std::string& prefix,
+                                     const BertNormNames& norms = {});
+std::vector<WeightName> roberta_weights(const ModelSpec& model, const std::string& prefix,
+                                        const BertNormNames& norms = {});
+std::vector<WeightName> roberta_head_weights(const ModelSpec& model);
 
 // BERT's pretraining: whether the second sentence follows is scored beside the masked tokens.
 void put_pretraining_heads(ModelSpec& model);

@@ -23,7 +23,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
   if (const std::int64_t width = config.integer({"embedding_size"}, encoder.width());
       width != encoder.width()) {
     encoder.embeddings.projected_width = encoder.width();
-    encoder.embeddings.projected_before_norm = true;
+    encoder.embeddings.projection = EmbeddingSpec::Projection::before_norm;
     encoder.embeddings.width = width;
   }
   encoder.quirks.padding_begins_as_zero = true;

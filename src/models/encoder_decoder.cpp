@@ -42,15 +42,17 @@ StackSpec read_stack(const Fields& config, const SequenceToSequenceRelative& rel
                                        ? config.maybe_integer({"decoder_vocab_size"}, 1).value_or(vocabulary)
                                        : vocabulary,
                      .width = width,
-                     .scale =
-                         config.flag({"scale_embedding"}, false) ? std::sqrt(static_cast<double>(width)) : 1,
+                     .scale = config.flag({"scale_embedding"}, relative.scales_embeddings)
+                                  ? std::sqrt(static_cast<double>(width))
+                                  : 1,
                      .positions = {},
                      .padding_id = config.integer({"pad_token_id"}, relative.padding_id, -1, vocabulary - 1),
                      .norm = relative.embedding_norm ? std::optional(norm) : std::nullopt,
                      .dropout = dropout},
       .layers = std::vector<LayerSpec>(
-          decoder ? config.integer({"decoder_layers"}, relative.layers, 1, 10000)
-                  : config.integer({"encoder_layers", "num_hidden_layers"}, relative.layers, 1, 10000),
+          decoder
+              ? config.integer({"decoder_layers"}, relative.decoder_layers, 1, 10000)
+              : config.integer({"encoder_layers", "num_hidden_layers"}, relative.encoder_layers, 1, 10000),
           layer),
       .final_norm = relative.order == NormOrder::pre ? std::optional(norm) : std::nullopt,
       .weights_of = {},

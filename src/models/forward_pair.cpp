@@ -11,14 +11,21 @@ std::int64_t padding_of(const Fields& config, std::int64_t vocabulary) {
   return config.integer({"pad_token_id"}, {}, 0, vocabulary - 1);
 }
 
-// Marian's and BART's shift_tokens_right: the start token, then the labels (or ids) but the last.
-Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t vocabulary) {
-  const std::int64_t start = config.integer({"decoder_start_token_id"}, {}, 0, vocabulary - 1);
+// shift_tokens_right: the start token, then the labels (or ids) but the last. Marian's and BART's start token
+// is config.json's, mBART's is the last one that is no padding.
+Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t vocabulary,
+                   bool begins_with_last) {
   const std::int64_t pad = padding_of(config, vocabulary);
+  const Tensor real = labels.masked_fill(labels == kIgnoredLabel, pad);
   Tensor ids = ops::empty_like(labels);
-  ids.select(1, 0).fill_(start);
-  ids.narrow(1, 1, labels.size(1) - 1).copy_(labels.narrow(1, 0, labels.size(1) - 1));
-  return ids.masked_fill(ids == kIgnoredLabel, pad);
+  if (begins_with_last) {
+    const Tensor last = (real.ne(pad).sum(1) - 1).clamp_min(0);
+    ids.select(1, 0).copy_(real.gather(1, last.unsqueeze(1)).squeeze(1));
+  } else {
+    ids.select(1, 0).fill_(config.integer({"decoder_start_token_id"}, {}, 0, vocabulary - 1));
+  }
+  ids.narrow(1, 1, labels.size(1) - 1).copy_(real.narrow(1, 0, labels.size(1) - 1));
+  return ids;
 }
 
 // Are encoder and decoder models of their own, which take what they take alone as well?
@@ -122,7 +129,8 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
     const bool predicts = static_cast<bool>(net->language_model_head);
     if (predicts && !labels.defined()) fail("expected decoder_input_ids or labels");
     if (predicts) check_matrix(labels, "labels");
-    decoder_ids = shift_right(predicts ? labels : source.ids(), model.config(), vocabulary);
+    decoder_ids = shift_right(predicts ? labels : source.ids(), model.config(), vocabulary,
+                              net->spec().quirks.begins_with_last_label);
   }
   const Padded given(decoder_ids, find(inputs, "decoder_attention_mask"), "decoder_input_ids");
   const bool whole = counts_padding(inputs) || labels_reach_padding(net, labels, given, net->reads_images());

@@ -50,6 +50,7 @@ bool reads_padding(Transformer& net, const Tensors& inputs, const Padded& given,
          (net->score_head &&
           ((prompted && net->score_head->spec().input == HeadInput::last_token) ||
            net->score_head->spec().input == HeadInput::last_column ||
+           net->score_head->spec().input == HeadInput::counted_column ||
            net->score_head->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
 }
 

@@ -83,10 +83,14 @@ std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view archi
 ModelSpec gpt_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
   ModelSpec model;
   model.decoder = decoder(config, relative);
-  model.language_model_head = language_model(config, architecture);
-  model.score_head = scores(config, architecture);
+  put_gpt_heads(model, config, architecture);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
+}
+
+void put_gpt_heads(ModelSpec& model, const Fields& config, std::string_view architecture) {
+  model.language_model_head = language_model(config, architecture);
+  model.score_head = scores(config, architecture);
 }
 
 std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,

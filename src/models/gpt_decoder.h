@@ -19,6 +19,9 @@ struct GptRelative {
 // Fields go by GPT-2's names, BERT's, GPT-Neo's or CTRL's.
 ModelSpec gpt_model(const Fields& config, std::string_view architecture, const GptRelative& relative);
 
+// Those heads alone, for a model that has its decoder.
+void put_gpt_heads(ModelSpec& model, const Fields& config, std::string_view architecture);
+
 // The table with the heads' names behind it. `sentence`: what the matrix that scores sentences is called.
 std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
                                        const std::string& sentence = "score");

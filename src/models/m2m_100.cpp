@@ -2,12 +2,11 @@
 #include "base/error.h"
 #include "models/encoder_decoder.h"
 
-#include <cmath>
-
 namespace attend {
 namespace {
 
 constexpr SequenceToSequenceRelative m2m_100_relative = {.order = NormOrder::pre,
+                                                         .scales_embeddings = true,
                                                          .vocabulary = 128112,
                                                          .padding_id = 1,
                                                          .attention_dropout = 0.1,
@@ -26,11 +25,7 @@ ModelSpec m2m_100_spec(const Fields& config, std::string_view architecture) {
   model.decoder = read_stack(config, m2m_100_relative, /*decoder=*/true);
   if (model.encoder->embeddings.width < 4)
     fail("{}: d_model: expected at least 4, found {}", config.source(), model.encoder->embeddings.width);
-  for (StackSpec* stack : {&*model.encoder, &*model.decoder}) {
-    stack->embeddings.positions = positions;
-    if (!config.has({"scale_embedding"}))
-      stack->embeddings.scale = std::sqrt(static_cast<double>(stack->embeddings.width));
-  }
+  for (StackSpec* stack : {&*model.encoder, &*model.decoder}) stack->embeddings.positions = positions;
   if (architecture == "M2M100ForConditionalGeneration")
     model.language_model_head =
         LanguageModelHeadSpec{.transform = {}, .untied = !config.flag({"tie_word_embeddings"}, true)};

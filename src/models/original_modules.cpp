@@ -1,5 +1,7 @@
 #include "models/original_modules.h"
 
+#include "models/weight_layout.h"
+
 #include <algorithm>
 
 namespace attend {
@@ -28,6 +30,7 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
                    .out = rows,
                    .first = first,
                    .heads = source.heads,
+                   .values_before_keys = source.values_before_keys,
                    .transposed = source.layout == WeightLayout::transposed,
                    .scores_words = parameter == "language_model_head.weight"});
   }
@@ -59,20 +62,18 @@ void add_tables(std::vector<OriginalModule>& all, const PretrainedModel& model, 
   const std::string first = model.network()->encoder ? "encoder" : "decoder";
   add("tokens", stack->embeddings->tokens,
       (own.contains("tokens") ? path : first) + ".embeddings.tokens");  // or it is the encoder's
-  for (const char* name : {"positions", "types", "languages"})
+  for (const char* name : {"positions", "types", "languages", "tasks"})
     if (own.contains(name)) add(name, own[name], path + ".embeddings." + name);
 }
 
 }  // namespace
 
 Tensor OriginalModule::to_ours(const Tensor& rows) const {
-  if (heads == 0) return rows;
-  return rows.reshape({heads, 3, out / heads / 3, -1}).transpose(0, 1).reshape(rows.sizes());
+  return heads == 0 ? rows : heads_apart(rows, heads, values_before_keys);
 }
 
 Tensor OriginalModule::to_original(const Tensor& rows) const {
-  if (heads == 0) return rows;
-  return rows.reshape({3, heads, out / heads / 3, -1}).transpose(0, 1).reshape(rows.sizes());
+  return heads == 0 ? rows : heads_together(rows, heads, values_before_keys);
 }
 
 std::vector<OriginalModule> original_modules(const PretrainedModel& model) {

@@ -13,7 +13,8 @@ struct OriginalModule {
   // A matrix: which rows of ours it is, and for how many heads it has queries, keys and values head by head
   // (DeBERTa; 0: they are one below the other, as ours).
   std::int64_t first = 0, heads = 0;
-  bool transposed = false;  // a Conv1D
+  bool values_before_keys = false;  // of each head's rows (CodeGen)
+  bool transposed = false;          // a Conv1D
   // A table ([in, out] in the original and here) and where it lies.
   bool is_table = false;
   bool scores_words = false;  // the matrix over the vocabulary

@@ -10,13 +10,20 @@ namespace attend {
   FAMILY(bart)                   \
   FAMILY(bert)                   \
   FAMILY(big_bird)               \
+  FAMILY(biogpt)                 \
+  FAMILY(blenderbot)             \
+  FAMILY(blenderbot_small)       \
+  FAMILY(camembert)              \
+  FAMILY(codegen)                \
   FAMILY(cohere)                 \
   FAMILY(ctrl)                   \
+  FAMILY(data2vec_text)          \
   FAMILY(deberta)                \
   FAMILY(deberta_v2)             \
   FAMILY(distilbert)             \
   FAMILY(electra)                \
   FAMILY(encoder_decoder)        \
+  FAMILY(ernie)                  \
   FAMILY(gemma)                  \
   FAMILY(gemma2)                 \
   FAMILY(gemma3_text)            \
@@ -28,24 +35,37 @@ namespace attend {
   FAMILY(llama)                  \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
+  FAMILY(mbart)                  \
+  FAMILY(megatron_bert)          \
   FAMILY(mistral)                \
+  FAMILY(mpnet)                  \
+  FAMILY(mt5)                    \
   FAMILY(olmo2)                  \
   FAMILY(olmo3)                  \
   FAMILY(openai_gpt)             \
+  FAMILY(opt)                    \
+  FAMILY(pegasus)                \
   FAMILY(phi)                    \
   FAMILY(phi3)                   \
+  FAMILY(plbart)                 \
   FAMILY(qwen2)                  \
   FAMILY(qwen3)                  \
   FAMILY(roberta)                \
+  FAMILY(roberta_prelayernorm)   \
+  FAMILY(roformer)               \
   FAMILY(smollm3)                \
   FAMILY(stablelm)               \
   FAMILY(starcoder2)             \
   FAMILY(t5)                     \
   FAMILY(transfo_xl)             \
+  FAMILY(umt5)                   \
   FAMILY(vision_encoder_decoder) \
   FAMILY(vit)                    \
+  FAMILY(vit_msn)                \
+  FAMILY(xglm)                   \
   FAMILY(xlm)                    \
   FAMILY(xlm_roberta)            \
+  FAMILY(xlm_roberta_xl)         \
   FAMILY(xlnet)
 
 #define DECLARE(name) extern const Family name;

@@ -83,6 +83,13 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
   }
 }
 
+// Without those of padding, where a head ignores them.
+Tensor counted_labels(const ScoreHeadSpec& spec, const Tensors& inputs, const Tensor& labels) {
+  const Tensor mask = find(inputs, "attention_mask");
+  if (!spec.quirks.ignores_padding || !mask.defined()) return labels;
+  return labels.masked_fill(mask.eq(0), kIgnoredLabel);
+}
+
 }  // namespace
 
 Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem) {
@@ -138,7 +145,8 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       out[name] = rows.layout.pad(scores);
       if (!labels.defined()) return {};
       rows.layout.check(labels, std::string(spec.quirks.label_input));
-      return label_loss(scores, rows.layout.unpad(labels), spec.quirks.label_input);
+      return label_loss(scores, rows.layout.unpad(counted_labels(spec, inputs, labels)),
+                        spec.quirks.label_input);
     case ScoreKind::replaced_tokens:
       out[name] = rows.layout.pad(scores.squeeze(1));
       if (!labels.defined()) return {};

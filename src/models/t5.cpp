@@ -1,5 +1,7 @@
 // T5: Raffel et al. 2019, arXiv:1910.10683; v1.1 and Flan with a gated feed-forward layer and a head of their
 // own. Checkpoints: google-t5/t5-*, google/t5-v1_1-*, google/flan-t5-*.
+#include "models/t5.h"
+
 #include "base/error.h"
 #include "models/encoder_decoder.h"
 
@@ -15,8 +17,8 @@ struct FeedForwardKind {
 };
 
 // "relu", "gated-silu"... By "gated-gelu" the authors mean GELU's approximation.
-FeedForwardKind read_feed_forward(const Fields& config) {
-  const std::string kind = config.text({"feed_forward_proj"}, "relu");
+FeedForwardKind read_feed_forward(const Fields& config, const T5Relative& relative) {
+  const std::string kind = config.text({"feed_forward_proj"}, std::string(relative.feed_forward));
   if (kind == "gated-gelu") return {true, Activation::gelu_tanh};
   constexpr std::string_view gated = "gated-";
   const bool is_gated = kind.starts_with(gated);
@@ -25,14 +27,14 @@ FeedForwardKind read_feed_forward(const Fields& config) {
   return {is_gated, read_activation(name, {"feed_forward_proj"}, "relu")};
 }
 
-StackSpec read_t5_stack(const Fields& config, bool decoder) {
+StackSpec read_t5_stack(const Fields& config, const T5Relative& relative, bool decoder) {
   check_untied(config);
   const std::int64_t width = config.integer({"d_model", "hidden_size"}, 512);
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-6, 0, 1), /*root_mean_square=*/true};
   const double dropout = read_dropout(config, {"dropout_rate"}, 0.1);
-  const FeedForwardKind feed_forward = read_feed_forward(config);
+  const FeedForwardKind feed_forward = read_feed_forward(config, relative);
   // Scores are not divided by anything: the initialization takes care of that.
-  const AttentionSpec attention = {.heads = config.integer({"num_heads"}, 8),
+  const AttentionSpec attention = {.heads = config.integer({"num_heads"}, relative.heads),
                                    .head_size = config.integer({"d_kv"}, 64),
                                    .scale = 1,
                                    .causal = decoder,
@@ -48,7 +50,7 @@ StackSpec read_t5_stack(const Fields& config, bool decoder) {
       .norm = norm,
       .self_attention = attention,
       .cross_attention = decoder ? std::optional(cross) : std::nullopt,
-      .feed_forward = {.width = config.integer({"d_ff"}, 2048),
+      .feed_forward = {.width = config.integer({"d_ff"}, relative.inner),
                        .activation = feed_forward.activation,
                        .gated = feed_forward.gated,
                        .bias = false,
@@ -56,10 +58,10 @@ StackSpec read_t5_stack(const Fields& config, bool decoder) {
       .attention_result_dropout = dropout,
       .feed_forward_result_dropout = dropout,
   };
-  const std::int64_t layers = config.integer({"num_layers"}, 6, 1, 10000);
+  const std::int64_t layers = config.integer({"num_layers"}, relative.layers, 1, 10000);
   const std::int64_t buckets = config.integer({"relative_attention_num_buckets"}, 32, 4, 1 << 20);
   return {
-      .embeddings = {.vocabulary = config.integer({"vocab_size"}, 32128),
+      .embeddings = {.vocabulary = config.integer({"vocab_size"}, relative.vocabulary),
                      .width = width,
                      .positions = {},
                      .norm = {},
@@ -70,18 +72,21 @@ StackSpec read_t5_stack(const Fields& config, bool decoder) {
       .final_dropout = dropout,
       .distances = BucketedBias{.buckets = buckets,
                                 .max_distance = config.integer({"relative_attention_max_distance"}, 128,
-                                                               buckets / 2 + 1, 1 << 30)},
+                                                               buckets / 2 + 1, 1 << 30),
+                                .per_layer = relative.layer_distances},
       .weights_of = {},
   };
 }
 
-ModelSpec t5_spec(const Fields& config, std::string_view architecture) {
+}  // namespace
+
+ModelSpec t5_model(const Fields& config, std::string_view architecture, const T5Relative& relative) {
   ModelSpec model;
-  model.encoder = read_t5_stack(config, /*decoder=*/false);
-  if (architecture != "T5EncoderModel" && architecture != "T5ForTokenClassification")
-    model.decoder = read_t5_stack(config, /*decoder=*/true);
-  if (architecture == "T5ForConditionalGeneration") {
-    const bool tied = config.flag({"tie_word_embeddings"}, true);
+  model.encoder = read_t5_stack(config, relative, /*decoder=*/false);
+  if (!architecture.ends_with("EncoderModel") && !architecture.ends_with("ForTokenClassification"))
+    model.decoder = read_t5_stack(config, relative, /*decoder=*/true);
+  if (architecture.ends_with("ForConditionalGeneration")) {
+    const bool tied = config.flag({"tie_word_embeddings"}, relative.tied);
     const auto width = static_cast<double>(model.encoder->width());
     model.language_model_head =
         LanguageModelHeadSpec{.transform = {}, .untied = !tied, .scale = tied ? 1 / std::sqrt(width) : 1};
@@ -129,8 +134,9 @@ std::vector<WeightName> t5_weights(const ModelSpec& model) {
   for (const auto& [theirs, ours, last] :
        {std::tuple{encoder, std::string("encoder"), "1"}, std::tuple{decoder, std::string("decoder"), "2"}}) {
     const std::string layer = ours + ".layers.{i}.";
-    table.push_back({body + ours + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-                     ours + ".distances.table"});
+    const std::string distances = ".layer.0.SelfAttention.relative_attention_bias.weight";
+    table.push_back({body + ours + ".block.0" + distances, ours + ".distances.table"});
+    table.push_back({body + ours + ".block.{i}" + distances, ours + ".layer_distances.{i}.table"});
     table.push_back(
         {theirs + "0.SelfAttention.{q|k|v}.weight", layer + "self_attention.query_key_value.weight"});
     table.push_back({theirs + "0.SelfAttention.o.weight", layer + "self_attention.output.weight"});
@@ -174,26 +180,36 @@ Json fresh_t5(std::string_view preset) {
           {"decoder_start_token_id", 0}};
 }
 
-}  // namespace
+Family make_t5(std::string_view model_type, const std::vector<std::string_view>& architectures,
+               ModelSpec (*spec)(const Fields&, std::string_view), Json (*fresh_config)(std::string_view)) {
+  return {
+      .model_type = model_type,
+      .prefix = "transformer",
+      .architectures = architectures,
+      .spec = spec,
+      .weights = t5_weights,
+      // Old checkpoints hold a bias of cross-attention that is never used.
+      .ignored =
+          {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+           "decoder.block.{i}.layer.{0|1|2}.{SelfAttention|EncDecAttention|DenseReluDense}.{q|k|v|o|wi|"
+           "wi_0|wi_1|wo}.weight",
+           "decoder.block.{i}.layer.{0|1|2}.layer_norm.weight", "decoder.final_layer_norm.weight",
+           "decoder.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight", "lm_head.weight"},
+      .optional_fields = {"classifier_dropout", "initializer_factor", "num_labels", "id2label", "label2id",
+                          "problem_type"},
+      .presets = {"small", "base", "tiny"},
+      .fresh_config = fresh_config,
+  };
+}
 
 extern const Family t5;
-const Family t5 = {
-    .model_type = "t5",
-    .prefix = "transformer",
-    .architectures = {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel",
-                      "T5ForSequenceClassification", "T5ForTokenClassification", "T5ForQuestionAnswering"},
-    .spec = t5_spec,
-    .weights = t5_weights,
-    // Old checkpoints hold a bias of cross-attention that is never used.
-    .ignored = {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
-                "decoder.block.{i}.layer.{0|1|2}.{SelfAttention|EncDecAttention|DenseReluDense}.{q|k|v|o|wi|"
-                "wi_0|wi_1|wo}.weight",
-                "decoder.block.{i}.layer.{0|1|2}.layer_norm.weight", "decoder.final_layer_norm.weight",
-                "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "lm_head.weight"},
-    .optional_fields = {"classifier_dropout", "initializer_factor", "num_labels", "id2label", "label2id",
-                        "problem_type"},
-    .presets = {"small", "base", "tiny"},
-    .fresh_config = fresh_t5,
-};
+const Family t5 = make_t5(
+    "t5",
+    {"T5ForConditionalGeneration", "T5Model", "T5EncoderModel", "T5ForSequenceClassification",
+     "T5ForTokenClassification", "T5ForQuestionAnswering"},
+    [](const Fields& config, std::string_view architecture) -> ModelSpec {
+      return t5_model(config, architecture, {});
+    },
+    fresh_t5);
 
 }  // namespace attend

@@ -30,6 +30,7 @@ std::set<std::string> text_inputs(const StackSpec& stack) {
   if (passes_over_types(stack) || takes_types(stack)) known.insert("token_type_ids");
   // XLM takes both always, and passes over languages where it has no vectors for them.
   if (stack.quirks.padding_is_zero) known.insert({"langs", "lengths"});
+  if (stack.embeddings.tasks > 0) known.insert("task_type_ids");
   if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
   return known;
 }
@@ -42,11 +43,30 @@ Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
   return 1 - padding;
 }
 
+namespace {
+
+// Where each real token stands among the real ones; padding is at -1. [B, L]
+Tensor places_by_mask(const Tensor& mask) {
+  const Tensor real = mask.ne(0).to(kLong);
+  return real.cumsum(1) * real - 1;
+}
+
+}  // namespace
+
 TokenBatch read_text(const Tensors& inputs, const Padded& layout, const StackSpec& stack,
                      const std::string& prefix) {
   Tensor types = find(inputs, prefix + "token_type_ids");
   if (passes_over_types(stack) && stack.embeddings.types == 0) types = Tensor();
-  TokenBatch batch = layout.batch(find(inputs, prefix + "position_ids"), types);
+  Tensor positions = find(inputs, prefix + "position_ids");
+  const auto* learned = std::get_if<LearnedPositions>(&stack.embeddings.positions);
+  const Tensor mask = find(inputs, prefix + "attention_mask");
+  if (learned && learned->skips_padding && !positions.defined() && mask.defined())
+    positions = places_by_mask(mask);
+  TokenBatch batch = layout.batch(positions, types);
+  if (const Tensor tasks = find(inputs, prefix + "task_type_ids"); tasks.defined()) {
+    layout.check(tasks, prefix + "task_type_ids");
+    batch.tasks = layout.unpad(tasks.to(kLong));
+  }
   if (const Tensor langs = find(inputs, prefix + "langs"); langs.defined()) {
     layout.check(langs, prefix + "langs");
     batch.languages = layout.unpad(langs.to(kLong));

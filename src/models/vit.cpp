@@ -1,5 +1,6 @@
-// ViT: Dosovitskiy et al. 2020, arXiv:2010.11929: BERT's encoder over patches of an image.
-// Checkpoints: google/vit-*.
+// ViT: Dosovitskiy et al. 2020, arXiv:2010.11929: BERT's encoder over patches of an image. MSN: Assran et al.
+// 2022, arXiv:2204.07141, trained without labels, has no pooler. Checkpoints: google/vit-*,
+// facebook/vit-msn-*.
 #include "base/error.h"
 #include "models/family.h"
 
@@ -32,12 +33,12 @@ PatchSpec read_patches(const Fields& config, double dropout, bool mask_token) {
           .dropout = dropout};
 }
 
-ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
+ModelSpec read_vit(const Fields& config, std::string_view architecture, double norm_epsilon) {
   const std::int64_t width = config.integer({"hidden_size"}, 768);
   AttentionSpec attention = read_attention(config, {"num_attention_heads"}, 12, width);
   attention.input_bias = config.flag({"qkv_bias"}, true);
   attention.dropout = read_dropout(config, {"attention_probs_dropout_prob"}, 0);
-  const NormSpec norm{config.number({"layer_norm_eps"}, 1e-12, 0, 1)};
+  const NormSpec norm{config.number({"layer_norm_eps"}, norm_epsilon, 0, 1)};
   const double dropout = read_dropout(config, {"hidden_dropout_prob"}, 0);
   const bool reconstructs = architecture == "ViTForMaskedImageModeling";
   const LayerSpec layer = {
@@ -60,7 +61,7 @@ ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
   if (reconstructs)
     model.pixel_head = PixelHeadSpec{.channels = model.encoder->patches->channels,
                                      .stride = config.integer({"encoder_stride"}, 16, 1, 4096)};
-  if (architecture == "ViTForImageClassification")
+  if (architecture.ends_with("ForImageClassification"))
     model.score_head = read_score_head(config, "ForSequenceClassification",
                                        {.input = HeadInput::first_token, .dense = {}, .problem = {}});
   model.pooler = architecture == "ViTModel";
@@ -68,6 +69,14 @@ ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
   model.pooled_width = config.maybe_integer({"pooler_output_size"}).value_or(0);
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   return model;
+}
+
+ModelSpec vit_spec(const Fields& config, std::string_view architecture) {
+  return read_vit(config, architecture, 1e-12);
+}
+
+ModelSpec vit_msn_spec(const Fields& config, std::string_view architecture) {
+  return read_vit(config, architecture, 1e-6);
 }
 
 std::vector<WeightName> vit_weights(const ModelSpec&) {
@@ -112,9 +121,18 @@ Json fresh_vit(std::string_view preset) {
           {"layer_norm_eps", 1e-12}};
 }
 
+Json fresh_vit_msn(std::string_view preset) {
+  Json config = fresh_vit(preset);
+  config.update({{"model_type", "vit_msn"},
+                 {"architectures", {"ViTMSNForImageClassification"}},
+                 {"layer_norm_eps", 1e-6}});
+  config.erase("encoder_stride");
+  return config;
+}
+
 }  // namespace
 
-extern const Family vit;
+extern const Family vit, vit_msn;
 const Family vit = {
     .model_type = "vit",
     .prefix = "vit",
@@ -126,6 +144,17 @@ const Family vit = {
                         "problem_type"},
     .presets = {"base", "tiny"},
     .fresh_config = fresh_vit,
+};
+const Family vit_msn = {
+    .model_type = "vit_msn",
+    .prefix = "vit",
+    .architectures = {"ViTMSNModel", "ViTMSNForImageClassification"},
+    .spec = vit_msn_spec,
+    .weights = vit_weights,
+    .ignored = {"vit.embeddings.mask_token", "classifier.{weight|bias}"},
+    .optional_fields = {"qkv_bias", "num_labels", "id2label", "label2id", "problem_type"},
+    .presets = {"base", "tiny"},
+    .fresh_config = fresh_vit_msn,
 };
 
 }  // namespace attend

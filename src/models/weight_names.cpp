@@ -83,8 +83,14 @@ WeightSource find_source(const std::vector<WeightName>& table, std::string_view 
   for (const WeightName& row : table) {
     Groups groups;
     if (!match(row.ours, parameter, groups)) continue;
-    WeightSource source{
-        fill(row.checkpoint, groups), {}, row.layout, row.frozen, row.shape, row.heads, row.rows};
+    WeightSource source{.names = fill(row.checkpoint, groups),
+                        .aliases = {},
+                        .layout = row.layout,
+                        .frozen = row.frozen,
+                        .shape = row.shape,
+                        .heads = row.heads,
+                        .values_before_keys = row.values_before_keys,
+                        .rows = row.rows};
     if (source.names.size() != source.rows.size()) source.rows.clear();  // they are one tensor there
     for (const std::string& alias : row.aliases) source.aliases.push_back(fill(alias, groups).front());
     return source;

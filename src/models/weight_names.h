@@ -30,8 +30,10 @@ struct WeightName {
   // The checkpoint's shape of each tensor, where it is another one of as many numbers (XLNet's heads are a
   // dimension of their own); empty: what `layout` makes of ours.
   std::vector<std::int64_t> shape = {};
-  // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa).
+  // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa);
+  // or of queries, values and keys (CodeGen, in four groups of heads).
   std::int64_t heads = 0;
+  bool values_before_keys = false;
   // How many rows of ours each packed tensor has, where they are not all alike (fewer heads of keys than of
   // queries).
   std::vector<std::int64_t> rows = {};
@@ -45,6 +47,7 @@ struct WeightSource {
   bool frozen = false;
   std::vector<std::int64_t> shape;
   std::int64_t heads = 0;
+  bool values_before_keys = false;
   std::vector<std::int64_t> rows = {};  // of each name, or empty: all alike
 
   // Those of tensor number i, in something of ours that has `total` rows for all of them.

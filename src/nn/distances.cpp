@@ -52,7 +52,8 @@ Tensor rows_of(const HeadDistances& spec, const Tensor& key_minus_query) {
 DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention)
     : spec_(spec), width_(width), causal_(attention.causal) {
   if (const auto* bias = std::get_if<BucketedBias>(&spec))
-    table_ = register_parameter("table", ops::empty({bias->buckets, attention.heads}));
+    table_ = register_parameter("table",
+                                ops::empty({bias->rows > 0 ? bias->rows : bias->buckets, attention.heads}));
   const auto* fixed = std::get_if<SinusoidalDistances>(&spec);
   // What looks only back (Transformer-XL) stores them, as a buffer.
   if (fixed && causal_) register_parameter(kFrequencies, usual_frequencies(width), /*requires_grad=*/false);
@@ -77,6 +78,9 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   Tensor rows;
   if (const auto* bias = std::get_if<BucketedBias>(&spec_)) {
     rows = rows_of(*bias, key_minus_query, causal_);
+    if (const auto row = rows.max().item<std::int64_t>(); row >= table_.size(0))
+      fail("a text of {} tokens needs {} buckets of distances, and the model has {}", longest, row + 1,
+           table_.size(0));
     table.of_head = table_.t().contiguous();
   }
   if (const auto* fixed = std::get_if<SinusoidalDistances>(&spec_)) {

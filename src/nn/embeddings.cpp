@@ -67,19 +67,26 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& shared) 
   else
     tokens =
         shared.defined() ? shared : register_parameter("tokens", ops::empty({spec.vocabulary, spec.width}));
+  using Projection = EmbeddingSpec::Projection;
+  const bool narrow = spec.projected_width > 0 && !spec.clusters;
+  const auto width_behind = [&](Projection place) {
+    return narrow && spec.projection >= place ? spec.projected_width : spec.width;
+  };
   if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions))
-    positions = register_parameter("positions", ops::empty({learned->count + learned->offset, spec.width}));
+    positions = register_parameter(
+        "positions", ops::empty({learned->count + learned->offset, width_behind(Projection::tokens)}));
   else if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions))
     positions = sinusoidal_positions(*fixed, spec.width);
   if (spec.types > 0) types = register_parameter("types", ops::empty({spec.types, spec.width}));
   if (spec.mask_vector) mask = register_parameter("mask", ops::zeros({1, 1, spec.width}));
   if (spec.languages > 0)
     languages = register_parameter("languages", ops::empty({spec.languages, spec.width}));
-  const bool narrow = spec.projected_width > 0 && !spec.clusters,
-             before = narrow && spec.projected_before_norm;
+  if (spec.tasks > 0) tasks = register_parameter("tasks", ops::empty({spec.tasks, spec.width}));
   if (spec.norm)
-    norm_ = register_module("norm", LayerNorm(before ? spec.projected_width : spec.width, *spec.norm));
-  if (narrow) projection_ = register_module("projection", Linear(spec.width, spec.projected_width, !before));
+    norm_ = register_module("norm", LayerNorm(width_behind(Projection::before_norm), *spec.norm));
+  if (narrow)
+    projection_ = register_module("projection", Linear(spec.width, spec.projected_width,
+                                                       /*bias=*/spec.projection == Projection::last));
 }
 
 std::int64_t max_positions(const EmbeddingSpec& spec) {
@@ -119,7 +126,10 @@ Tensor EmbeddingsImpl::position_table(const Tensor& like) {
 Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
   const auto [offset, skipped] = numbering(spec_.positions);
   if (skipped < 0) {
-    check_range(batch.positions, max_positions(),
+    // Padding has the row before the first, where it has one.
+    const auto* learned = std::get_if<LearnedPositions>(&spec_.positions);
+    const bool padding = learned && learned->skips_padding;
+    check_range(padding ? batch.positions.clamp_min(0) : batch.positions, max_positions(),
                 batch.positions_given ? "position_ids: position" : "position", kTooLong);
     return offset == 0 ? batch.positions : batch.positions + offset;
   }
@@ -171,6 +181,13 @@ Tensor EmbeddingsImpl::prompted_vectors(const TokenBatch& batch, const Pass& pas
                       ops::cat(tables).index_select(0, batch.ids.index_select(0, places) - spec_.vocabulary));
 }
 
+Tensor EmbeddingsImpl::kind_rows(const char* name, const Tensor& table, const Tensor& kinds,
+                                 const TokenBatch& batch, const char* what, const Pass& pass) const {
+  if (kinds.defined()) check_range(kinds, table.size(0), what, "");
+  if (!kinds.defined() && !adapters.contains(name)) return table[0];
+  return rows(name, table, kinds.defined() ? kinds : ops::zeros_like(batch.ids), -1, pass);
+}
+
 std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& batch, Pass& pass) {
   Tensor x = batch.prompted ? prompted_vectors(batch, pass) : token_vectors(batch.ids, pass);
   if (batch.predicted.defined()) x = ops::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
@@ -179,21 +196,18 @@ std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& 
     x = x + rows("tokens", tokens, batch.types, spec_.padding_id, pass);
   }
   if (spec_.scale != 1 && !batch.prompted) x = x * spec_.scale;
+  if (projection_ && spec_.projection == EmbeddingSpec::Projection::tokens) x = projection_(x, pass);
+  if (norm_ && spec_.norm_before_positions) x = norm_(x);
   std::vector<Summand> all = {{"token", x}};
-  if (types.defined()) {
-    if (batch.types.defined()) {
-      check_range(batch.types, spec_.types, "token_type_ids: token type", "");
-      all.push_back({"type", rows("types", types, batch.types, -1, pass)});
-    } else if (adapters.contains("types")) {
-      all.push_back({"type", rows("types", types, ops::zeros_like(batch.ids), -1, pass)});
-    } else {
-      all.push_back({"type", types[0]});
-    }
-  }
+  if (types.defined())
+    all.push_back(
+        {"type", kind_rows("types", types, batch.types, batch, "token_type_ids: token type", pass)});
   if (languages.defined() && batch.languages.defined()) {
     check_range(batch.languages, spec_.languages, "language", "");
     all.push_back({"language", rows("languages", languages, batch.languages, -1, pass)});
   }
+  if (tasks.defined())
+    all.push_back({"task", kind_rows("tasks", tasks, batch.tasks, batch, "task_type_ids: task", pass)});
   if (positions.defined()) {
     const Tensor wanted = rows_of(batch), table = position_table(x);
     const auto [offset, skipped] = numbering(spec_.positions);
@@ -205,11 +219,11 @@ std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& 
 Tensor EmbeddingsImpl::forward(const TokenBatch& batch, Pass& pass) {
   Tensor x;  // [T, width]
   for (const Summand& summand : summands(batch, pass)) x = x.defined() ? x + summand.rows : summand.rows;
-  const bool before = spec_.projected_before_norm;
-  if (projection_ && before) x = projection_(x, pass);
-  if (norm_) x = norm_(x);
+  using Projection = EmbeddingSpec::Projection;
+  if (projection_ && spec_.projection == Projection::before_norm) x = projection_(x, pass);
+  if (norm_ && !spec_.norm_before_positions) x = norm_(x);
   x = dropout(x, spec_.dropout, pass);
-  return projection_ && !before ? projection_(x, pass) : x;
+  return projection_ && spec_.projection == Projection::last ? projection_(x, pass) : x;
 }
 
 }  // namespace attend

@@ -29,8 +29,8 @@ class EmbeddingsImpl : public Module {
   explicit EmbeddingsImpl(const EmbeddingSpec& spec, const Tensor& tokens = {});
   // Error for an id outside the vocabulary and a position past the table.
   Tensor forward(const TokenBatch& batch, Pass& pass);
-  // What forward() adds up before its norm: the vectors of "token", "type", "language" and "position", as far
-  // as there are any. [T, width] each; a type that all rows share is [width].
+  // What forward() adds up before its norm: the vectors of "token", "type", "language", "task" and
+  // "position", as far as there are any. [T, width] each; a type or task that all rows share is [width].
   struct Summand {
     const char* name;
     Tensor rows;
@@ -60,8 +60,13 @@ class EmbeddingsImpl : public Module {
   Tensor types;      // [types, width], or undefined
   Tensor mask;       // [1, 1, width], as checkpoints have it (so it decays), or undefined
   Tensor languages;  // [languages, width], or undefined
+  Tensor tasks;      // [tasks, width], or undefined
 
  private:
+  // The vectors of `kinds` [T] in the table of this name; undefined: of kind 0. `what` is for the Error for
+  // one outside the table.
+  Tensor kind_rows(const char* name, const Tensor& table, const Tensor& kinds, const TokenBatch& batch,
+                   const char* what, const Pass& pass) const;
   // Rows `ids` [T] of the table of this name, with its adapters: [T, width].
   Tensor rows(const char* name, const Tensor& table, const Tensor& ids, std::int64_t padding_id,
               const Pass& pass) const;

@@ -41,6 +41,12 @@ std::int64_t last_but(IdSpan ids, std::int64_t padding) {
   return place;
 }
 
+// The token of the number that so many tokens as are not `padding` have.
+std::int64_t counted_but(IdSpan ids, std::int64_t padding) {
+  const auto others = static_cast<std::int64_t>(ids.size()) - std::ranges::count(ids, padding);
+  return others == 0 ? last_of(ids) : others - 1;
+}
+
 // The token before the first `padding`; the last where there is none, or where a text begins so.
 std::int64_t before_first(IdSpan ids, std::int64_t padding) {
   const auto first = std::ranges::find(ids, padding);
@@ -88,6 +94,9 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
     case HeadInput::last_token:
       if (!id) return offsets.last_rows();
       return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return last_but(ids, *id); });
+    case HeadInput::counted_column:
+      if (!id) return offsets.last_rows();
+      return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return counted_but(ids, *id); });
     case HeadInput::before_token:
       if (!id) return offsets.last_rows();
       return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return before_first(ids, *id); });

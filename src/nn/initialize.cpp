@@ -41,7 +41,8 @@ double width_of(const ModelSpec& model, std::string_view name) {
 double fan_in_width(const ModelSpec& model, std::string_view name, const Tensor& p) {
   if (contains(name, "embeddings.")) return 1;
   const StackSpec& stack = stack_of(model);
-  if (name.ends_with("distances.table")) return 1 / std::sqrt(static_cast<double>(stack.width()));
+  if (contains(name, "distances.") && name.ends_with("table"))
+    return 1 / std::sqrt(static_cast<double>(stack.width()));
   return 1 / std::sqrt(static_cast<double>(p.size(1)));
 }
 

@@ -39,12 +39,16 @@ struct LanguageModelHeadQuirks {
 // What transformers calls the result, the labels and the loss; one of another name is only reported.
 struct ScoreHeadQuirks {
   std::string_view output = "logits", label_input = "labels", loss = "loss";
+  bool ignores_padding = false;  // labels of padding do not count (BioGPT)
 };
 
 struct ModelQuirks {
   // The original's generate() counts the positions of a padded prompt by columns, padding included; otherwise
   // by tokens.
   bool prompts_by_column = false;
+  // Where only labels are given, a decoder reads their last token that is no padding before the others
+  // (mBART's language).
+  bool begins_with_last_label = false;
   bool other_names = false;  // the checkpoint calls its weights by the second set of names that a family has
 };
 

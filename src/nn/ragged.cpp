@@ -54,7 +54,8 @@ TokenBatch TokenBatch::texts(std::int64_t first, std::int64_t count) const {
   TokenBatch some = *this;
   const auto& lengths = offsets.lengths();
   some.offsets = Offsets({lengths.begin() + first, lengths.begin() + first + count});
-  for (Tensor* each : {&some.ids, &some.positions, &some.types, &some.languages, &some.predicted})
+  for (Tensor* each :
+       {&some.ids, &some.positions, &some.types, &some.languages, &some.tasks, &some.predicted})
     if (each->defined()) *each = each->narrow(0, offsets.begin(first), some.offsets.total());
   return some;
 }
@@ -65,6 +66,7 @@ TokenBatch TokenBatch::to(Device device) const {
   moved.positions = positions.to(device);
   if (types.defined()) moved.types = types.to(device);
   if (languages.defined()) moved.languages = languages.to(device);
+  if (tasks.defined()) moved.tasks = tasks.to(device);
   return moved;
 }
 

@@ -62,6 +62,7 @@ struct TokenBatch {
   bool columns = false;                                  // positions are columns of a padded batch
   std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
   Tensor languages = {};                                 // [T] int64, or undefined: none
+  Tensor tasks = {};                                     // [T] int64, or undefined: all 0
   Tensor predicted = {};  // [T] bool: instead of their tokens' vectors XLNet's mask vector; undefined: none
   bool prompted = false;  // ids behind the vocabulary are virtual tokens (nn/virtual_tokens.h)
   // Per layer, what it was given of the B texts' earlier segments: [B, M, d]; empty: nothing.

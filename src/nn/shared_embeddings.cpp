@@ -18,7 +18,7 @@ struct Parameters : Module {
 void renew_head(Transformer& model, const Embeddings& embeddings) {
   const ModelSpec& spec = model->spec();
   const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;
-  LanguageModelHead head(*spec.language_model_head, stack.width(), embeddings);
+  LanguageModelHead head(*spec.language_model_head, stack.result_width(), embeddings);
   const auto old = model->language_model_head->named_parameters();
   for (auto& item : head->named_parameters()) {
     item.value().set_data(old[item.key()]);

@@ -46,6 +46,8 @@ struct LearnedPositions {
   std::int64_t count = 512, offset = 0;
   // RoBERTa: tokens of this id are not counted and get the row before the first; -1: all count.
   std::int64_t skipped_id = -1;
+  // OPT: so it is with the padding of a batch, by its mask.
+  bool skips_padding = false;
   bool trained = true;  // false: stored, but left as they are (XLM's sines)
 };
 
@@ -107,9 +109,11 @@ struct EmbeddingSpec {
   // GPT: token types are tokens, whose vectors are added.
   bool types_are_tokens = false;
   std::int64_t languages = 0;  // XLM: a vector for the language of each token; 0: none
+  std::int64_t tasks = 0;      // ERNIE: a vector for the task of each token, usually the first; 0: none
   // Looking up this id gives the vector but no gradient to it (torch's padding_idx); -1: none.
   std::int64_t padding_id = -1;
   std::optional<NormSpec> norm = {};
+  bool norm_before_positions = false;  // of token vectors alone (the decoder of Blenderbot's small model)
   double dropout = 0;
   std::optional<ClusterSpec> clusters = {};
   // XLNet: one more vector, which stands for a token that is to be predicted.
@@ -117,8 +121,9 @@ struct EmbeddingSpec {
   // The layers' width where it is another one: a matrix leads there (ALBERT: Lan et al. 2019,
   // arXiv:1909.11942, section 3.1). 0: `width`.
   std::int64_t projected_width = 0;
-  // DeBERTa v2: the matrix has no bias and comes before the norm, which is as wide as the layers.
-  bool projected_before_norm = false;
+  // last: behind the norm, with a bias. Without one, and what follows is as wide as the layers: before the
+  // norm (DeBERTa v2), or of token vectors, before anything is added to them (OPT).
+  enum class Projection { last, before_norm, tokens } projection = Projection::last;
 };
 
 // Relative positions: the layers of a stack know how far a key is from a query (distance = the query's place
@@ -129,6 +134,8 @@ struct EmbeddingSpec {
 // which looks only back, has all buckets for that side.
 struct BucketedBias {
   std::int64_t buckets = 32, max_distance = 128;
+  std::int64_t rows = 0;   // of the table, whatever is used of it (MPNet); 0: one for each bucket
+  bool per_layer = false;  // each layer has a table of its own (UMT5)
 };
 // Transformer-XL (Dai et al. 2019, arXiv:1901.02860, section 3.3): sines and cosines of the distance, which
 // is taken to be at most `clamp` either way (0: any).
@@ -255,6 +262,8 @@ struct StackSpec {
   std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm = {};
+  // OPT: behind it, a matrix without bias leads back to the width of the embeddings.
+  bool projects_back = false;
   std::optional<double> final_dropout = {};  // behind the last layer; absent: the family has none there
   DistanceSpec distances = {};
   std::vector<RotarySpec> rotaries = {};  // of which AttentionSpec::rotary names one
@@ -279,6 +288,7 @@ struct StackSpec {
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
   }
+  std::int64_t result_width() const { return projects_back ? embeddings.width : width(); }
   // Read into a cache, do a prompt's tokens depend on those behind them? They do where attention looks both
   // ways, and in BERT with relative keys: transformers counts the distances of a whole prompt from its end.
   bool prompts_are_whole() const {
@@ -307,7 +317,10 @@ enum class ProblemType { regression, single_label, multi_label };
 enum class HeadInput {
   pooled,
   first_token,
-  last_token,    // the last that is not ScoreHeadSpec::token_id (GPT)
+  last_token,  // the last that is not ScoreHeadSpec::token_id (GPT)
+  // In a padded batch, the column of the number that so many tokens as are not token_id have: the last one's,
+  // where all others stand behind them (BioGPT).
+  counted_column,
   last_column,   // of a padded batch, padding or not (XLNet)
   before_token,  // the last before the first ScoreHeadSpec::token_id (Transformer-XL)
   mean,          // of all columns of a padded batch, padding or not

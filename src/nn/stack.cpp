@@ -130,9 +130,14 @@ StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) 
     patches = register_module("patches", PatchEmbeddings(*spec.patches, spec.embeddings.width));
   else
     embeddings = register_module("embeddings", Embeddings(spec.embeddings, tokens));
-  if (!std::holds_alternative<std::monostate>(spec.distances)) {
-    distances_ = register_module("distances",
-                                 Distances(spec.distances, spec.width(), spec.layers.front().self_attention));
+  const auto make_distances = [&] {
+    return Distances(spec.distances, spec.width(), spec.layers.front().self_attention);
+  };
+  if (has_layer_distances()) {
+    register_module("layer_distances", layer_distances_);
+    while (layer_distances_->size() < spec.layers.size()) layer_distances_->push_back(make_distances());
+  } else if (!std::holds_alternative<std::monostate>(spec.distances)) {
+    distances_ = register_module("distances", make_distances());
   }
   if (spec.convolution)
     convolution_ = register_module("convolution", Convolution(spec.width(), *spec.convolution));
@@ -144,11 +149,18 @@ StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) 
     if (own) layers_->push_back(Layer(spec.width(), spec.layers[i]));
   }
   if (spec.final_norm) final_norm_ = register_module("final_norm", LayerNorm(spec.width(), *spec.final_norm));
+  if (spec.projects_back)
+    back_ = register_module("back", Linear(spec.width(), spec.result_width(), /*bias=*/false));
 }
 
 std::shared_ptr<LayerImpl> StackImpl::layer(std::size_t i) {
   return layers_->ptr<LayerImpl>(spec_.weights_of.empty() ? i
                                                           : static_cast<std::size_t>(spec_.weights_of[i]));
+}
+
+Tensor StackImpl::result_of(const Tensor& x, Pass& pass) {
+  const Tensor normed = final_norm_ ? final_norm_(x) : x;
+  return back_ ? back_(normed, pass) : normed;
 }
 
 Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
@@ -256,18 +268,18 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory
     if (!wanted->keeps(context.layer)) return {};
     return {&weights.back(), wanted->scores ? &scores.back() : nullptr};
   };
-  if (distances_) {
-    std::int64_t earlier =
-        past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
-    for (const std::int64_t length : own_prefixes.lengths()) earlier = std::max(earlier, length);
-    context.distances =
-        distances_(earlier + longest_keys(context.offsets, context.cache), x, context.visible != nullptr);
-  }
+  std::int64_t earlier = past.empty() ? spec_.layers.front().self_attention.empty_keys : past.front().size(1);
+  for (const std::int64_t length : own_prefixes.lengths()) earlier = std::max(earlier, length);
+  const std::int64_t longest = earlier + longest_keys(context.offsets, context.cache);
+  const bool looks_ahead = context.visible != nullptr;
+  if (distances_) context.distances = distances_(longest, x, looks_ahead);
   if (memory) context.memory_offsets = memory->offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     if (keep_hidden && i % static_cast<std::size_t>(spec_.quirks.layers_per_state) == 0)
       capture->hidden.push_back(x);
     context.layer = static_cast<std::int64_t>(i);
+    if (has_layer_distances())
+      context.distances = layer_distances_->ptr<DistancesImpl>(i)->forward(longest, x, looks_ahead);
     if (!past.empty()) context.past = past[i];
     context.before = own_prefixes.of_layer(context.layer);
     if (memory) context.memory = memory->key_values[i];
@@ -282,7 +294,7 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory
       x = without_padding(convolution_(in, x, context.offsets, pass), context.offsets, context.visible.get());
   }
   if (keep_hidden && !spec_.quirks.norm_in_states) capture->hidden.push_back(x);
-  x = normed(x);
+  x = result_of(x, pass);
   x = dropout(x, spec_.final_dropout.value_or(0), pass);
   if (keep_hidden && spec_.quirks.norm_in_states) capture->hidden.push_back(x);
   return x;

@@ -95,8 +95,9 @@ class StackImpl : public Module {
   // The rows of prefixes into an empty sequence of a cache.
   void begin(PagedCache& cache, PagedCache::Sequence sequence, std::optional<std::int64_t> adapter);
 
-  // A layer's result as the last layer's would leave the stack: behind the final norm, if there is one.
-  Tensor normed(const Tensor& x) { return final_norm_ ? final_norm_(x) : x; }
+  // A layer's result as the last layer's would leave the stack: behind the final norm and the matrix that
+  // leads back, if there are any.
+  Tensor result_of(const Tensor& x, Pass& pass);
 
   const StackSpec& spec() const { return spec_; }
   std::vector<KeyPrefix> prefixes;
@@ -114,6 +115,10 @@ class StackImpl : public Module {
                         const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read);
   // x [T, d] with zeros where the stack wants them for padding. `real`: the rows that are none; null: all.
   Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
+  bool has_layer_distances() const {
+    const auto* bias = std::get_if<BucketedBias>(&spec_.distances);
+    return bias && bias->per_layer;
+  }
   // All that comes behind the embeddings x [T, d]. `past` as TokenBatch has it.
   Tensor run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
                     const std::vector<Tensor>& past, const PassPrefixes& prefixes, Pass& pass,
@@ -121,10 +126,13 @@ class StackImpl : public Module {
   Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);
 
   StackSpec spec_;
+  // One for all layers, or one for each.
   Distances distances_{nullptr};
+  ModuleList layer_distances_;
   Convolution convolution_{nullptr};
   ModuleList layers_;
   LayerNorm final_norm_{nullptr};
+  Linear back_{nullptr};
 };
 ATTEND_MODULE(Stack);
 

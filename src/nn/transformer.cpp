@@ -36,7 +36,7 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
                                                        ? encoder->embeddings->tokens
                                                        : Tensor()));
   Stack& top = decoder ? decoder : encoder;
-  const std::int64_t width = top->spec().width();
+  const std::int64_t width = top->spec().result_width();
   if (spec.pooler)
     pooler = register_module("pooler", Pooler(width, spec.pooled_width, spec.pooler_activation));
   if (spec.language_model_head)

@@ -88,7 +88,7 @@ std::optional<PromptedBatch> prompted(const std::vector<TokenPrompt>& prompts, s
   batch.offsets = Offsets(lengths);
   batch.ids = tensor(ids).index_copy(0, result.rows, given.ids);
   batch.positions = tensor(positions).index_add(0, result.rows, given.positions);
-  for (Tensor* more : {&batch.types, &batch.languages})
+  for (Tensor* more : {&batch.types, &batch.languages, &batch.tasks})
     if (more->defined()) *more = ops::zeros_like(batch.ids).index_copy(0, result.rows, *more);
   return result;
 }

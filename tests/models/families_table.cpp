@@ -42,7 +42,9 @@ Fields that are refused by their name:
 | states and attentions of BigBird's blocks behind the text, to the end of the last block | they are of padding; with them 63 of 64 texts would have other shapes than they have in other families |
 | `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
 | `talking_head` of DeBERTa | the original has dropped it |
-| `tie_encoder_decoder` of BART, M2M-100, Marian and T5 | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
+| `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
+| `rotary_value` of RoFormer | no published checkpoint turns its values |
+| `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
 | inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
 
 Three things of the originals depend on how they are called, and are here as generate() and a single call have them. Reading a
@@ -65,7 +67,9 @@ std::string positions_of(const StackSpec& stack) {
   struct Name {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(const LearnedPositions& p) const {
-      return p.skipped_id >= 0 ? "learned, from behind the padding id" : "learned";
+      return p.skipped_id >= 0 ? "learned, from behind the padding id"
+             : p.skips_padding ? "learned, padding not counted"
+                               : "learned";
     }
     std::string operator()(const SinusoidalPositions&) const { return "sines"; }
     std::string operator()(const RotaryPositions&) const { return "rotary"; }

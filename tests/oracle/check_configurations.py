@@ -27,6 +27,7 @@ from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
 from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
 from forward import Original, double_of, has_loss, is_paired, label_padding, layouts_of, make_inputs
+from models import MARIAN_LIKE
 from original_generate import original_generate
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,
@@ -38,6 +39,7 @@ GENERATES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel"
 
 @dataclass
 class Tally:
+    gradients: bool = True  # are they compared too?
     cases: int = 0
     without_original: collections.Counter[str] = field(default_factory=collections.Counter)
     failed: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -59,7 +61,7 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
     taken = inspect.signature(model.forward).parameters
     rows, length = (1, 1) if "input_ids" not in inputs else inputs["input_ids"].shape[-2:]
     decodes = not is_paired(config) and config.architectures[0].endswith("ForCausalLM")
-    if (getattr(config, "add_cross_attention", False) and config.model_type != "big_bird") or (decodes and config.model_type in ("bart", "marian")):
+    if (getattr(config, "add_cross_attention", False) and config.model_type != "big_bird") or (decodes and config.model_type in MARIAN_LIKE):
         count, width = draw.randint(1, 9), config.hidden_size
         more["encoder_hidden_states"] = torch.randn((rows, count, width), generator=generator)
         if draw.random() < 0.7:
@@ -80,7 +82,9 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
         more["position_ids"] = positions.contiguous()
     if config.model_type == "xlnet" and "attention_mask" in inputs and draw.random() < 0.2:
         more["input_mask"] = 1.0 - inputs.pop("attention_mask")
-    if config.model_type == "vit" and draw.random() < 0.3:
+    if config.model_type == "ernie" and config.use_task_id and draw.random() < 0.7:
+        more["task_type_ids"] = torch.randint(0, config.task_type_vocab_size, inputs["input_ids"].shape, generator=generator)
+    if config.model_type in ("vit", "vit_msn") and draw.random() < 0.3:
         more["interpolate_pos_encoding"] = torch.tensor(isinstance(config.image_size, int))
     return {name: tensor for name, tensor in more.items() if name not in inputs and name in taken}
 
@@ -111,7 +115,6 @@ def is_rounding(name: str, wanted: Tensors, got: Tensors, true: Tensors) -> bool
     return ours <= 16 * own
 
 
-WITH_GRADIENTS = True  # --values: not
 
 
 def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, seed: int, tally: Tally, verbose: bool) -> None:
@@ -125,7 +128,7 @@ def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, se
         inputs |= beside(original.model, inputs, draw, generator)
         if draw.random() < 0.3:
             inputs |= label_padding(inputs, generator)
-        gradients = WITH_GRADIENTS and has_loss(inputs)
+        gradients = has_loss(inputs) and tally.gradients
         try:
             wanted = original.run(inputs, gradients=gradients)
         except Exception as error:
@@ -154,7 +157,7 @@ def check_spelled(attend: Attend, directory: Path, case: str, fields: Fields, se
     plain, draw = Original.load(directory), Draw(f"{case} spelled")
     config = plain.model.config
     inputs = make_inputs(config, layouts_of(config.model_type, config.architectures[0])[0], seed)
-    gradients = WITH_GRADIENTS and has_loss(inputs)
+    gradients = has_loss(inputs) and tally.gradients
     with TemporaryDirectory() as folder:
         other = Path(folder)
         ways = respell(directory, other, draw)
@@ -255,13 +258,11 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--without-generate", action="store_true")
-    parser.add_argument("--values", action="store_true", help="no gradients, as where attend does not train")
+    parser.add_argument("--without-gradients", action="store_true", help="for a build that does not train")
     parser.add_argument("-v", "--verbose", action="store_true", help="every tensor, and the fields")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    global WITH_GRADIENTS
-    WITH_GRADIENTS = not options.values
-    attend, tally = Attend(options.attend.resolve()), Tally()
+    attend, tally = Attend(options.attend.resolve()), Tally(gradients=not options.without_gradients)
     for family in options.family or CLASSES:
         for head in heads_of(family):
             if options.head and options.head not in head:

@@ -73,6 +73,13 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "transfo-xl": (["transfo-xl", "transfo-xl-same-length", "transfo-xl-one-table"],
                    {"embedding": 0.5, "gain": 1.0, "mixing": True}),
     "m2m_100": (["m2m-100"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
+    **{family: ([family], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True})
+       for family in ("mbart", "plbart", "pegasus", "blenderbot", "blenderbot-small")},
+    **{family: ([family], {"embedding": 1.0, "gain": 1.0, "mixing": True}) for family in ("mt5", "umt5")},
+    "opt": (["opt", "opt-350m"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
+    **{family: ([family], {"embedding": 0.5, "gain": 2.0, "mixing": True}) for family in ("xglm", "biogpt", "codegen")},
+    **{family: ([f"{family}-causal-lm"], {"embedding": 0.5, "gain": 2.0, "mixing": True})
+       for family in ("camembert", "ernie", "megatron-bert", "roberta-prelayernorm", "xlm-roberta-xl", "roformer")},
 }
 
 

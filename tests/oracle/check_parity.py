@@ -65,7 +65,7 @@ def check_forward(attend: Runner, names: list[str], seeds: range) -> Table:
 def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
     """Right padding, lengths from 1 to `longest`, no labels."""
     config = maker.config
-    if config.model_type == "vit":
+    if config.model_type in ("vit", "vit_msn"):
         image = maker.images()["pixel_values"][:1]
         return {"pixel_values": image + torch.randn((rows, *image.shape[1:]), generator=maker.generator)}
 

@@ -119,7 +119,8 @@ PAIR_SIZES = " ".join(
     f"{stack}_{name}" for stack in ("encoder", "decoder") for name in ("layers=2", "attention_heads=3", "ffn_dim=50")
 )
 FRESH = {  # family: fields that make its usual preset small
-    **{family: BERT_SIZES for family in ("bert", "roberta", "xlm-roberta", "deberta", "deberta-v2")},
+    **{family: BERT_SIZES for family in ("bert", "roberta", "xlm-roberta", "deberta", "deberta-v2", "camembert", "data2vec-text",
+                                         "ernie", "megatron-bert", "mpnet", "roberta-prelayernorm", "roformer", "xlm-roberta-xl")},
     **{family: f"{BERT_SIZES} embedding_size=30" for family in ("electra", "albert")},
     "distilbert": "vocab_size=101 dim=36 n_layers=2 n_heads=3 hidden_dim=50",
     "big_bird": f"{BERT_SIZES} block_size=4 num_random_blocks=1",
@@ -127,18 +128,24 @@ FRESH = {  # family: fields that make its usual preset small
     "ctrl": f"{GPT_SIZES} dff=50",
     "gptj": f"{GPT_SIZES} rotary_dim=4",
     "gpt_neo": 'vocab_size=101 hidden_size=36 num_layers=2 num_heads=3 attention_types=[[["global","local"],1]]',
-    **{f: f"vocab_size=101 d_model=36 pad_token_id=1 {PAIR_SIZES}" for f in ("bart", "m2m_100")},
+    **{f: f"vocab_size=101 d_model=36 pad_token_id=1 {PAIR_SIZES}" for f in ("bart", "m2m_100", "mbart", "plbart")},
+    **{f: f"vocab_size=101 d_model=36 {PAIR_SIZES}" for f in ("pegasus", "blenderbot", "blenderbot-small")},
+    "codegen": "vocab_size=101 n_embd=48 n_layer=2 n_head=4 n_positions=40 rotary_dim=4",
+    "opt": "vocab_size=101 hidden_size=36 word_embed_proj_dim=36 num_hidden_layers=2 num_attention_heads=3 ffn_dim=50",
+    "xglm": "vocab_size=101 d_model=36 num_layers=2 attention_heads=3 ffn_dim=50",
+    "biogpt": BERT_SIZES,
     "marian": f"vocab_size=101 d_model=36 pad_token_id=100 decoder_start_token_id=100 eos_token_id=0 {PAIR_SIZES}",
     **{f: LLAMA_SIZES for f in ("llama", "mistral", "qwen2", "granite", "starcoder2", "cohere")},
     **{f: f"{LLAMA_SIZES} head_dim=6" for f in ("qwen3", "gemma", "gemma2", "gemma3_text")},
     **{f: f"{LLAMA_SIZES} pad_token_id=0" for f in ("phi3", "smollm3", "olmo2", "olmo3")},
     **{f: f"{LLAMA_SIZES} partial_rotary_factor=0.5" for f in ("phi", "stablelm")},
     "gpt_neox": f"{LLAMA_SIZES} rotary_pct=0.5".replace("num_key_value_heads=1 ", ""),
-    "vit": "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4",
+    **{f: "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4"
+       for f in ("vit", "vit_msn")},
     "xlm": "vocab_size=101 emb_dim=36 n_layers=2 n_heads=3 n_langs=3",
     "xlnet": "vocab_size=101 d_model=36 n_layer=2 n_head=3 d_inner=50",
     "transfo-xl": "vocab_size=101 cutoffs=[20,60] d_model=36 d_embed=36 n_layer=2 n_head=3 d_head=12 d_inner=50 mem_len=0 same_length=false",
-    "t5": "vocab_size=101 d_model=36 d_kv=12 d_ff=50 num_layers=2 num_decoder_layers=2 num_heads=3",
+    **{f: "vocab_size=101 d_model=36 d_kv=12 d_ff=50 num_layers=2 num_decoder_layers=2 num_heads=3" for f in ("t5", "mt5", "umt5")},
 }
 
 
@@ -153,7 +160,7 @@ def check_fresh(attend: Attend) -> Table:
             try:
                 attend.run("init", family, directory, "--seed", "3", *settings)
                 original = Original.load(directory)  # refuses missing and unexpected tensors
-                layout = "plain" if family in ("vit", "transfo-xl") else "right"  # they know no masks
+                layout = "plain" if family in ("vit", "vit_msn", "transfo-xl") else "right"  # they know no masks
                 inputs = make_inputs(original.model.config, layout, 0)
                 findings = compare(original.run(inputs, gradients=True), attend.forward(directory, inputs, gradients=True),
                                    Original.load(directory, double_of(family)).run(inputs, gradients=True))  # fmt: skip

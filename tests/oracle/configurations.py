@@ -42,6 +42,15 @@ CLASSES: dict[str, type] = {
     "openai-gpt": transformers.OpenAIGPTConfig, "roberta": transformers.RobertaConfig, "t5": transformers.T5Config,
     "transfo-xl": transformers.TransfoXLConfig, "vit": transformers.ViTConfig, "xlm": transformers.XLMConfig,
     "xlm-roberta": transformers.XLMRobertaConfig, "xlnet": transformers.XLNetConfig,
+    "biogpt": transformers.BioGptConfig, "blenderbot": transformers.BlenderbotConfig,
+    "blenderbot-small": transformers.BlenderbotSmallConfig, "camembert": transformers.CamembertConfig,
+    "codegen": transformers.CodeGenConfig, "data2vec-text": transformers.Data2VecTextConfig,
+    "ernie": transformers.ErnieConfig, "mbart": transformers.MBartConfig,
+    "megatron-bert": transformers.MegatronBertConfig, "mpnet": transformers.MPNetConfig, "mt5": transformers.MT5Config,
+    "opt": transformers.OPTConfig, "pegasus": transformers.PegasusConfig, "plbart": transformers.PLBartConfig,
+    "roberta-prelayernorm": transformers.RobertaPreLayerNormConfig, "roformer": transformers.RoFormerConfig,
+    "umt5": transformers.UMT5Config, "vit_msn": transformers.ViTMSNConfig, "xglm": transformers.XGLMConfig,
+    "xlm-roberta-xl": transformers.XLMRobertaXLConfig,
     "encoder-decoder": transformers.EncoderDecoderConfig,
     "vision-encoder-decoder": transformers.VisionEncoderDecoderConfig,
 }  # fmt: skip
@@ -110,9 +119,9 @@ def attention_types(draw: Draw, fields: Fields) -> list[Any]:
 RULES: dict[str, Rule] = {
     "vocab_size": lambda draw, fields: draw.randint(60, 150),
     **dict.fromkeys(["hidden_size", "d_model", "n_embd", "dim", "emb_dim"], width),
-    **dict.fromkeys(["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"], heads),
+    **dict.fromkeys(["num_attention_heads", "attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"], heads),
     **dict.fromkeys(["num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers"], layers),
-    **dict.fromkeys(["intermediate_size", "hidden_dim", "d_inner", "encoder_ffn_dim", "decoder_ffn_dim", "dff", "d_ff"],
+    **dict.fromkeys(["intermediate_size", "hidden_dim", "d_inner", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "dff", "d_ff"],
                     lambda draw, fields: draw.randint(7, 60)),
     "n_inner": lambda draw, fields: draw.choice([None, draw.randint(7, 60)]),
     **dict.fromkeys(["max_position_embeddings", "n_positions"], lambda draw, fields: draw.randint(24, 60)),
@@ -120,7 +129,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(["hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "qa_dropout",
                      "activation_dropout", "seq_classif_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropatt",
                      "resid_dropout", "embed_dropout", "dropout_rate", "classifier_dropout_prob", "pooler_dropout",
-                     "summary_first_dropout", "summary_last_dropout", "encoder_layerdrop", "decoder_layerdrop"], dropout),
+                     "summary_first_dropout", "summary_last_dropout", "encoder_layerdrop", "decoder_layerdrop", "layerdrop"], dropout),
     "classifier_dropout": pick(0.0, 0.3),
     **dict.fromkeys(["layer_norm_eps", "layer_norm_epsilon"], epsilon),
     **dict.fromkeys(["hidden_act", "activation", "activation_function", "ff_activation", "pooler_hidden_act", "pooler_act"],
@@ -237,6 +246,18 @@ def long_scaling(draw: Draw, fields: Drawn) -> dict[str, Any] | None:
 
 EVEN_HEADS = ("llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2")
 SHARED = LLAMA | QWEN | GEMMA
+T5 = {
+    "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
+    "relative_attention_max_distance": pick(13, 20), "decoder_start_token_id": pick(0),
+    "feed_forward_proj": lambda draw, fields: draw.choice(["", "gated-"]) + draw.choice(["relu", "gelu", "silu", "gelu_new", draw.choice(ACTIVATIONS)]),
+}  # fmt: skip
+BLENDERBOT = SEQUENCES | {
+    "pad_token_id": pick(0), "decoder_start_token_id": pick(1), "encoder_no_repeat_ngram_size": pick(0, 3),
+}  # fmt: skip
+VIT = {
+    "image_size": lambda draw, fields: draw.choice([17, 20, [15, 23]]), "patch_size": pick(4, [4, 5]),
+    "num_channels": pick(1, 3), "qkv_bias": flag,
+}  # fmt: skip
 OWN: dict[str, dict[str, Rule]] = {
     "llama": LLAMA,
     "mistral": LLAMA | {"sliding_window": pick(None, 2, 3, 5)},
@@ -266,6 +287,28 @@ OWN: dict[str, dict[str, Rule]] = {
         "rope_theta": same("rotary_emb_base"), "hidden_dropout": dropout, "use_parallel_residual": flag,
     },
     "cohere": LLAMA | {"logit_scale": pick(0.0625, 1.0, 2.0), "use_qk_norm": flag},
+    "camembert": DECODES | {"pad_token_id": pick(1)}, "data2vec-text": DECODES | {"pad_token_id": pick(1)},
+    "roberta-prelayernorm": DECODES | {"pad_token_id": pick(0, 1)}, "xlm-roberta-xl": DECODES | {"pad_token_id": pick(1)},
+    "megatron-bert": DECODES, "roformer": DECODES | {"rotary_value": pick(False)},
+    "ernie": DECODES | {"use_task_id": flag, "task_type_vocab_size": pick(1, 3)},
+    "mpnet": {"relative_attention_num_buckets": pick(32, 32, 40), "pad_token_id": pick(1)},
+    "mt5": T5, "umt5": T5, "mbart": SEQUENCES, "plbart": SEQUENCES, "blenderbot": BLENDERBOT,
+    "blenderbot-small": {name: rule for name, rule in BLENDERBOT.items() if name != "encoder_no_repeat_ngram_size"},
+    "pegasus": SEQUENCES | {
+        "pad_token_id": pick(0), "eos_token_id": pick(1), "decoder_start_token_id": pick(0), "forced_eos_token_id": pick(None, 1),
+    },
+    "opt": {
+        "do_layer_norm_before": mostly, "_remove_final_layer_norm": flag, "enable_bias": flag, "pad_token_id": pick(0, 1),
+        "word_embed_proj_dim": lambda draw, fields: draw.choice([None, fields["hidden_size"], draw.randint(3, 30)]),
+        "layer_norm_elementwise_affine": pick(True),  # else it does not begin
+    },
+    "xglm": {"pad_token_id": pick(0, 1), "decoder_start_token_id": pick(2), "add_cross_attention": flag},
+    "biogpt": {"pad_token_id": pick(0, 1)},
+    "codegen": {
+        "rotary_dim": lambda draw, fields: draw.choice([2, fields["head_width"] // 2 * 2]), "n_ctx": same("n_positions"),
+        "bos_token_id": pick(1), "eos_token_id": pick(1), "pad_token_id": pick(0),
+    },
+    "vit_msn": VIT,
     "bert": DECODES, "roberta": DECODES | {"pad_token_id": pick(0, 1)}, "xlm-roberta": DECODES | {"pad_token_id": pick(1)},
     "electra": DECODES,
     "albert": {
@@ -307,21 +350,14 @@ OWN: dict[str, dict[str, Rule]] = {
         "share_encoder_decoder_embeddings": mostly,
         "decoder_vocab_size": same("vocab_size"),  # its decoder's table has vocab_size rows all the same
     },
-    "t5": {
-        "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
-        "relative_attention_max_distance": pick(13, 20), "decoder_start_token_id": pick(0),
-        "feed_forward_proj": lambda draw, fields: draw.choice(["", "gated-"]) + draw.choice(["relu", "gelu", "silu", "gelu_new", draw.choice(ACTIVATIONS)]),
-    },
+    "t5": T5,
     "transfo-xl": {
         "cutoffs": cutoffs, "div_val": pick(1, 2), "tie_projs": tie_projs, "pre_lnorm": flag, "attn_type": pick(0),
         "untie_r": mostly, "d_embed": lambda draw, fields: draw.choice([fields["d_model"], draw.randint(4, 30)]),
         "sample_softmax": pick(-1, 0), "adaptive": pick(True), "pad_token_id": pick(5),
         "same_length": lambda draw, fields: fields["mem_len"] > 0 and draw.random() < 0.5,
     },
-    "vit": {
-        "image_size": lambda draw, fields: draw.choice([17, 20, [15, 23]]), "patch_size": pick(4, [4, 5]),
-        "num_channels": pick(1, 3), "qkv_bias": flag, "pooler_output_size": pick(None, 6), "encoder_stride": pick(4),
-    },
+    "vit": VIT | {"pooler_output_size": pick(None, 6), "encoder_stride": pick(4)},
     "xlm": {
         "gelu_activation": flag, "sinusoidal_embeddings": flag, "causal": flag, "asm": pick(False), "n_langs": pick(1, 3),
         "use_lang_emb": mostly, "bos_index": pick(0), "eos_index": pick(1), "pad_index": pick(2), "unk_index": pick(3),
@@ -363,7 +399,9 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
         raise RuntimeError(f"{family}: no rule for {sorted(missing)}")
     fields = Drawn(draw, rules)
     fields |= {"heads": draw.randint(1, 4), "head_width": draw.randint(3, 10)}
-    if family in ("xlnet", "transfo-xl", "m2m_100", *EVEN_HEADS):  # the originals' sines and cosines need pairs
+    if family == "codegen":  # four groups of heads
+        fields["heads"] = draw.choice([4, 8])
+    if family in ("xlnet", "transfo-xl", "m2m_100", "xglm", "roformer", *EVEN_HEADS):  # the originals' sines and cosines need pairs
         fields["head_width"] = draw.choice([4, 6, 8])
     if family in PART_OF_HEADS:
         fields["head_width"] = draw.choice([8, 16])
@@ -372,7 +410,7 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
     if family == "transfo-xl" and head.endswith("ForSequenceClassification"):
         fields["d_embed"] = fields["d_model"]  # else its original does not run
     if fields.get("is_decoder") is False and head.endswith(("ForCausalLM", "LMHeadModel")) and draw.random() < 0.7:
-        fields["is_decoder"] = family in ("bert", "roberta", "xlm-roberta", "electra", "big_bird")
+        fields["is_decoder"] = "is_decoder" in OWN[family]
         if fields["is_decoder"] and family == "big_bird":
             fields["attention_type"] = "original_full"
     if family == "vit" and head.endswith("MaskedImageModeling"):

@@ -21,7 +21,7 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, GPT_LIKE, LLAMA_LIKE, load_model
+from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
@@ -35,9 +35,10 @@ LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
     **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
     **{family: ["right", "left", "positions", "plain", "single"] for family in LLAMA_LIKE},
+    **{family: ["right", "left", "positions", "plain", "single"] for family in FAIRSEQ_DECODERS},
     "xlm": ["right", "left", "types", "lengths", "plain", "single"],
-    "vit": ["plain", "larger", "single"],
-    **{family: ["right", "left", "targets", "single"] for family in ("marian", "bart", "m2m_100", "t5")},
+    **{family: ["plain", "larger", "single"] for family in ("vit", "vit_msn")},
+    **{family: ["right", "left", "targets", "single"] for family in (*MARIAN_LIKE, *T5_LIKE)},
     "xlnet": [*ENCODER_LAYOUTS, "permuted", "memory"],
     "transfo-xl": ["plain", "single", "memory"],  # knows no padding
     "big_bird": ["plain", "single"],  # the original's result depends on the padded length, attend's does not
@@ -53,18 +54,18 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
         return [layout for layout in LAYOUTS[family] if layout not in ("permuted", "memory")]
     if family == "xlnet" and "For" in head:  # what stands beside the text has no labels
         return [layout for layout in LAYOUTS[family] if layout != "permuted"]
-    if head == "T5Model":
+    if head.endswith("T5Model"):
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
     pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
-    pooled |= head == "T5ForQuestionAnswering"  # whose float64 is not a number there, so that noise has no measure
+    pooled |= head.endswith("T5ForQuestionAnswering")  # whose float64 is not a number there, so that noise has no measure
     return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
 
 
 def is_paired(config: Any) -> bool:
     """Does the model take a source and a target? (T5's encoder alone has the config of both.)"""
-    alone = ("EncoderModel", "T5ForTokenClassification")
+    alone = ("EncoderModel", "ForTokenClassification")
     return bool(config.is_encoder_decoder) and not config.architectures[0].endswith(alone)
 
 
@@ -80,7 +81,7 @@ class InputMaker:
         """How long a text may be; families with relative positions say nothing, or -1."""
         config = self.config
         count = int(getattr(config, "max_position_embeddings", -1))
-        first = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta") else 0
+        first = (config.pad_token_id or 0) + 1 if config.model_type in ROBERTA_LIKE else 0
         return count - first if count > 0 else 1000
 
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
@@ -143,7 +144,7 @@ class InputMaker:
 
     def make(self) -> Tensors:
         config, layout = self.config, self.layout
-        if config.model_type == "vit":
+        if config.model_type in ("vit", "vit_msn"):
             return self.images()
         if config.model_type in ("encoder-decoder", "vision-encoder-decoder"):
             return self.composed()
@@ -200,7 +201,7 @@ class InputMaker:
     def labels(self, head: str, mask: torch.Tensor) -> Tensors:
         """What goes with the head, of the architecture's name."""
         rows, vocabulary = mask.shape[0], self.config.vocab_size
-        kind = head[head.find("For") :] if "For" in head else head
+        kind = head[head.rfind("For") :] if "For" in head else head
         if kind.endswith("DoubleHeadsModel"):
             last = (mask * torch.arange(mask.shape[1])).argmax(1)
             scored = {"mc_token_ids": last, "mc_labels": self.integers(0, rows, (1,))}
@@ -269,7 +270,7 @@ class InputMaker:
         ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
         if layout == "single":
             return {"decoder_input_ids": ids}
-        if config.architectures[0] == "T5Model":
+        if config.architectures[0].endswith("T5Model"):
             return {"decoder_input_ids": ids, "decoder_attention_mask": mask}
         return {"decoder_input_ids": ids, "decoder_attention_mask": mask, "labels": labels}
 

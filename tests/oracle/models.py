@@ -122,6 +122,14 @@ BERT_LIKE = {
     "deberta": transformers.DebertaConfig,
     "deberta-v2": transformers.DebertaV2Config,
     "big_bird": transformers.BigBirdConfig,
+    "camembert": transformers.CamembertConfig,
+    "data2vec-text": transformers.Data2VecTextConfig,
+    "ernie": transformers.ErnieConfig,
+    "megatron-bert": transformers.MegatronBertConfig,
+    "mpnet": transformers.MPNetConfig,
+    "roberta-prelayernorm": transformers.RobertaPreLayerNormConfig,
+    "roformer": transformers.RoFormerConfig,
+    "xlm-roberta-xl": transformers.XLMRobertaXLConfig,
 }
 
 LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
@@ -144,7 +152,21 @@ LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
     "starcoder2": transformers.Starcoder2Config,
 }
 
-GPT_LIKE = ("gpt2", "attend-gpt3", "gpt_neo", "gptj", "openai-gpt", "ctrl")
+# Those of them whose positions begin behind the padding id.
+ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "data2vec-text", "mpnet", "roberta-prelayernorm", "xlm-roberta-xl")
+FAIRSEQ_DECODERS = ("opt", "xglm", "biogpt")
+GPT_LIKE = ("gpt2", "attend-gpt3", "gpt_neo", "gptj", "codegen", "openai-gpt", "ctrl", *FAIRSEQ_DECODERS)
+T5_LIKE = {"t5": transformers.T5Config, "mt5": transformers.MT5Config, "umt5": transformers.UMT5Config}
+MARIAN_LIKE = {
+    "marian": transformers.MarianConfig,
+    "bart": transformers.BartConfig,
+    "m2m_100": transformers.M2M100Config,
+    "mbart": transformers.MBartConfig,
+    "plbart": transformers.PLBartConfig,
+    "pegasus": transformers.PegasusConfig,
+    "blenderbot": transformers.BlenderbotConfig,
+    "blenderbot-small": transformers.BlenderbotSmallConfig,
+}
 SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
 
 
@@ -254,6 +276,40 @@ CASES: dict[str, Case] = {
     "xlnet-short-memory": Case("xlnet", "XLNetLMHeadModel", {"mem_len": 4, "clamp_len": 5}),
     "xlnet-without-memory": Case("xlnet", "XLNetLMHeadModel", {"use_mems_eval": False}),
     **heads("gptj", "GPTJ", "ForSequenceClassification ForQuestionAnswering"),
+    **heads("mpnet", "MPNet", f"Model ForMaskedLM {SCORES}"),
+    **heads("camembert", "Camembert", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("data2vec-text", "Data2VecText", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("ernie", "Ernie", f"Model ForMaskedLM ForCausalLM ForPreTraining ForNextSentencePrediction {SCORES}"),
+    "ernie-tasks": Case("ernie", "ErnieForMaskedLM", {"use_task_id": True}),
+    **heads("megatron-bert", "MegatronBert",
+            f"Model ForMaskedLM ForCausalLM ForPreTraining ForNextSentencePrediction {SCORES}"),
+    **heads("roberta-prelayernorm", "RobertaPreLayerNorm", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("xlm-roberta-xl", "XLMRobertaXL", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    **heads("roformer", "RoFormer", f"Model ForMaskedLM ForCausalLM {SCORES}"),
+    "mt5": Case("mt5", "MT5ForConditionalGeneration"),
+    **heads("mt5", "MT5", "Model EncoderModel ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
+    "umt5": Case("umt5", "UMT5ForConditionalGeneration"),
+    **heads("umt5", "UMT5", "Model EncoderModel ForSequenceClassification ForTokenClassification ForQuestionAnswering"),
+    "mbart": Case("mbart", "MBartForConditionalGeneration"),
+    **heads("mbart", "MBart", "Model ForSequenceClassification ForQuestionAnswering"),
+    "plbart": Case("plbart", "PLBartForConditionalGeneration"),
+    **heads("plbart", "PLBart", "Model ForSequenceClassification"),
+    "pegasus": Case("pegasus", "PegasusForConditionalGeneration", {"scale_embedding": True}),
+    **heads("pegasus", "Pegasus", "Model"),
+    "blenderbot": Case("blenderbot", "BlenderbotForConditionalGeneration"),
+    **heads("blenderbot", "Blenderbot", "Model"),
+    "blenderbot-small": Case("blenderbot-small", "BlenderbotSmallForConditionalGeneration"),
+    **heads("blenderbot-small", "BlenderbotSmall", "Model"),
+    "opt": Case("opt", "OPTForCausalLM"),
+    "opt-350m": Case("opt", "OPTForCausalLM", {"do_layer_norm_before": False, "word_embed_proj_dim": 10}),
+    **heads("opt", "OPT", "Model ForSequenceClassification ForQuestionAnswering"),
+    "xglm": Case("xglm", "XGLMForCausalLM"),
+    **heads("xglm", "XGLM", "Model"),
+    "biogpt": Case("biogpt", "BioGptForCausalLM"),
+    **heads("biogpt", "BioGpt", "Model ForSequenceClassification ForTokenClassification"),
+    "codegen": Case("codegen", "CodeGenForCausalLM"),
+    **heads("codegen", "CodeGen", "Model"),
+    **heads("vit_msn", "ViTMSN", "Model ForImageClassification"),
     "bart": Case("bart", "BartForConditionalGeneration"),
     "bart-scaled": Case("bart", "BartForConditionalGeneration", {"scale_embedding": True, "activation_function": "relu"}),
     **heads("bart", "Bart", "Model ForSequenceClassification ForQuestionAnswering"),
@@ -358,6 +414,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
         case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)
+    if case.family == "roformer" and size.head_width % 2:
+        size = dataclasses.replace(size, head_width=size.head_width + 1)
     if case.family in BERT_LIKE:
         fields: dict[str, Any] = dict(
             vocab_size=size.vocabulary, hidden_size=size.width, num_hidden_layers=size.layers,
@@ -379,6 +437,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
                 relative_attention=True, max_relative_positions=9, pos_att_type=["p2c", "c2p"],
                 position_biased_input=False, type_vocab_size=0,
             )  # fmt: skip
+        if case.family == "mpnet":
+            del fields["type_vocab_size"]
         if case.family == "big_bird":  # so small that texts of eight tokens are sparse
             fields |= dict(block_size=1, num_random_blocks=1)
         if case.family in ("electra", "albert"):
@@ -398,13 +458,13 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         if case.family == "attend-gpt3":
             fields["window_size"] = 4
         return (transformers.GPT2Config if case.family == "gpt2" else AttendGPT3Config)(**(fields | settings))
-    if case.family == "t5":
+    if case.family in T5_LIKE:
         fields = dict(
             vocab_size=size.vocabulary, d_model=size.width, d_kv=size.head_width, d_ff=size.feed_forward,
             num_layers=size.layers, num_heads=size.heads, relative_attention_num_buckets=8,
             relative_attention_max_distance=13, decoder_start_token_id=0,
         )  # fmt: skip
-        return transformers.T5Config(**(fields | settings))
+        return T5_LIKE[case.family](**(fields | settings))
     if case.family in ("xlnet", "transfo-xl") and size.width % 2:  # the originals' sines and cosines need pairs
         size = dataclasses.replace(size, head_width=size.head_width + 1)
     if case.family == "xlnet":
@@ -421,12 +481,14 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
             mem_len=6, clamp_len=9, same_length=False,
         )  # fmt: skip
         return transformers.TransfoXLConfig(**(fields | settings))
-    if case.family == "vit":
+    if case.family in ("vit", "vit_msn"):
         fields = dict(
             hidden_size=size.width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
-            intermediate_size=size.feed_forward, image_size=17, patch_size=4, encoder_stride=4,
+            intermediate_size=size.feed_forward, image_size=17, patch_size=4,
         )  # fmt: skip
-        return transformers.ViTConfig(**(fields | settings))
+        if case.family == "vit_msn":
+            return transformers.ViTMSNConfig(**(fields | settings))
+        return transformers.ViTConfig(**(fields | {"encoder_stride": 4} | settings))
     if case.family == "xlm":
         fields = dict(
             vocab_size=size.vocabulary, emb_dim=size.width, n_layers=size.layers, n_heads=size.heads, n_langs=3,
@@ -444,8 +506,11 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     )  # fmt: skip
     if case.family != "marian":  # ids as fairseq has them
         fields |= dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None)
-    kinds = {"marian": transformers.MarianConfig, "bart": transformers.BartConfig, "m2m_100": transformers.M2M100Config}
-    return kinds[case.family](**(fields | settings))
+    if case.family == "pegasus":
+        fields |= dict(pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+    if case.family.startswith("blenderbot"):
+        fields |= dict(pad_token_id=0, eos_token_id=2, decoder_start_token_id=1)
+    return MARIAN_LIKE[case.family](**(fields | settings))
 
 
 def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
@@ -464,9 +529,29 @@ def make_gpt_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         rotary = size.head_width // 2 * 2 if "rotary_dim" in case.settings else max(2, size.head_width // 4 * 2)
         fields |= dict(rotary_dim=rotary, n_inner=size.feed_forward, bos_token_id=1, eos_token_id=1)
         return transformers.GPTJConfig(**(case.settings | fields))
+    if case.family == "codegen":  # four groups of heads
+        size = dataclasses.replace(size, heads=4)
+        fields |= dict(n_embd=size.width, n_head=4, n_ctx=size.positions, rotary_dim=max(2, size.head_width // 4 * 2))
+        fields |= dict(n_inner=size.feed_forward, bos_token_id=1, eos_token_id=1)
+        return transformers.CodeGenConfig(**(fields | case.settings))
+    if case.family in FAIRSEQ_DECODERS:
+        return make_fairseq_config(case, size)
     if case.family == "ctrl":
         return transformers.CTRLConfig(**fields, dff=size.feed_forward, **case.settings)
     return transformers.OpenAIGPTConfig(**(fields | case.settings))
+
+
+def make_fairseq_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    fields: dict[str, Any] = dict(vocab_size=size.vocabulary, max_position_embeddings=size.positions)
+    if case.family == "xglm":
+        if size.width % 2:  # the original's sines and cosines need pairs
+            size = dataclasses.replace(size, head_width=size.head_width + 1)
+        fields |= dict(d_model=size.width, num_layers=size.layers, attention_heads=size.heads, ffn_dim=size.feed_forward)
+        return transformers.XGLMConfig(**(fields | case.settings))
+    fields |= dict(hidden_size=size.width, num_hidden_layers=size.layers, num_attention_heads=size.heads)
+    if case.family == "opt":
+        return transformers.OPTConfig(**(fields | dict(ffn_dim=size.feed_forward) | case.settings))
+    return transformers.BioGptConfig(**(fields | dict(intermediate_size=size.feed_forward) | case.settings))
 
 
 def randomize(
@@ -489,7 +574,7 @@ def randomize(
         return torch.randn(shape, generator=generator) * deviation
 
     if getattr(model.config, "scale_embedding", False):
-        embedding *= model.config.d_model**-0.5  # the model multiplies it back
+        embedding *= getattr(model.config, "d_model", model.config.hidden_size) ** -0.5  # the model multiplies it back
     done: set[int] = set()
     with torch.no_grad():
         for module in model.modules():

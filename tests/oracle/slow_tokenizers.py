@@ -162,6 +162,35 @@ def marian_separate(d, **fields):
                                         "separate_vocabs": True})
 
 
+def nllb(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer", "src_lang": "deu_Latn", "tgt_lang": "fra_Latn"})
+
+
+def nllb_legacy(d, **fields):
+    nllb(d, **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": True})
+
+
+def pegasus(d, **fields):
+    spm(d / "spiece.model", **(dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1) | fields))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "PegasusTokenizer"})
+
+
+def xglm(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "XGLMTokenizer"})
+
+
+def mpnet(d):
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]
+    words = CORPUS.lower().split()
+    letters = sorted({letter for word in words for letter in word})
+    tokens += [word for word in dict.fromkeys(words) if word.isalpha()] + letters + ["##" + letter for letter in letters]
+    (d / "vocab.txt").write_text("".join(token + "\n" for token in dict.fromkeys(tokens)))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "MPNetTokenizer", "do_lower_case": True})
+
+
 def word_bpe(d, lower):
     tokenizer = Tokenizer(M.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
     tokenizer.normalizer = N.BertNormalizer() if lower else None
@@ -211,6 +240,22 @@ def gpt2(d):
     byte_level(d, ["<|endoftext|>"], "GPT2Tokenizer")
 
 
+def blenderbot(d):
+    byte_level(d, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], "BlenderbotTokenizer")
+    write(d / "tokenizer_config.json", {"tokenizer_class": "BlenderbotTokenizer", "add_prefix_space": True})
+
+
+def codegen(d):
+    byte_level(d, ["<|endoftext|>"], "CodeGenTokenizer")
+
+
+def opt(d):
+    byte_level(d, ["<s>", "<pad>", "</s>", "<unk>"], "GPT2Tokenizer")
+    roles = {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"}
+    write(d / "tokenizer_config.json", {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True} | roles)
+    write(d / "special_tokens_map.json", roles)
+
+
 def xlm(d, lower=True):
     vocabulary = word_bpe(d, lower)
     merges = (d / "merges.txt").read_text().splitlines()[1:]
@@ -249,10 +294,10 @@ def transfo_xl_pickle(d):
 
 
 BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, t5_characters, t5_words, t5_newer, camembert, mbart, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
-                                    llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, gpt, ctrl, roberta,
-                                    deberta, gpt2, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
+                                    llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, nllb, nllb_legacy, pegasus, xglm, gpt, ctrl, roberta,
+                                    deberta, gpt2, blenderbot, codegen, opt, mpnet, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
 NAMES = list(BUILDERS)
-TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate"]
+TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate", "nllb"]
 MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower", "transfo_xl_pickle"]
 SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
 

@@ -81,8 +81,9 @@ def respell(directory: Path, other: Path, draw: Draw) -> list[str]:
     if "half" in ways:
         model = model.to(draw.choice([torch.float16, torch.bfloat16]))
     tensors = {name: tensor.detach() for name, tensor in model.state_dict().items()}
-    if "half" in ways:  # Marian's sines, which no version wrote in half precision
-        for name in [name for name in tensors if name.endswith("embed_positions.weight") and model.config.model_type == "marian"]:
+    if "half" in ways:  # sines, which no version wrote in half precision
+        sines = model.config.model_type in ("marian", "pegasus", "roformer")
+        for name in [name for name in tensors if name.endswith("embed_positions.weight") and sines]:
             del tensors[name]
     for group in tied_groups(model):
         kept = draw.sample(group, draw.randint(1, len(group))) if "tied" in ways else group[:1]

@@ -20,13 +20,15 @@ from make_tokenizer_goldens import CORPUS
 from slow_tokenizers import byte_level, spm, write
 
 MBART = "ar_AR cs_CZ de_DE en_XX es_XX fr_XX ja_XX ro_RO zh_CN".split()
+NLLB = "deu_Latn fra_Latn eng_Latn zho_Hans".split()
 CLASS_NAMES = {
     "bert": "BertTokenizer", "electra": "ElectraTokenizer", "roberta": "RobertaTokenizer", "bart": "BartTokenizer",
     "deberta": "DebertaTokenizer", "gpt2": "GPT2Tokenizer", "gpt": "OpenAIGPTTokenizer", "ctrl": "CTRLTokenizer",
     "xlm": "XLMTokenizer", "transfo_xl": "TransfoXLTokenizer", "t5": "T5Tokenizer", "xlm_roberta": "XLMRobertaTokenizer",
     "camembert": "CamembertTokenizer", "mbart": "MBartTokenizer", "mbart50": "MBart50Tokenizer", "albert": "AlbertTokenizer",
     "xlnet": "XLNetTokenizer", "big_bird": "BigBirdTokenizer", "deberta_v2": "DebertaV2Tokenizer", "llama": "LlamaTokenizer",
-    "m2m_100": "M2M100Tokenizer", "marian": "MarianTokenizer"}
+    "m2m_100": "M2M100Tokenizer", "marian": "MarianTokenizer", "nllb": "NllbTokenizer", "pegasus": "PegasusTokenizer",
+    "xglm": "XGLMTokenizer", "blenderbot": "BlenderbotTokenizer", "codegen": "CodeGenTokenizer", "mpnet": "MPNetTokenizer"}
 KINDS = list(CLASS_NAMES)
 SIZES = {"mask_token": ["<MASK!>", "[mask]"], "pad_token": ["<blank>"], "unk_token": []}
 
@@ -52,7 +54,7 @@ BUILDERS = dict(slow_tokenizers.BUILDERS) | {
     "bert": wordpiece, "electra": wordpiece, "bart": lambda d: byte_level(d, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], ""),
     "camembert": camembert, "mbart": fairseq, "mbart50": fairseq, "xlm_roberta": fairseq}
 SENTENCEPIECE = ["t5", "xlm_roberta", "camembert", "mbart", "mbart50", "albert", "xlnet", "big_bird", "deberta_v2", "llama",
-                 "m2m_100", "marian"]
+                 "m2m_100", "marian", "nllb", "pegasus", "xglm"]
 
 
 def maybe(rng, fields, chance=0.4):
@@ -67,7 +69,8 @@ def sentencepiece_fields(rng, kind):
     if kind not in ("camembert", "xlnet") and rng.random() < 0.25:
         fields["user_defined_symbols"] = rng.choice([["<sep>", "ing"], ["▁the", "12"], ["<extra>"]])
     if rng.random() < 0.25:
-        fields["model_type"] = rng.choice(["bpe", "bpe", "char", "word"])
+        kinds = ["bpe"] if kind in ("nllb", "pegasus", "xglm") else ["bpe", "bpe", "char", "word"]
+        fields["model_type"] = rng.choice(kinds)
     return fields
 
 
@@ -89,6 +92,9 @@ def own_fields(rng, kind):
         "llama": {"legacy": flag, "add_prefix_space": flag, "add_bos_token": flag, "add_eos_token": flag,
                   "spaces_between_special_tokens": flag},
         "m2m_100": {"src_lang": ["de", "fr", "en"], "tgt_lang": ["de", "fr", "en"]},
+        "nllb": {"src_lang": NLLB, "tgt_lang": NLLB, "legacy_behaviour": flag}, "pegasus": {}, "xglm": {},
+        "blenderbot": {"add_prefix_space": flag}, "codegen": {"add_prefix_space": flag},
+        "mpnet": {"do_lower_case": flag, "strip_accents": [True, False, None], "tokenize_chinese_chars": flag},
         "marian": {}}[kind], 0.6)
 
 

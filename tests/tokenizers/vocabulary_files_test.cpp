@@ -2,6 +2,7 @@
 #include <attend/tokenizer.h>
 
 #include "base/file.h"
+#include "expect_error.h"
 #include "formats/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
@@ -29,6 +30,13 @@ class VocabularyFiles : public testing::Test {
     }
   }
 };
+
+TEST_F(VocabularyFiles, RoFormersChineseWordsAreRefused) {
+  write_file_atomically(directory / "vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"RoFormerTokenizer"})");
+  EXPECT_ERROR("RoFormer's tokenizer cuts Chinese into words with jieba's lists, which is not supported",
+               Tokenizer::from_file(directory));
+}
 
 TEST_F(VocabularyFiles, BertFromVocabTxt) {
   const Json model = read_json(data / "bert_uncased/tokenizer.json").at("model");

@@ -37,6 +37,7 @@ struct BpeFamily {
 TokenizerJson read_gpt2(Files files);
 TokenizerJson read_roberta(Files files);
 TokenizerJson read_deberta(Files files);
+TokenizerJson read_blenderbot(Files files);
 TokenizerJson read_gpt(Files files);
 TokenizerJson read_ctrl(Files files);
 TokenizerJson read_xlm(Files files);
@@ -56,8 +57,13 @@ const std::vector<BpeFamily>& bpe_families() {
                                         {"cls_token", "</s>"}, {"mask_token", "<special1>"}};
   static const std::vector<Role> unknown = {{"unk_token", "<unk>"}};
   static const std::vector<BpeFamily> all = {
-      {{"GPT2", "gpt2", "gpt_neo", "gptj", ""}, Kind::fast, gpt2, read_gpt2},
-      {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer"}, Kind::fast, roberta, read_roberta},
+      {{"GPT2", "gpt2", "gpt_neo", "gptj", "opt", "CodeGen", "codegen", ""}, Kind::fast, gpt2, read_gpt2},
+      {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer", "data2vec-text",
+        "roberta-prelayernorm"},
+       Kind::fast,
+       roberta,
+       read_roberta},
+      {{"Blenderbot", "blenderbot"}, Kind::fast, roberta, read_blenderbot},
       {{"Deberta", "deberta"}, Kind::fast, deberta, read_deberta},
       {{"OpenAIGPT", "openai-gpt"}, Kind::fast, unknown, read_gpt},
       {{"CTRL", "ctrl"}, Kind::slow, unknown, read_ctrl},
@@ -166,6 +172,14 @@ TokenizerJson read_roberta(Files files) {
 TokenizerJson read_deberta(Files files) {
   return read_byte_level(files, [&](const Json& added) {
     return template_processor("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", added,
+                              &files.vocabulary.vocabulary, files.tokens.at("unk_token"));
+  });
+}
+
+// Roller et al. 2020 (arXiv:2004.13637): only the end is marked.
+TokenizerJson read_blenderbot(Files files) {
+  return read_byte_level(files, [&](const Json& added) {
+    return template_processor("$A " + files.tokens.at("eos_token"), "$A $B:1", added,
                               &files.vocabulary.vocabulary, files.tokens.at("unk_token"));
   });
 }

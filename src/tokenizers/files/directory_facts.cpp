@@ -46,9 +46,9 @@ std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::file
 }
 
 bool gives_token_types(const std::filesystem::path& directory) {
-  static constexpr std::string_view families[] = {"Bert",   "bert",    "Electra", "electra",   "Albert",
-                                                  "albert", "Deberta", "deberta", "DebertaV2", "deberta-v2",
-                                                  "XLNet",  "xlnet",   "XLM",     "xlm"};
+  static constexpr std::string_view families[] = {
+      "Bert",      "bert",       "Electra", "electra", "Albert", "albert", "Deberta", "deberta",
+      "DebertaV2", "deberta-v2", "XLNet",   "xlnet",   "XLM",    "xlm",    "ernie",   "megatron-bert"};
   const TokenizerConfig config(directory);
   const std::vector<std::string> names = config.fields().texts({"model_input_names"});
   if (!names.empty()) return std::find(names.begin(), names.end(), "token_type_ids") != names.end();
@@ -58,8 +58,9 @@ bool gives_token_types(const std::filesystem::path& directory) {
 }
 
 bool cleans_up(const std::filesystem::path& directory, bool is_json) {
-  static constexpr std::string_view families[] = {"Bert",    "bert",       "Electra",
-                                                  "electra", "DistilBert", "distilbert"};
+  static constexpr std::string_view families[] = {"Bert",       "bert",       "Electra", "electra",
+                                                  "DistilBert", "distilbert", "ernie",   "megatron-bert",
+                                                  "MPNet",      "mpnet"};
   const TokenizerConfig config(directory);
   return config.fields().flag({"clean_up_tokenization_spaces"}, !is_json && in(families, config.family()));
 }

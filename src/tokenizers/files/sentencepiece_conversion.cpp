@@ -65,6 +65,7 @@ Json normalizer(const Family& family, const SentencePieceFile& file, const Field
       steps.push_back(replace("Regex", " {2,}", " "));
       break;
     case Steps::spaces:
+    case Steps::words:
     case Steps::sentencepiece:
       add_rules();
       strip(false);
@@ -78,6 +79,7 @@ Json pre_tokenizer(const Family& family, const Fields& config, SpaceFields space
   Json parts = Json::array();
   if (family.steps == Steps::punctuation && config.flag({"split_by_punct"}, false))
     parts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
+  if (family.steps == Steps::words) parts.push_back({{"type", "WhitespaceSplit"}});
   parts.push_back(metaspace(spaces));
   return {{"type", "Sequence"}, {"pretokenizers", parts}};
 }
@@ -171,9 +173,7 @@ TokenizerJson convert_sentencepiece(const Family& family, const SentencePieceFil
 
   const SpaceFields spaces = read_spaces(family, config.fields());
   const bool byte_fallback = family.steps == Steps::plain;
-  const TokenId unknown = family.ids != Family::Ids::file ? 3
-                          : family.steps == Steps::plain  ? 0
-                                                          : static_cast<TokenId>(file.unknown);
+  const TokenId unknown = family.steps == Steps::plain ? 0 : unknown_id(family, file);
   Json model;
   if (file.kind == Kind::unigram) {
     for (const ScoredToken& token : tokens) result.tables.scores.push_back(token.score);
@@ -185,15 +185,16 @@ TokenizerJson convert_sentencepiece(const Family& family, const SentencePieceFil
              {"fuse_unk", true},
              {"byte_fallback", byte_fallback}};
   }
-  result.fields = {{"version", "1.0"},
-                   {"added_tokens", added},
-                   {"normalizer", normalizer(family, file, config.fields(), spaces)},
-                   {"pre_tokenizer", pre_tokenizer(family, config.fields(), spaces)},
-                   {"post_processor", template_processor(config.fill_in(family.single, by_role),
-                                                         config.fill_in(family.pair, by_role), added,
-                                                         &vocabulary, by_role.at("unk_token"))},
-                   {"decoder", decoder(family, spaces)},
-                   {"model", model}};
+  const auto [single, pair] = family.templates(config.fields());
+  result.fields = {
+      {"version", "1.0"},
+      {"added_tokens", added},
+      {"normalizer", normalizer(family, file, config.fields(), spaces)},
+      {"pre_tokenizer", pre_tokenizer(family, config.fields(), spaces)},
+      {"post_processor", template_processor(config.fill_in(single, by_role), config.fill_in(pair, by_role),
+                                            added, &vocabulary, by_role.at("unk_token"))},
+      {"decoder", decoder(family, spaces)},
+      {"model", model}};
   return result;
 }
 

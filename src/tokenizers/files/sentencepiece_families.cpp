@@ -19,6 +19,48 @@ constexpr std::string_view mbart50[] = {
     "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
 constexpr std::span<const std::string_view> mbart = std::span(mbart50).first(25);
 
+// Costa-jussà et al. 2022, arXiv:2207.04672.
+constexpr std::string_view nllb[] = {
+    "ace_Arab", "ace_Latn", "acm_Arab", "acq_Arab", "aeb_Arab", "afr_Latn", "ajp_Arab", "aka_Latn",
+    "amh_Ethi", "apc_Arab", "arb_Arab", "ars_Arab", "ary_Arab", "arz_Arab", "asm_Beng", "ast_Latn",
+    "awa_Deva", "ayr_Latn", "azb_Arab", "azj_Latn", "bak_Cyrl", "bam_Latn", "ban_Latn", "bel_Cyrl",
+    "bem_Latn", "ben_Beng", "bho_Deva", "bjn_Arab", "bjn_Latn", "bod_Tibt", "bos_Latn", "bug_Latn",
+    "bul_Cyrl", "cat_Latn", "ceb_Latn", "ces_Latn", "cjk_Latn", "ckb_Arab", "crh_Latn", "cym_Latn",
+    "dan_Latn", "deu_Latn", "dik_Latn", "dyu_Latn", "dzo_Tibt", "ell_Grek", "eng_Latn", "epo_Latn",
+    "est_Latn", "eus_Latn", "ewe_Latn", "fao_Latn", "pes_Arab", "fij_Latn", "fin_Latn", "fon_Latn",
+    "fra_Latn", "fur_Latn", "fuv_Latn", "gla_Latn", "gle_Latn", "glg_Latn", "grn_Latn", "guj_Gujr",
+    "hat_Latn", "hau_Latn", "heb_Hebr", "hin_Deva", "hne_Deva", "hrv_Latn", "hun_Latn", "hye_Armn",
+    "ibo_Latn", "ilo_Latn", "ind_Latn", "isl_Latn", "ita_Latn", "jav_Latn", "jpn_Jpan", "kab_Latn",
+    "kac_Latn", "kam_Latn", "kan_Knda", "kas_Arab", "kas_Deva", "kat_Geor", "knc_Arab", "knc_Latn",
+    "kaz_Cyrl", "kbp_Latn", "kea_Latn", "khm_Khmr", "kik_Latn", "kin_Latn", "kir_Cyrl", "kmb_Latn",
+    "kon_Latn", "kor_Hang", "kmr_Latn", "lao_Laoo", "lvs_Latn", "lij_Latn", "lim_Latn", "lin_Latn",
+    "lit_Latn", "lmo_Latn", "ltg_Latn", "ltz_Latn", "lua_Latn", "lug_Latn", "luo_Latn", "lus_Latn",
+    "mag_Deva", "mai_Deva", "mal_Mlym", "mar_Deva", "min_Latn", "mkd_Cyrl", "plt_Latn", "mlt_Latn",
+    "mni_Beng", "khk_Cyrl", "mos_Latn", "mri_Latn", "zsm_Latn", "mya_Mymr", "nld_Latn", "nno_Latn",
+    "nob_Latn", "npi_Deva", "nso_Latn", "nus_Latn", "nya_Latn", "oci_Latn", "gaz_Latn", "ory_Orya",
+    "pag_Latn", "pan_Guru", "pap_Latn", "pol_Latn", "por_Latn", "prs_Arab", "pbt_Arab", "quy_Latn",
+    "ron_Latn", "run_Latn", "rus_Cyrl", "sag_Latn", "san_Deva", "sat_Beng", "scn_Latn", "shn_Mymr",
+    "sin_Sinh", "slk_Latn", "slv_Latn", "smo_Latn", "sna_Latn", "snd_Arab", "som_Latn", "sot_Latn",
+    "spa_Latn", "als_Latn", "srd_Latn", "srp_Cyrl", "ssw_Latn", "sun_Latn", "swe_Latn", "swh_Latn",
+    "szl_Latn", "tam_Taml", "tat_Cyrl", "tel_Telu", "tgk_Cyrl", "tgl_Latn", "tha_Thai", "tir_Ethi",
+    "taq_Latn", "taq_Tfng", "tpi_Latn", "tsn_Latn", "tso_Latn", "tuk_Latn", "tum_Latn", "tur_Latn",
+    "twi_Latn", "tzm_Tfng", "uig_Arab", "ukr_Cyrl", "umb_Latn", "urd_Arab", "uzn_Latn", "vec_Latn",
+    "vie_Latn", "war_Latn", "wol_Latn", "xho_Latn", "ydd_Hebr", "yor_Latn", "yue_Hant", "zho_Hans",
+    "zho_Hant", "zul_Latn"};
+
+// What Pegasus was trained with beside pieces.
+std::vector<std::string_view> pegasus_unknowns() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"<mask_1>"};
+    for (int i = 2; i < 103; ++i) all.push_back("<unk_" + std::to_string(i) + ">");
+    return all;
+  }();
+  return {names.begin(), names.end()};
+}
+constexpr std::string_view madeup_words[] = {"<madeupword0>", "<madeupword1>", "<madeupword2>",
+                                             "<madeupword3>", "<madeupword4>", "<madeupword5>",
+                                             "<madeupword6>"};
+
 const std::vector<Family> families = {
     {.names = {"T5", "t5", "MT5", "mt5", "umt5"},
      .roles = {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}},
@@ -37,6 +79,7 @@ const std::vector<Family> families = {
      .single = "<s> $A </s>",
      .pair = "<s> $A </s> </s> $B </s>",
      .ids = Ids::fairseq,
+     .behind = {"<mask>"},
      .joining = {.by_model = false}},
     {.names = {"Camembert", "camembert"},
      .roles = {{"bos_token", "<s>"},
@@ -49,7 +92,8 @@ const std::vector<Family> families = {
      .single = "<s> $A </s>",
      .pair = "<s> $A </s> </s> $B </s>",
      .ids = Ids::camembert,
-     .additional = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}},
+     .additional = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"},
+     .behind = {"<mask>"}},
     {.names = {"MBart", "mbart"},
      .roles = {{"bos_token", "<s>"},
                {"eos_token", "</s>"},
@@ -61,6 +105,7 @@ const std::vector<Family> families = {
      .single = "$A eos_token language",
      .pair = "$A $B eos_token language",
      .ids = Ids::fairseq,
+     .behind = {"<mask>"},
      .languages = mbart,
      .joining = {.by_model = false}},
     {.names = {"MBart50"},
@@ -73,7 +118,44 @@ const std::vector<Family> families = {
      .single = "language $A eos_token",
      .pair = "language $A $B eos_token",
      .ids = Ids::fairseq,
+     .behind = {"<mask>"},
      .languages = mbart50},
+    {.names = {"Nllb", "nllb"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true, true}},
+     .single = "language $A eos_token",
+     .pair = "language $A $B eos_token",
+     .legacy_single = "$A eos_token language",
+     .legacy_pair = "$A $B eos_token language",
+     .ids = Ids::fairseq,
+     .languages = nllb,
+     .usual_language = "eng_Latn",
+     .numbers_languages = false},
+    {.names = {"Pegasus", "pegasus"},
+     .roles =
+         {{"eos_token", "</s>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"mask_token", "<mask_2>"}},
+     .single = "$A eos_token",
+     .pair = "$A $B eos_token",
+     .ids = Ids::pegasus,
+     .steps = Steps::words,
+     .additional = pegasus_unknowns()},
+    {.names = {"XGLM", "xglm"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"}},
+     .single = "</s> $A",
+     .pair = "</s> $A </s> </s> $B",
+     .ids = Ids::fairseq,
+     .additional = {std::begin(madeup_words), std::end(madeup_words)},
+     .behind = {std::begin(madeup_words), std::end(madeup_words)}},
     {.names = {"Albert", "albert"},
      .roles = {{"bos_token", "[CLS]"},
                {"eos_token", "[SEP]"},
@@ -172,6 +254,12 @@ const Family* find_sentencepiece_family(std::string_view name) {
     return std::find(family.names.begin(), family.names.end(), name) != family.names.end();
   });
   return found == families.end() ? nullptr : &*found;
+}
+
+std::pair<std::string, std::string> Family::templates(const Fields& config) const {
+  const bool legacy = legacy_single != nullptr && config.flag({"legacy_behaviour"}, false);
+  return legacy ? std::pair<std::string, std::string>{legacy_single, legacy_pair}
+                : std::pair<std::string, std::string>{single, pair};
 }
 
 SpaceFields read_spaces(const Family& family, const Fields& config) {

@@ -14,8 +14,9 @@ namespace attend::tokenizers {
 struct SentencePieceFamily {
   enum class Ids {
     file,        // the place in the file
-    fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on, languages and <mask>
-    camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on and <mask>
+    fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on
+    camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on
+    pegasus,     // <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, then those from the third on
     vocab_json,  // what vocab.json says
   };
   // What is done to the text.
@@ -23,6 +24,7 @@ struct SentencePieceFamily {
     // transformers has no fast tokenizer: the file's rules, as SentencePiece follows them
     sentencepiece,
     spaces,       // the file's rules, then spaces
+    words,        // Pegasus's: the same, and whatever separates words counts as a space
     cleaned,      // ALBERT's and XLNet's: quotes, accents, capital letters, the file's rules
     punctuation,  // DeBERTa-v2's: capital letters, the file's rules, punctuation apart
     plain,        // Llama's: no rules
@@ -32,12 +34,17 @@ struct SentencePieceFamily {
   std::vector<Role> roles;
   // As TokenizerConfig::fill_in wants them: "$A eos_token".
   const char *single, *pair;
+  // The same where legacy_behaviour says so; null: it says nothing (NLLB alone knows it).
+  const char *legacy_single = nullptr, *legacy_pair = nullptr;
   Ids ids = Ids::file;
   Steps steps = Steps::spaces;
   bool lowercases = false;                        // where do_lower_case says nothing
   std::vector<std::string_view> additional = {};  // special tokens, unless the directory has such a list
+  std::vector<std::string_view> behind = {};      // tokens with the ids behind the pieces and languages
   std::span<const std::string_view> languages =
-      {};                           // mBART's, special tokens too; the source's is "language"
+      {};  // mBART's and NLLB's, special tokens too; the source's is "language"
+  const char* usual_language = "en_XX";
+  bool numbers_languages = true;    // their ids come right behind the pieces; else they are added tokens
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
@@ -49,6 +56,8 @@ struct SentencePieceFamily {
   const char* between_parts = nullptr;  // null: it is not so
   std::vector<std::string_view> closing = {};
 
+  // The template of one text and of two.
+  std::pair<std::string, std::string> templates(const Fields& config) const;
   bool has_language() const { return has_languages || !languages.empty(); }
 };
 

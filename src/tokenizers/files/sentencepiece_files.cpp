@@ -147,8 +147,9 @@ void set_language(TokenizerJson& json, const fs::path& directory, TextSide side)
   if (family == nullptr || family->languages.empty() || !json.fields.contains("added_tokens")) return;
   auto tokens = config.tokens(family->roles);
   tokens["language"] = language_token(*family, config, side);
+  const auto [single, pair] = family->templates(config.fields());
   json.fields["post_processor"] =
-      template_processor(config.fill_in(family->single, tokens), config.fill_in(family->pair, tokens),
+      template_processor(config.fill_in(single, tokens), config.fill_in(pair, tokens),
                          json.fields.at("added_tokens"), &json.tables.vocabulary, tokens.at("unk_token"));
 }
 
@@ -178,8 +179,8 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
                           : type == "Lowercase"  ? make_slow_lowercase(/*by_words=*/!normalizers.empty())
                                                  : make_normalizer(step, source));
   }
-  const char* single = family.closes_once ? "$A eos_token" : family.single;
-  const char* pair = family.closes_once ? "$A eos_token $B eos_token" : family.pair;
+  auto [single, pair] = family.templates(config.fields());
+  if (family.closes_once) single = "$A eos_token", pair = "$A eos_token $B eos_token";
   TokenizerJson result;
   Json fields = family.ids == Family::Ids::vocab_json ? Json() : model_fields(file, ids);
   result.fields = {

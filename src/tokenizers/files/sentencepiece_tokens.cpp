@@ -19,6 +19,26 @@ std::string sentinel(std::int64_t number) {
   return "<extra_id_" + std::to_string(number) + ">";
 }
 
+// What stands before the pieces: how many of the file's own first ones it takes the place of, and how much
+// larger than its place the id of a piece is.
+struct Front {
+  std::size_t first = 0, shift = 0;
+};
+constexpr std::size_t pegasus_shift = 103;
+
+Front front_of(const Family& family) {
+  switch (family.ids) {
+    case Family::Ids::fairseq:
+      return {3, 1};
+    case Family::Ids::camembert:
+      return {1, 4};
+    case Family::Ids::pegasus:
+      return {2, pegasus_shift};
+    default:
+      return {};
+  }
+}
+
 PieceIds ids_of_vocab_json(const SentencePieceFile& file, const std::filesystem::path& path,
                            const std::string& unknown) {
   PieceIds result;
@@ -38,20 +58,33 @@ PieceIds ids_of_vocab_json(const SentencePieceFile& file, const std::filesystem:
 std::vector<ScoredToken> scored_tokens(const Family& family, const SentencePieceFile& file,
                                        const TokenizerConfig& config) {
   std::vector<ScoredToken> tokens;
-  std::size_t first = 0;
   if (family.ids == Family::Ids::fairseq) {
     tokens = {{"<s>"}, {"<pad>"}, {"</s>"}, {"<unk>"}};
-    first = 3;
   } else if (family.ids == Family::Ids::camembert) {
     tokens = {{"<s>NOTUSED"}, {"<pad>"}, {"</s>NOTUSED"}, {"<unk>"}, {"<unk>NOTUSED", -100}};
-    first = 1;
+  } else if (family.ids == Family::Ids::pegasus) {
+    const std::int64_t offset = config.fields().integer({"offset"}, pegasus_shift);
+    if (offset != pegasus_shift)
+      fail("{}: offset: only {} is supported, found {}", config.fields().source(), pegasus_shift, offset);
+    tokens = {{config.token("pad_token", "<pad>")},
+              {config.token("eos_token", "</s>")},
+              {"<mask_1>"},
+              {config.token("mask_token", "<mask_2>")}};
+    for (std::size_t i = 2; i < pegasus_shift; ++i)
+      tokens.push_back({"<unk_" + std::to_string(i) + ">", -100});
   }
-  for (std::size_t i = first; i < file.pieces.size(); ++i)
+  for (std::size_t i = front_of(family).first; i < file.pieces.size(); ++i)
     tokens.push_back({file.pieces[i].text, double{file.pieces[i].score}});
-  for (const std::string_view language : family.languages) tokens.push_back({std::string(language)});
-  if (first > 0) tokens.push_back({"<mask>"});
+  if (family.numbers_languages)
+    for (const std::string_view language : family.languages) tokens.push_back({std::string(language)});
+  for (const std::string_view token : family.behind) tokens.push_back({std::string(token)});
   for (std::int64_t i = sentinel_count(family, config); i-- > 0;) tokens.push_back({sentinel(i)});
   return tokens;
+}
+
+TokenId unknown_id(const Family& family, const SentencePieceFile& file) {
+  const bool fairseq = family.ids == Family::Ids::fairseq || family.ids == Family::Ids::camembert;
+  return fairseq ? 3 : static_cast<TokenId>(file.unknown + front_of(family).shift);
 }
 
 PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const TokenizerConfig& config,
@@ -73,12 +106,8 @@ PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const To
   for (const ScoredToken& token : scored_tokens(family, file, config))
     result.vocabulary.add(token.text, static_cast<std::int64_t>(result.vocabulary.size()), model.string(),
                           Vocabulary::Earlier::kept);
-  // The first pieces of the others are tokens that they have in front of all.
-  const std::size_t first = family.ids == Family::Ids::fairseq     ? 3
-                            : family.ids == Family::Ids::camembert ? 1
-                                                                   : 0;
-  const std::size_t shift = family.ids == Family::Ids::fairseq ? 1 : first * 4;
-  result.unknown = first == 0 ? static_cast<TokenId>(file.unknown) : 3;
+  const auto [first, shift] = front_of(family);
+  result.unknown = unknown_id(family, file);
   for (std::size_t i = 0; i < file.pieces.size(); ++i) {
     const TokenId id =
         i < first ? result.vocabulary.find(file.pieces[i].text) : static_cast<TokenId>(i + shift);
@@ -104,7 +133,7 @@ std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const T
 std::string language_token(const Family& family, const TokenizerConfig& config, TextSide side) {
   const Fields& fields = config.fields();
   const char* field = side == TextSide::target && fields.has({"tgt_lang"}) ? "tgt_lang" : "src_lang";
-  const std::string language = fields.text({field}, family.has_languages ? "en" : "en_XX");
+  const std::string language = fields.text({field}, family.has_languages ? "en" : family.usual_language);
   const std::string set = fields.text({"language_codes"}, "m2m100");
   const auto languages = family.has_languages ? m2m_languages(set) : family.languages;
   if (std::find(languages.begin(), languages.end(), language) == languages.end())

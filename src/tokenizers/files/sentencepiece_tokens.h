@@ -19,6 +19,9 @@ struct ScoredToken {
   double score = 0;
 };
 
+// The id of what no piece stands for.
+TokenId unknown_id(const SentencePieceFamily& family, const SentencePieceFile& file);
+
 // By id, unless the ids are in a vocab.json. A text may come twice; then the last one counts.
 std::vector<ScoredToken> scored_tokens(const SentencePieceFamily& family, const SentencePieceFile& file,
                                        const TokenizerConfig& config);

@@ -12,13 +12,27 @@
 #include "tokenizers/files/word_files.h"
 
 #include <algorithm>
+#include <span>
 
 namespace attend::tokenizers {
 namespace {
 
+constexpr Role bert_roles[] = {{"unk_token", "[UNK]"},
+                               {"sep_token", "[SEP]"},
+                               {"pad_token", "[PAD]"},
+                               {"cls_token", "[CLS]"},
+                               {"mask_token", "[MASK]"}};
+// MPNet has BERT's words and RoBERTa's special tokens.
+constexpr Role mpnet_roles[] = {{"bos_token", "<s>"},          {"eos_token", "</s>"},  {"unk_token", "[UNK]"},
+                                {"sep_token", "</s>"},         {"pad_token", "<pad>"}, {"cls_token", "<s>"},
+                                {"mask_token", "<mask>", true}};
+
 // As transformers reads it: a token is a whole line, spaces and all, and its id the line's number. Line ends
 // are those of Python's text files. Blank lines are tokens too.
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
+  if (config.family() == "RoFormer" || config.family() == "roformer")
+    fail("{}: RoFormer's tokenizer cuts Chinese into words with jieba's lists, which is not supported",
+         directory.string());
   const std::filesystem::path path = directory / file_names::vocab_txt;
   const std::string source = path.string(), text = read_file(path);
   Vocabulary vocabulary;
@@ -41,14 +55,12 @@ TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config) {
   TokenizerJson result;
   Vocabulary& vocabulary = result.tables.vocabulary = std::move(given);
   result.tables.has_vocabulary = true;
-  static constexpr Role roles[] = {{"unk_token", "[UNK]"},
-                                   {"sep_token", "[SEP]"},
-                                   {"pad_token", "[PAD]"},
-                                   {"cls_token", "[CLS]"},
-                                   {"mask_token", "[MASK]"}};
+  const bool mpnet = config.family() == "MPNet" || config.family() == "mpnet";
+  const std::span<const Role> roles = mpnet ? std::span<const Role>(mpnet_roles) : bert_roles;
   const auto tokens = config.tokens(roles);
   const std::string &unknown = tokens.at("unk_token"), &begin = tokens.at("cls_token"),
                     &separator = tokens.at("sep_token");
+  const std::string between = mpnet ? separator + " " + separator : separator;
   std::vector<TokenizerConfig::Token> specials = config.specials(roles);
   if (const auto more = config.additional_tokens())
     specials.insert(specials.end(), more->begin(), more->end());
@@ -66,8 +78,8 @@ TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config) {
         {"lowercase", fields.flag({"do_lower_case"}, true)}}},
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"post_processor",
-       template_processor(begin + " $A " + separator,
-                          begin + " $A " + separator + " $B:1 " + separator + ":1", added, &vocabulary)},
+       template_processor(begin + " $A " + separator, begin + " $A " + between + " $B:1 " + separator + ":1",
+                          added, &vocabulary)},
       {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
       {"model",
        {{"type", "WordPiece"},
