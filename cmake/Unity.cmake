@@ -1,6 +1,6 @@
 # With ATTEND_UNITY, files of one folder of src/ are compiled together, with those of the folders in it, up to
 # ATTEND_UNITY_FILES at a time:
-# what torch's headers cost is then paid once for them. Names in the unnamed namespaces of a folder must therefore be
+# what headers cost is then paid once for them. Names in the unnamed namespaces of a folder must therefore be
 # different. Without it each file is compiled by itself, which is what clang-tidy checks and what a change of one file wants.
 
 # For sources of this folder's target.

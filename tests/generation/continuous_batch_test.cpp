@@ -81,7 +81,9 @@ std::vector<Asked> make_requests(std::size_t count, std::uint32_t seed, std::int
 
 void submit(ContinuousBatch& batch, const PretrainedModel& model, Asked& asked, std::int64_t& step) {
   BatchRequest request{{asked.prompt, {}, {}}, batch.prepare(config_of(model, asked.settings), asked.seed)};
-  request.on_token = [&](std::size_t text, std::int64_t token) { asked.streamed[text].push_back(token); };
+  request.on_token = [&](std::size_t text, const ChosenToken& token) {
+    asked.streamed[text].push_back(token.id);
+  };
   request.on_end = [&](BatchResult result) {
     asked.result = std::move(result);
     ++asked.ends;
@@ -259,7 +261,7 @@ TEST(ContinuousBatch, WhatFailsFailsAlone) {
       continue;
     }
     BatchRequest request{{all[4].prompt, {}, {}}, batch.prepare(config_of(model, all[4].settings))};
-    request.on_token = [](std::size_t, std::int64_t) { fail("the client is gone"); };
+    request.on_token = [](std::size_t, const ChosenToken&) { fail("the client is gone"); };
     request.on_end = [&](BatchResult result) { all[4].result = std::move(result); };
     batch.submit(std::move(request));
   }
@@ -316,7 +318,7 @@ TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
       };
       BatchRequest request{{asked.prompt, {}, {}},
                            batch.prepare(config_of(model, asked.settings), 0, nullptr, rule)};
-      request.on_token = [&](std::size_t, std::int64_t) { thrower("on_token"); };
+      request.on_token = [&](std::size_t, const ChosenToken&) { thrower("on_token"); };
       request.on_end = [&](BatchResult result) {
         asked.result = std::move(result);
         ++asked.ends;
@@ -422,8 +424,8 @@ TEST(ContinuousBatch, ServesManyThreads) {
           asked.settings["max_new_tokens"] = std::min<std::int64_t>(most_steps(asked), 10);
           BatchRequest request{{asked.prompt, {}, {}},
                                batch.prepare(config_of(model, asked.settings), asked.seed)};
-          request.on_token = [&](std::size_t text, std::int64_t token) {
-            asked.streamed[text].push_back(token);
+          request.on_token = [&](std::size_t text, const ChosenToken& token) {
+            asked.streamed[text].push_back(token.id);
           };
           request.on_end = [&](BatchResult result) {
             asked.result = std::move(result);
