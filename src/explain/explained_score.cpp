@@ -73,7 +73,7 @@ Tensor pixels_of(const Tensor& x, const Tensor& like, PatchEmbeddings& patches) 
 Tensor token_vectors(Embeddings& embeddings, const Tensor& ids) {
   Pass pass = Pass::inference();
   const CopiedText text(ids, {}, 1);
-  return embeddings->summands(text.batch, pass).front().rows;  // "token"
+  return embeddings->input_vectors(text.batch, pass);
 }
 
 }  // namespace

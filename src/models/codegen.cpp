@@ -24,8 +24,9 @@ ModelSpec codegen_spec(const Fields& config, std::string_view architecture) {
   if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
   model.decoder->embeddings.positions =
       RotaryPositions{config.integer({"n_positions", "max_position_embeddings"}, codegen_relative.positions)};
+  model.decoder->rotaries = {{.size = rotary}};
   for (LayerSpec& layer : model.decoder->layers) {
-    layer.self_attention.rotary = rotary;
+    layer.self_attention.rotary = 0;
     layer.self_attention.input_bias = layer.self_attention.output_bias = false;
     layer.self_attention.quirks.padding_sees_all = true;
   }

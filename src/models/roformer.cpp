@@ -18,12 +18,13 @@ StackSpec& put_roformer_stack(ModelSpec& model, const Fields& config, std::strin
                      narrow = config.maybe_integer({"embedding_size"}, 1).value_or(width);
   stack.embeddings.width = narrow;
   stack.embeddings.projected_width = narrow == width ? 0 : width;
+  stack.rotaries = {{.size = stack.layers.front().self_attention.head_size}};
   for (LayerSpec& layer : stack.layers) {
     AttentionSpec& attention = layer.self_attention;
     if (attention.head_size % 2 != 0)
       fail("{}: hidden_size: expected an even number for each head, found {}", config.source(),
            attention.head_size);
-    attention.rotary = attention.head_size;
+    attention.rotary = 0;
   }
   return stack;
 }

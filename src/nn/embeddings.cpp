@@ -131,7 +131,9 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
     const bool padding = learned && learned->skips_padding;
     check_range(padding ? batch.positions.clamp_min(0) : batch.positions, max_positions(),
                 batch.positions_given ? "position_ids: position" : "position", kTooLong);
-    return offset == 0 ? batch.positions : batch.positions + offset;
+    const Tensor rows = offset == 0 ? batch.positions : batch.positions + offset;
+    if (std::holds_alternative<SinusoidalPositions>(spec_.positions)) reach(rows, "position");
+    return rows;
   }
   if (batch.positions_given) {  // as rows of the table
     reach(batch.positions, "position_ids: position");
@@ -188,14 +190,18 @@ Tensor EmbeddingsImpl::kind_rows(const char* name, const Tensor& table, const Te
   return rows(name, table, kinds.defined() ? kinds : ops::zeros_like(batch.ids), -1, pass);
 }
 
-std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& batch, Pass& pass) {
+Tensor EmbeddingsImpl::input_vectors(const TokenBatch& batch, const Pass& pass) {
   Tensor x = batch.prompted ? prompted_vectors(batch, pass) : token_vectors(batch.ids, pass);
   if (batch.predicted.defined()) x = ops::where(batch.predicted.unsqueeze(1), mask.view({1, -1}), x);
   if (spec_.types_are_tokens && batch.types.defined()) {
     check_range(batch.types, spec_.vocabulary, "token type", "; here these are token ids");
     x = x + rows("tokens", tokens, batch.types, spec_.padding_id, pass);
   }
-  if (spec_.scale != 1 && !batch.prompted) x = x * spec_.scale;
+  return spec_.scale != 1 && !batch.prompted ? x * spec_.scale : x;
+}
+
+std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& batch, Pass& pass) {
+  Tensor x = input_vectors(batch, pass);
   if (projection_ && spec_.projection == EmbeddingSpec::Projection::tokens) x = projection_(x, pass);
   if (norm_ && spec_.norm_before_positions) x = norm_(x);
   std::vector<Summand> all = {{"token", x}};

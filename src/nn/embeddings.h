@@ -36,6 +36,8 @@ class EmbeddingsImpl : public Module {
     Tensor rows;
   };
   std::vector<Summand> summands(const TokenBatch& batch, Pass& pass);
+  // What the vocabulary has for each token, scaled: before anything is projected, normed or added. [T, width]
+  Tensor input_vectors(const TokenBatch& batch, const Pass& pass);
 
   // The ids of the virtual tokens that a text of this adapter has before it (absent: of all that there are).
   std::vector<std::int64_t> prompt(std::optional<std::int64_t> adapter) const {

@@ -302,13 +302,15 @@ TEST(FreshModels, TinyOnesTrainInMinutes) {
     SCOPED_TRACE(family->model_type);
     Json config = family->fresh_config("tiny");
     if (config.contains("vocab_size")) config["vocab_size"] = 8000;
+    for (const char* id : {"pad_token_id", "bos_token_id", "eos_token_id"})
+      if (config.value(id, Json()).is_number() && config[id] >= 8000) config[id] = 1;
     for (const char* part : {"encoder", "decoder"})  // of two models in one
       if (config.contains(part) && config[part].contains("vocab_size")) config[part]["vocab_size"] = 8000;
     const std::int64_t models = config.contains("encoder") && config["encoder"].is_object() ? 2 : 1;
     std::int64_t parameters = 0;
     for (const Tensor& p : PretrainedModel::fresh(Fields(config, "config.json"), 1).network()->parameters())
       parameters += p.numel();
-    EXPECT_LT(parameters, models * 9'000'000);
+    EXPECT_LT(parameters, models * 12'000'000);
     EXPECT_GT(parameters, 1'500'000);
   }
 }
