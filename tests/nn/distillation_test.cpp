@@ -66,7 +66,8 @@ TEST_P(Distillation, AVocabularyIsScoredInBlocks) {
   for (const std::int64_t n : {0, 1, 1031}) {  // blocks of 1024 rows
     SCOPED_TRACE(n);
     const Tensor hidden = leaf({n, 6}), weight = leaf({19, 6}), bias = leaf({19});
-    const Tensor theirs = ops::randn({n, 9}, GetParam()), matrix = ops::randn({19, 9}, GetParam());
+    const Tensor theirs = ops::randn({n, 9}, GetParam());
+    const Tensor matrix = ops::randn({19, 9}, GetParam());
     const Tensor stored = ops::linear(theirs, matrix);
     const Tensor expected = expected_loss(ops::linear(hidden, weight, bias), stored);
     for (const VocabularyScores& teacher :

@@ -243,7 +243,9 @@ TEST_P(Gradients, OfProducts) {
   EXPECT_GRADIENTS(texts, conv1d(x[0], x[1], x[2], 1, 1, 1, 2));
   const Inputs planes{numbers({2, 8, 3, 5})};
   EXPECT_GRADIENTS(planes, pixel_shuffle(x[0], 2));
-  if (GetParam() == ops::kFloat) EXPECT_GRADIENTS(planes, upsample_bicubic2d(x[0], {7, 4}, false));
+  if (GetParam() == ops::kFloat) {
+    EXPECT_GRADIENTS(planes, upsample_bicubic2d(x[0], {7, 4}, false));
+  }
 }
 
 TEST_P(Gradients, OfLosses) {
