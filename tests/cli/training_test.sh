@@ -31,6 +31,12 @@ train() { # train OUTPUT STEPS [OPTION...]
 
 train whole 60 2>>log
 
+# Any number of threads computes the same.
+for threads in 1 2 3; do train "with-$threads" 6 --threads $threads 2>>log; done
+for threads in 2 3; do
+  cmp with-1/model.safetensors "with-$threads/model.safetensors" || fail "$threads threads train otherwise than one"
+done
+
 # SIGKILL at any moment: what is there loads, and the run ends with the same weights as the undisturbed one.
 kills=0
 for wait in 0.25 0.3 0.35 0.28 0.4 0.32; do
