@@ -68,7 +68,6 @@ class ServedModel {
   std::string name_;
   std::vector<std::string> adapters_;
   Model model_;
-  std::unique_ptr<GenerationQueue> queue_;
   OwnSettings own_;
   bool is_encoder_decoder_ = false;
   std::size_t longest_prompt_ = 0;
@@ -81,6 +80,8 @@ class ServedModel {
   std::optional<TokenNames> token_names_;
   Gathered<TextToRead, std::vector<float>> gathered_;
   Gathered<PromptToScore, std::vector<TokenProbability>> gathered_prompts_;
+  // Last, so that it ends first: the texts that it breaks off are still told to all of the above.
+  std::unique_ptr<GenerationQueue> queue_;
 };
 
 // Which model a request is for, and with which of its adapters.

@@ -11,6 +11,8 @@ cd "$work"
 printf 'the lamp is on the table\nnobody saw the second door\n' >text
 "$attend" tokenizer train --model bpe --vocab-size 300 --output gpt2 text 2>log
 "$attend" init gpt2 gpt2 --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=4096 2>>log
+# Some seconds for a long text.
+"$attend" init gpt2 slow --tokenizer gpt2 --set n_embd=768 --set n_layer=12 --set n_head=12 --set n_positions=4096 2>>log
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out certificate.pem 2>>log
 
 python3 - <<'PYTHON'
@@ -91,9 +93,9 @@ def a_configuration_file():
 
 
 def an_end_in_time():
-    server = Server("gpt2", "--drain-seconds", "1")
+    server = Server("slow", "--drain-seconds", "1")
     states = []
-    ask = dict(prompt="the lamp", max_tokens=4000, temperature=0)
+    ask = dict(prompt="the lamp", max_tokens=4000, min_new_tokens=4000, temperature=0)
     client = threading.Thread(target=lambda: states.append(server.ask("POST", "/v1/completions", ask)[0]))
     before = server.figure("attend_steps_total")
     client.start()
