@@ -107,7 +107,8 @@ CASES = {
     "llama-dora": AdapterCase("llama-biases", {"target_modules": ["k_proj", "down_proj"], "use_dora": True}, generates=True),
     "qwen2-ia3": AdapterCase("qwen2", {"task_type": "CAUSAL_LM"}, peft.IA3Config, generates=True),
     "qwen3-words": AdapterCase("qwen3", {"target_modules": ["v_proj"], "modules_to_save": ["k_proj"]}, generates=True),
-    "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}),
+    # All texts as long: transformers turns by the longest of a batch (docs/models.md).
+    "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),
     "gpt-neox": AdapterCase("gpt-neox", {"target_modules": ["query_key_value"]}, generates=True),
     "llama-prefix": AdapterCase("llama", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig, generates=True),
     "mistral-prompt": AdapterCase("mistral", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, peft.PromptTuningConfig, generates=True),
