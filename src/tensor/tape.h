@@ -44,7 +44,7 @@ struct Edge {
   explicit operator bool() const { return node != nullptr; }
 };
 
-// What made some results. Also the end of the tape: a leaf, which has no inputs.
+// What made some results.
 struct Node {
   struct Result {
     Dimensions sizes;
@@ -67,6 +67,13 @@ struct Node {
   std::vector<Edge> inputs;
   std::vector<Result> results;
   std::uint64_t number;  // a node that is made later has a higher one
+};
+
+// The end of the tape: where the gradients of a leaf arrive.
+struct Leaf final : Node {
+  std::shared_ptr<Tensor::Body> body;
+  std::vector<Tensor> backward(const std::vector<Tensor>&) override { return {}; }
+  void release() override {}
 };
 
 struct Gradients {

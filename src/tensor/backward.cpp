@@ -1,0 +1,213 @@
+// Gradients passed back along the tape.
+#include "tensor/ops.h"
+#include "tensor/tape.h"
+
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/ranges.h>
+
+namespace attend::ops {
+namespace {
+
+// A tensor that nobody else sees, and may be written to.
+bool is_ours(const Tensor& t) {
+  return t.handles() == 1 && t.body().data.use_count() == 1 && t.is_contiguous();
+}
+
+// x summed over what it was repeated along, and of the type of what was repeated.
+Tensor fitted(Tensor x, const Node::Result& to) {
+  if (x.scalar_type() != to.type) x = x.to(to.type);
+  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  const std::size_t more = x.sizes().size() - std::min(x.sizes().size(), to.sizes.size());
+  Dimensions dims;
+  for (std::size_t d = 0; d < x.sizes().size(); ++d)
+    if (d < more || (to.sizes[d - more] == 1 && x.sizes()[d] != 1))
+      dims.push_back(static_cast<std::int64_t>(d));
+  const Dimensions from = x.sizes();
+  if (dims.size() > 0) x = x.sum(dims, /*keep=*/true);
+  for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
+  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  if (more == 0 && x.numel() == 1 && to.sizes.size() == 0) return x.reshape({});
+  fail("a gradient of [{}] for what is [{}]", fmt::join(IntArrayRef(from).vec(), ", "),
+       fmt::join(IntArrayRef(to.sizes).vec(), ", "));
+}
+
+void accumulate(const Leaf& leaf, Tensor gradient) {
+  if (!leaf.body->gradients) leaf.body->gradients = std::make_shared<Gradients>();
+  Tensor& grad = leaf.body->gradients->grad;
+  if (grad.defined()) {
+    grad.add_(gradient);
+  } else {
+    grad = is_ours(gradient) ? std::move(gradient) : gradient.clone();
+  }
+}
+
+class Engine {
+ public:
+  Engine(const std::vector<Tensor>& wanted, bool keep_graph) : keeps_(keep_graph), all_(wanted.empty()) {
+    for (const Tensor& tensor : wanted) wanted_.push_back(edge_of(tensor));
+    found_.resize(wanted.size());
+    for (const Edge& edge : wanted_)
+      if (edge) ends_.insert(edge.node.get());
+  }
+
+  void begin(const Edge& edge, const Tensor& gradient) {
+    if (!edge) fail("gradients were asked of what needs none");
+    explore(edge.node);
+    roots_.emplace_back(edge, gradient);
+  }
+
+  std::vector<Tensor> run() {
+    const NoGradGuard unrecorded;
+    for (auto& [edge, gradient] : roots_) {
+      if (!states_.at(edge.node.get()).leads) continue;
+      add(edge, std::move(gradient));
+    }
+    for (auto& [edge, gradient] : roots_) {
+      State& state = states_.at(edge.node.get());
+      if (state.leads && state.waits == 0 && !state.ready) {
+        state.ready = true;
+        ready_.push(edge.node.get());
+      }
+    }
+    roots_.clear();
+    while (!ready_.empty()) {
+      Node* const node = ready_.top();
+      ready_.pop();
+      visit(*node);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct State {
+    std::vector<Tensor> gradients;  // of the results, as far as they are there
+    std::size_t waits = 0;          // edges on which more may come
+    bool leads = false;             // to something that is wanted
+    bool ready = false, explored = false;
+  };
+
+  // Depth first without recursion: which nodes are reached, by how many edges, and which lead to an end.
+  void explore(const std::shared_ptr<Node>& root) {
+    struct Step {
+      Node* node;
+      std::size_t next = 0;
+    };
+    std::vector<Step> path;
+    const auto enter = [&](Node* node) {
+      State& state = states_[node];
+      state.explored = true;
+      state.gradients.resize(std::max<std::size_t>(1, node->results.size()));
+      state.leads = all_ || ends_.contains(node);
+      path.push_back({node});
+    };
+    if (states_.contains(root.get()) && states_[root.get()].explored) return;
+    enter(root.get());
+    while (!path.empty()) {
+      Step& step = path.back();
+      if (step.next < step.node->inputs.size()) {
+        Node* const node = step.node->inputs[step.next++].node.get();
+        if (node == nullptr) continue;
+        ++states_[node].waits;
+        if (!states_[node].explored) enter(node);
+        continue;
+      }
+      Node* const done = step.node;
+      path.pop_back();
+      bool& leads = states_[done].leads;
+      for (const Edge& edge : done->inputs) leads = leads || (edge && states_[edge.node.get()].leads);
+    }
+  }
+
+  void add(const Edge& edge, Tensor gradient) {
+    gradient = fitted(std::move(gradient), edge.node->results.at(edge.result));
+    Tensor& sum = states_.at(edge.node.get()).gradients.at(edge.result);
+    if (!sum.defined())
+      sum = std::move(gradient);
+    else if (is_ours(sum))
+      sum.add_(gradient);
+    else
+      sum = sum + gradient;
+  }
+
+  // The sum of an edge's gradients, to be written to.
+  const Tensor& whole(const Edge& edge) {
+    Tensor& sum = states_.at(edge.node.get()).gradients.at(edge.result);
+    const Node::Result& result = edge.node->results.at(edge.result);
+    if (!sum.defined())
+      sum = zeros(result.sizes, result.type);
+    else if (!is_ours(sum))
+      sum = sum.clone();
+    return sum;
+  }
+
+  void keep_wanted(const Node& node, const std::vector<Tensor>& gradients) {
+    for (std::size_t i = 0; i < wanted_.size(); ++i)
+      if (wanted_[i].node.get() == &node) found_[i] = gradients.at(wanted_[i].result);
+  }
+
+  void visit(Node& node) {
+    std::vector<Tensor> gradients = std::move(states_.at(&node).gradients);
+    keep_wanted(node, gradients);
+    if (auto* const leaf = dynamic_cast<Leaf*>(&node)) {
+      if (all_ && gradients.front().defined()) accumulate(*leaf, std::move(gradients.front()));
+      return;
+    }
+    const bool any =
+        std::any_of(gradients.begin(), gradients.end(), [](const Tensor& t) { return t.defined(); });
+    bool leads = false;
+    for (const Edge& edge : node.inputs) leads = leads || (edge && states_.at(edge.node.get()).leads);
+    std::vector<Tensor> results(node.inputs.size());
+    if (any && leads) {
+      if (node.adds())
+        node.add_to(whole(node.inputs.front()), gradients.front());
+      else
+        results = node.backward(gradients);
+      if (results.size() < node.inputs.size()) results.resize(node.inputs.size());
+      if (!keeps_) node.release();
+    }
+    gradients.clear();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Edge& edge = node.inputs[i];
+      if (!edge) continue;
+      State& state = states_.at(edge.node.get());
+      if (state.leads && results[i].defined()) add(edge, std::exchange(results[i], {}));
+      if (--state.waits == 0 && state.leads && !state.ready) {
+        state.ready = true;
+        ready_.push(edge.node.get());
+      }
+    }
+  }
+
+  struct Earlier {
+    bool operator()(const Node* a, const Node* b) const { return a->number < b->number; }
+  };
+  bool keeps_, all_;
+  std::vector<Edge> wanted_;
+  std::unordered_set<const Node*> ends_;
+  std::vector<Tensor> found_;
+  std::vector<std::pair<Edge, Tensor>> roots_;
+  std::unordered_map<const Node*, State> states_;
+  std::priority_queue<Node*, std::vector<Node*>, Earlier> ready_;
+};
+
+}  // namespace
+
+std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
+                                 const std::vector<Tensor>& wanted, bool keep_graph) {
+  Engine engine(wanted, keep_graph);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
+    if (!gradient.defined()) {
+      if (outputs[i].numel() != 1)
+        fail("gradients begin at one number, found [{}]", fmt::join(outputs[i].sizes().vec(), ", "));
+      gradient = ones_like(outputs[i]);
+    }
+    engine.begin(edge_of(outputs[i]), gradient);
+  }
+  return engine.run();
+}
+
+}  // namespace attend::ops

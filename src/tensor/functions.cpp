@@ -1,0 +1,222 @@
+// Functions of each number.
+#include "tensor/loops.h"
+
+namespace attend::ops {
+namespace {
+
+// Of the approximation by tanh.
+template <class T>
+T inner_of_gelu(T x) {
+  return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
+}
+template <class T>
+T normal_density(T x) {
+  return T(0.3989422804014327) * std::exp(x * x / -2);
+}
+template <class T>
+T normal_share(T x) {
+  return (1 + std::erf(x * T(0.7071067811865476))) / 2;
+}
+
+}  // namespace
+
+Tensor Tensor::bitwise_and(Scalar mask) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(mask, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a & b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
+Tensor Tensor::bitwise_right_shift(Scalar by) const {
+  const Tensor bits = to(kLong);
+  return arithmetic(bits, alone(by, kLong), kLong,
+                    [](auto a, auto b) {
+                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a >> b;
+                      return a;
+                    })
+      .to(scalar_type());
+}
+Tensor Tensor::remainder(Scalar by) const {
+  const ScalarType type = common_type(*this, by);
+  return flat(*this, [&] {
+    return arithmetic(*this, alone(by, type), type, [](auto a, auto b) {
+      using T = decltype(a);
+      if constexpr (std::is_floating_point_v<T>) {
+        const T rest = std::fmod(a, b);
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      } else if constexpr (std::is_same_v<T, bool>) {
+        return false;
+      } else {
+        const auto rest = static_cast<T>(a % b);
+        return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+      }
+    });
+  });
+}
+Tensor Tensor::neg() const {
+  return with_rule([&] { return same_type(*this, [](auto x) { return -x; }); },
+                   [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{g.neg()}; }; },
+                   *this);
+}
+Tensor Tensor::abs() const {
+  return differentiable(
+      *this,
+      [&] {
+        return same_type(*this, [](auto x) {
+          return x < decltype(x)(0) ? -x : x == decltype(x)(0) ? decltype(x)(0) : x;
+        });
+      },
+      [](const Tensor& x) { return x.sign(); });
+}
+Tensor Tensor::square() const {
+  return differentiable(
+      *this, [&] { return same_type(*this, [](auto x) { return x * x; }); },
+      [](const Tensor& x) { return x * 2; });
+}
+Tensor Tensor::sign() const {
+  return flat(*this, [&] {
+    return same_type(*this, [](auto x) { return (x > decltype(x)(0)) - (x < decltype(x)(0)); });
+  });
+}
+Tensor Tensor::floor() const {
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::floor(x); }); });
+}
+Tensor Tensor::round() const {
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::nearbyint(x); }); });
+}
+Tensor Tensor::exp() const {
+  return with_rule([&] { return function(*this, [](auto x) { return std::exp(x); }); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y)](const Tensor& g) { return std::vector<Tensor>{g * y()}; };
+                   },
+                   *this);
+}
+Tensor Tensor::log() const {
+  return of_input(
+      *this, [](auto x) { return std::log(x); }, [](auto x) { return 1 / x; });
+}
+Tensor Tensor::log2() const {
+  return of_input(
+      *this, [](auto x) { return std::log2(x); }, [](auto x) { return decltype(x)(1.4426950408889634) / x; });
+}
+Tensor Tensor::sqrt() const {
+  return of_result(
+      *this, [](auto x) { return std::sqrt(x); }, [](auto y) { return 1 / (2 * y); });
+}
+Tensor Tensor::rsqrt() const {
+  return of_result(
+      *this, [](auto x) { return 1 / std::sqrt(x); }, [](auto y) { return y * y * y / -2; });
+}
+
+Tensor Tensor::clamp(std::optional<Scalar> least, std::optional<Scalar> most) const {
+  ScalarType type = scalar_type();
+  if (least) type = promoted(type, common_type(*this, *least));
+  if (most) type = promoted(type, common_type(*this, *most));
+  return differentiable(
+      *this,
+      [&] {
+        return arithmetic(*this, *this, type, [&](auto x, auto) {  // what is not a number stays so
+          using T = decltype(x);
+          if (least && x < least->to<T>()) x = least->to<T>();
+          if (most && x > most->to<T>()) x = most->to<T>();
+          return x;
+        });
+      },
+      [least, most](const Tensor& x) {
+        Tensor inside = ones_like(x);
+        if (least) inside = inside * x.ge(*least);
+        if (most) inside = inside * x.le(*most);
+        return inside;
+      });
+}
+
+Tensor sin(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return std::sin(v); }, [](auto v) { return std::cos(v); });
+}
+Tensor cos(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return std::cos(v); }, [](auto v) { return -std::sin(v); });
+}
+Tensor tanh(const Tensor& x) {
+  return of_result(
+      x, [](auto v) { return std::tanh(v); }, [](auto y) { return 1 - y * y; });
+}
+Tensor sigmoid(const Tensor& x) {
+  return of_result(
+      x, [](auto v) { return sigmoid_of(v); }, [](auto y) { return y * (1 - y); });
+}
+Tensor Tensor::sigmoid() const {
+  return ops::sigmoid(*this);
+}
+Tensor relu(const Tensor& x) {
+  return with_rule([&] { return x.clamp_min(0); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y)](const Tensor& g) {
+                       return std::vector<Tensor>{g * y().gt(0)};
+                     };
+                   },
+                   x);
+}
+Tensor gelu(const Tensor& x, const std::string& approximate) {
+  if (approximate == "tanh") {
+    return of_input(
+        x, [](auto v) { return v / 2 * (1 + std::tanh(inner_of_gelu(v))); },
+        [](auto v) {
+          using T = decltype(v);
+          const T t = std::tanh(inner_of_gelu(v));
+          return (1 + t) / 2 + v / 2 * (1 - t * t) * T(0.7978845608028654) * (1 + 3 * T(0.044715) * v * v);
+        });
+  }
+  return of_input(
+      x, [](auto v) { return v / 2 * (1 + std::erf(v * decltype(v)(0.7071067811865476))); },
+      [](auto v) { return normal_share(v) + v * normal_density(v); });
+}
+Tensor silu(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return v * sigmoid_of(v); },
+      [](auto v) { return sigmoid_of(v) * (1 + v * (1 - sigmoid_of(v))); });
+}
+Tensor mish(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return v * std::tanh(std::log1p(std::exp(v))); },
+      [](auto v) {
+        const auto t = std::tanh(std::log1p(std::exp(v)));
+        return t + v * (1 - t * t) * sigmoid_of(v);
+      });
+}
+Tensor leaky_relu(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return v > 0 ? v : v * decltype(v)(0.01); },
+      [](auto v) { return v > 0 ? decltype(v)(1) : decltype(v)(0.01); });
+}
+Tensor erf(const Tensor& x) {
+  return of_input(
+      x, [](auto v) { return std::erf(v); },
+      [](auto v) { return decltype(v)(1.1283791670955126) * std::exp(-v * v); });
+}
+Tensor ceil(const Tensor& x) {
+  return flat(x, [&] { return to_integers(x, [](auto v) { return std::ceil(v); }); });
+}
+Tensor exp2(const Tensor& x) {
+  return of_result(
+      x, [](auto v) { return std::exp2(v); }, [](auto y) { return y * decltype(y)(0.6931471805599453); });
+}
+Tensor pow(Scalar base, const Tensor& exponent) {
+  return of_result(
+      exponent, [&](auto v) { return std::pow(base.to<decltype(v)>(), v); },
+      [rate = std::log(base.to<double>())](auto y) { return y * static_cast<decltype(y)>(rate); });
+}
+Tensor special_entr(const Tensor& x) {
+  return of_input(
+      x,
+      [](auto v) {
+        using T = decltype(v);
+        return v > 0 ? -v * std::log(v) : v == 0 ? T(0) : v != v ? v : -std::numeric_limits<T>::infinity();
+      },
+      [](auto v) { return -std::log(v) - 1; });
+}
+
+}  // namespace attend::ops

@@ -1,0 +1,78 @@
+// Lengths, and what is made of them.
+#include "tensor/reduce.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace attend::ops {
+namespace {
+
+double sum_of_squares(const Tensor& x) {
+  const Tensor all = x.contiguous();
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const T* const data = all.const_data_ptr<T>();
+    constexpr std::int64_t kPiece = 1 << 15, kLanes = 8;
+    const std::int64_t length = all.numel(), pieces = (length + kPiece - 1) / kPiece;
+    std::vector<double> sums(static_cast<std::size_t>(pieces));
+    parallel_for(sums.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int64_t first = static_cast<std::int64_t>(i) * kPiece,
+                           last = std::min(length, first + kPiece);
+        std::array<double, kLanes> lanes{};
+        std::int64_t j = first;
+        for (; j + kLanes <= last; j += kLanes)
+          for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            const auto v = static_cast<double>(data[j + lane]);
+            lanes[static_cast<std::size_t>(lane)] += v * v;
+          }
+        for (; j < last; ++j) lanes[0] += static_cast<double>(data[j]) * static_cast<double>(data[j]);
+        sums[i] = std::accumulate(lanes.begin(), lanes.end(), 0.0);
+      }
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  };
+  return all.scalar_type() == kDouble ? run(double{}) : run(float{});
+}
+
+}  // namespace
+
+Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef given, bool keep,
+                          std::optional<ScalarType> type) {
+  if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
+  const Dimensions dims = given.empty() ? all_dims(x) : Dimensions(given);
+  const ScalarType wanted = type.value_or(x.scalar_type());
+  const auto compute = [&] {
+    if (dims.size() == x.sizes().size() && !keep)
+      return scalar_tensor(
+          std::sqrt(sum_of_squares(
+              isFloatingType(x.scalar_type()) && !is_reduced(x.scalar_type()) ? x : x.to(kDouble))),
+          wanted);
+    return x.to(kDouble).square().sum(dims, keep).sqrt().to(wanted);
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          const Tensor length = y().reshape(with_ones);  // of length 0: no gradient
+          const Tensor share = g.reshape(with_ones) / where(length.eq(0), ones_like(length), length);
+          return std::vector<Tensor>{x() * share};
+        };
+      },
+      x);
+}
+Tensor Tensor::norm(Scalar power, std::int64_t d, bool keep) const {
+  return linalg_vector_norm(*this, power, IntArrayRef(d), keep);
+}
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d) {
+  const auto length = [d](const Tensor& x) { return x.norm(2, d).clamp_min(1e-8); };
+  return (a * b).sum(d) / (length(a) * length(b));
+}
+
+Tensor layer_norm(const Tensor& x, IntArrayRef, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Tensor centred = x - x.mean(-1, true);
+  return centred * rsqrt(centred.square().mean(-1, true) + epsilon) * weight + bias;
+}
+
+}  // namespace attend::ops

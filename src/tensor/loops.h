@@ -1,0 +1,171 @@
+// Loops over numbers, one by one and with broadcasting, and the rules of their gradients. Of this folder
+// alone.
+#pragma once
+
+#include "tensor/tape.h"
+#include "tensor/walk.h"
+
+#include <cmath>
+
+namespace attend::ops {
+
+// out[i] = op(a[i], b[i]), of numbers of type In; out has its shape.
+template <class Out, class In, class Op>
+void loop(const Tensor& out, const Tensor& a, const Tensor& b, Op op) {
+  const Tensor x = a.expand(out.sizes()), y = b.expand(out.sizes());
+  Out* const to = out.data_ptr<Out>();
+  const In *const left = x.const_data_ptr<In>(), *const right = y.const_data_ptr<In>();
+  const std::array<Dimensions, 3> strides{out.body().strides, x.body().strides, y.body().strides};
+  for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+    Out* const t = to + starts[0];
+    const In *const l = left + starts[1], *const r = right + starts[2];
+    if (steps[0] == 1 && steps[1] == 1 && steps[2] == 1)
+      for (std::int64_t i = 0; i < n; ++i) t[i] = op(l[i], r[i]);
+    else if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0)
+      for (std::int64_t i = 0; i < n; ++i) t[i] = op(l[i], *r);
+    else
+      for (std::int64_t i = 0; i < n; ++i) t[i * steps[0]] = op(l[i * steps[1]], r[i * steps[2]]);
+  });
+}
+
+template <class Op>
+void into(const Tensor& out, const Tensor& a, const Tensor& b, ScalarType type, Op op) {
+  const Tensor x = a.to(type), y = b.to(type);
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if (out.scalar_type() == type) return loop<T, T>(out, x, y, op);
+    const Tensor made = empty(out.sizes(), type);
+    loop<T, T>(made, x, y, op);
+    out.copy_(made);
+  });
+}
+
+template <class Op>
+Tensor arithmetic(const Tensor& a, const Tensor& b, ScalarType type, Op op) {
+  const Tensor out = empty(broadcast(a.sizes(), b.sizes()), type);
+  into(out, a, b, type, op);
+  return out;
+}
+
+template <class Op>
+Tensor comparison(const Tensor& a, const Tensor& b, ScalarType type, Op op) {
+  const Tensor out = empty(broadcast(a.sizes(), b.sizes()), kBool), x = a.to(type), y = b.to(type);
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    loop<bool, T>(out, x, y, op);
+  });
+  return out;
+}
+
+inline Tensor alone(Scalar value, ScalarType type) {
+  return scalar_tensor(value, type);
+}
+
+// Of integers and truth values a float is computed with.
+inline ScalarType floating(ScalarType type) {
+  return isFloatingType(type) ? type : kFloat;
+}
+
+inline constexpr auto kAdd = [](auto a, auto b) { return static_cast<decltype(a)>(a + b); };
+inline constexpr auto kSubtract = [](auto a, auto b) { return static_cast<decltype(a)>(a - b); };
+inline constexpr auto kMultiply = [](auto a, auto b) { return static_cast<decltype(a)>(a * b); };
+inline constexpr auto kDivide = [](auto a, auto b) {
+  if constexpr (std::is_floating_point_v<decltype(a)>)
+    return a / b;
+  else
+    return a;  // never called: of integers a float is made
+};
+inline constexpr auto kEqual = [](auto a, auto b) { return a == b; };
+inline constexpr auto kUnequal = [](auto a, auto b) { return a != b; };
+inline constexpr auto kLess = [](auto a, auto b) { return a < b; };
+inline constexpr auto kLessOrEqual = [](auto a, auto b) { return a <= b; };
+inline constexpr auto kGreater = [](auto a, auto b) { return a > b; };
+inline constexpr auto kGreaterOrEqual = [](auto a, auto b) { return a >= b; };
+
+// b * factor, in the type that a and b have together.
+inline Tensor scaled(const Tensor& a, const Tensor& b, Scalar factor) {
+  return factor.to<double>() == 1 ? b : b.to(common_type(a, b)) * factor;
+}
+
+// f of each number, in floats.
+template <class F>
+Tensor function(const Tensor& x, F f) {
+  const Tensor from = x.to(floating(x.scalar_type())), out = empty_like(from);
+  const std::array<Dimensions, 2> strides{out.body().strides, from.body().strides};
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    T* const to = out.data_ptr<T>();
+    const T* const data = from.const_data_ptr<T>();
+    for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
+      for (std::int64_t i = 0; i < n; ++i) to[starts[0] + i * steps[0]] = f(data[starts[1] + i * steps[1]]);
+    });
+  };
+  from.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return out;
+}
+
+// f of each number, which integers are already.
+template <class F>
+Tensor to_integers(const Tensor& x, F f) {
+  return x.is_floating_point() ? function(x, f) : x.clone();
+}
+
+// f of each number, in its own type.
+template <class F>
+Tensor same_type(const Tensor& x, F f) {
+  return arithmetic(x, x, x.scalar_type(), [f](auto a, auto) { return static_cast<decltype(a)>(f(a)); });
+}
+
+template <class T>
+T sigmoid_of(T x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+// make() where the input needs it.
+template <class Make>
+Tensor wanted_from(bool needs, const Make& make) {
+  return needs ? make() : Tensor();
+}
+
+// A function of each number, whose gradient is g times slope(x).
+template <class Compute, class Slope>
+Tensor differentiable(const Tensor& x, const Compute& compute, const Slope& slope) {
+  return with_rule(
+      compute,
+      [&](const Tensor&) {
+        return [x = Saved(x), slope](const Tensor& g) { return std::vector<Tensor>{g * slope(x())}; };
+      },
+      x);
+}
+
+// The same with the slope as a function of numbers. What only one of the two needs the other is not kept for.
+template <class F, class Slope>
+Tensor of_input(const Tensor& x, const F& f, const Slope& slope) {
+  return with_rule([&] { return function(x, f); },
+                   [&](const Tensor&) {
+                     return [x = Saved(x), slope](const Tensor& g) {
+                       return std::vector<Tensor>{g * function(x(), slope)};
+                     };
+                   },
+                   x);
+}
+template <class F, class Slope>
+Tensor of_result(const Tensor& x, const F& f, const Slope& slope) {
+  return with_rule([&] { return function(x, f); },
+                   [&](const Tensor& y) {
+                     return [y = Saved::result(y), slope](const Tensor& g) {
+                       return std::vector<Tensor>{g * function(y(), slope)};
+                     };
+                   },
+                   x);
+}
+
+// What has steps and no slopes.
+template <class Compute>
+Tensor flat(const Tensor& x, const Compute& compute) {
+  return with_rule(
+      compute,
+      [](const Tensor&) { return [](const Tensor& g) { return std::vector<Tensor>{zeros_like(g)}; }; }, x);
+}
+
+}  // namespace attend::ops

@@ -1,0 +1,150 @@
+// Softmax, its logarithm, and the logarithm of a sum of exponentials.
+#include "kernels/kernels.h"
+#include "tensor/reduce.h"
+
+#include <cmath>
+
+namespace attend::ops {
+namespace {
+
+// x as rows along dimension d, of each of which f or, of floats, the kernel makes one, put back into their
+// place.
+template <class F>
+Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float*, std::int64_t), F f) {
+  if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
+  const Tensor rows = x.transpose(d, -1).contiguous(), made = empty_like(rows);
+  const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
+  if (rows.scalar_type() == kDouble) {
+    made.copy_(rows);
+    for (std::int64_t i = 0; i < count; ++i) f(made.data_ptr<double>() + i * length, length);
+  } else {
+    const float* const from = rows.const_data_ptr<float>();
+    float* const to = made.data_ptr<float>();
+    const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows worth a thread
+    parallel_for(static_cast<std::size_t>(count), static_cast<std::size_t>(grain),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                     kernel(to + i * length, from + i * length, length);
+                 });
+  }
+  return made.transpose(d, -1).contiguous();
+}
+
+template <class T>
+T largest(const T* row, std::int64_t n) {
+  T most = -std::numeric_limits<T>::infinity();
+  for (std::int64_t j = 0; j < n; ++j)
+    if (row[j] > most || row[j] != row[j]) most = row[j];
+  return most;
+}
+
+template <class T>
+T log_of_sum(const T* row, std::int64_t n) {
+  const T most = largest(row, n), shift = std::isinf(most) ? 0 : most;
+  double sum = 0;
+  for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - shift));
+  return static_cast<T>(std::log(sum)) + shift;
+}
+
+// The gradient of softmax, of its result y, or of log_softmax, row by row.
+template <class T>
+void softmax_gradient(T* to, const T* y, const T* g, std::int64_t n, bool logarithms) {
+  Sum<T> sum = 0;
+  if (logarithms) {
+    for (std::int64_t j = 0; j < n; ++j) sum += static_cast<Sum<T>>(g[j]);
+    const T share = static_cast<T>(sum);
+    for (std::int64_t j = 0; j < n; ++j) to[j] = g[j] - std::exp(y[j]) * share;
+    return;
+  }
+  for (std::int64_t j = 0; j < n; ++j) sum += static_cast<Sum<T>>(g[j]) * static_cast<Sum<T>>(y[j]);
+  const T share = static_cast<T>(sum);
+  for (std::int64_t j = 0; j < n; ++j) to[j] = (g[j] - share) * y[j];
+}
+
+Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64_t d, bool logarithms) {
+  if (result.dim() == 0) return zeros_like(result);
+  const Tensor y = result.transpose(d, -1).contiguous(),
+               g = gradient.to(result.scalar_type()).transpose(d, -1).contiguous(), made = empty_like(y);
+  const std::int64_t length = y.size(-1), count = length > 0 ? y.numel() / length : 0;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    parallel_for(static_cast<std::size_t>(count),
+                 static_cast<std::size_t>(1 + 4096 / std::max<std::int64_t>(1, length)),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
+                     softmax_gradient(made.data_ptr<T>() + i * length, y.const_data_ptr<T>() + i * length,
+                                      g.const_data_ptr<T>() + i * length, length, logarithms);
+                 });
+  };
+  y.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return made.transpose(d, -1);
+}
+
+template <class Compute>
+Tensor with_softmax_rule(const Tensor& x, std::int64_t d, bool logarithms, const Compute& compute) {
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [d, logarithms, y = Saved::result(y)](const Tensor& g) {
+          return std::vector<Tensor>{softmax_gradient(y(), g, d, logarithms)};
+        };
+      },
+      x);
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
+  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  return with_softmax_rule(given, d, false, [&] {
+    return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
+      const double most = largest(row, n);
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
+    });
+  });
+}
+
+Tensor Tensor::softmax(std::int64_t d) const {
+  return ops::softmax(*this, d);
+}
+
+Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
+  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  return with_softmax_rule(given, d, true, [&] {
+    return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
+      const double most = largest(row, n);
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
+      const double shift = std::log(sum);
+      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+    });
+  });
+}
+
+Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
+  const auto compute = [&] {
+    const RowsAlong rows = rows_along(x, dims);
+    const auto run = [&](auto zero) {
+      using T = decltype(zero);
+      return reduce<T>(rows, keep, [&](std::int64_t i) {
+        return log_of_sum(rows.x.const_data_ptr<T>() + i * rows.length, rows.length);
+      });
+    };
+    return x.scalar_type() == kDouble ? run(double{}) : run(float{});
+  };
+  return with_rule(
+      compute,
+      [&](const Tensor& y) {
+        return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
+          return std::vector<Tensor>{(x() - y().reshape(with_ones)).exp() * g.reshape(with_ones)};
+        };
+      },
+      x);
+}
+Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
+  return ops::logsumexp(*this, IntArrayRef(d), keep);
+}
+
+}  // namespace attend::ops
