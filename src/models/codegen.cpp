@@ -21,38 +21,15 @@ ModelSpec codegen_spec(const Fields& config, std::string_view architecture) {
   if (attention.heads % kHeadGroups != 0)
     fail("{}: n_head: expected a multiple of {}, found {}", config.source(), kHeadGroups, attention.heads);
   const std::int64_t rotary = config.integer({"rotary_dim"}, 64, 2, attention.head_size);
-  if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
-  model.decoder->embeddings.positions =
-      RotaryPositions{config.integer({"n_positions", "max_position_embeddings"}, codegen_relative.positions)};
-  model.decoder->rotaries = {{.size = rotary}};
-  for (LayerSpec& layer : model.decoder->layers) {
-    layer.self_attention.rotary = 0;
-    layer.self_attention.input_bias = layer.self_attention.output_bias = false;
-    layer.self_attention.quirks.padding_sees_all = true;
-  }
-  if (model.language_model_head) {
-    model.language_model_head->bias = true;
-    model.language_model_head->untied = !config.flag({"tie_word_embeddings"}, false);
-  }
+  put_gptj_blocks(model, config, rotary);
   return model;
 }
 
 std::vector<WeightName> codegen_weights(const ModelSpec& model) {
-  const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  std::vector<WeightName> table = {
-      // checkpoint, ours
-      {"transformer.wte.weight", "decoder.embeddings.tokens"},
-      {theirs + "ln_1.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
-      {.checkpoint = theirs + "attn.qkv_proj.weight",
-       .ours = ours + "self_attention.query_key_value.weight",
-       .heads = kHeadGroups,
-       .values_before_keys = true},
-      {theirs + "attn.out_proj.weight", ours + "self_attention.output.weight"},
-      {theirs + "mlp.fc_in.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
-      {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
-      {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-  };
-  return with_gpt_heads(model, std::move(table));
+  return gptj_table(model, {.checkpoint = "transformer.h.{i}.attn.qkv_proj.weight",
+                            .ours = "decoder.layers.{i}.self_attention.query_key_value.weight",
+                            .heads = kHeadGroups,
+                            .values_before_keys = true});
 }
 
 Json fresh_codegen(std::string_view preset) {

@@ -25,33 +25,23 @@ constexpr LlamaRelative gemma_relative = {.vocabulary = 256000,
                                           .norm = gemma_norm,
                                           .activation = "gelu_pytorch_tanh",
                                           .tied = true};
-constexpr LlamaRelative gemma2_relative = {.vocabulary = 256000,
-                                           .width = 2304,
-                                           .inner = 9216,
-                                           .layers = 26,
-                                           .heads = 8,
-                                           .key_heads = 4,
-                                           .head_size = 256,
-                                           .positions = 8192,
-                                           .padding_id = 0,
-                                           .norm = gemma_norm,
-                                           .order = NormOrder::around,
-                                           .activation = "gelu_pytorch_tanh",
-                                           .tied = true};
-constexpr LlamaRelative gemma3_relative = {.vocabulary = 262208,
-                                           .width = 2304,
-                                           .inner = 9216,
-                                           .layers = 26,
-                                           .heads = 8,
-                                           .key_heads = 4,
-                                           .head_size = 256,
-                                           .positions = 131072,
-                                           .padding_id = 0,
-                                           .norm = gemma_norm,
-                                           .order = NormOrder::around,
-                                           .activation = "gelu_pytorch_tanh",
-                                           .tied = true,
-                                           .rotary_base = 1e6};
+constexpr LlamaRelative gemma2_relative = [] {
+  LlamaRelative relative = gemma_relative;
+  relative.width = 2304;
+  relative.inner = 9216;
+  relative.layers = 26;
+  relative.heads = 8;
+  relative.key_heads = 4;
+  relative.order = NormOrder::around;
+  return relative;
+}();
+constexpr LlamaRelative gemma3_relative = [] {
+  LlamaRelative relative = gemma2_relative;
+  relative.vocabulary = 262208;
+  relative.positions = 131072;
+  relative.rotary_base = 1e6;
+  return relative;
+}();
 
 // What all three share.
 ModelSpec read_gemma(const Fields& config, std::string_view architecture, const LlamaRelative& relative) {

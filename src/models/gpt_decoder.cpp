@@ -93,6 +93,37 @@ void put_gpt_heads(ModelSpec& model, const Fields& config, std::string_view arch
   model.score_head = scores(config, architecture);
 }
 
+void put_gptj_blocks(ModelSpec& model, const Fields& config, std::int64_t rotary) {
+  if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
+  model.decoder->embeddings.positions =
+      RotaryPositions{config.integer({"n_positions", "max_position_embeddings"}, 2048)};
+  model.decoder->rotaries = {{.size = rotary}};
+  for (LayerSpec& layer : model.decoder->layers) {
+    layer.self_attention.rotary = 0;
+    layer.self_attention.input_bias = layer.self_attention.output_bias = false;
+    layer.self_attention.quirks.padding_sees_all = true;
+  }
+  if (model.language_model_head) {
+    model.language_model_head->bias = true;
+    model.language_model_head->untied = !config.flag({"tie_word_embeddings"}, false);
+  }
+}
+
+std::vector<WeightName> gptj_table(const ModelSpec& model, const WeightName& query_key_value) {
+  const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
+  std::vector<WeightName> table = {
+      // checkpoint, ours
+      {"transformer.wte.weight", "decoder.embeddings.tokens"},
+      {theirs + "ln_1.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
+      query_key_value,
+      {theirs + "attn.out_proj.weight", ours + "self_attention.output.weight"},
+      {theirs + "mlp.fc_in.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
+      {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
+      {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
+  };
+  return with_gpt_heads(model, std::move(table));
+}
+
 std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
                                        const std::string& sentence) {
   table.push_back({"lm_head.{weight|bias}", "language_model_head.{weight|bias}"});

@@ -22,6 +22,12 @@ ModelSpec gpt_model(const Fields& config, std::string_view architecture, const G
 // Those heads alone, for a model that has its decoder.
 void put_gpt_heads(ModelSpec& model, const Fields& config, std::string_view architecture);
 
+// GPT-J's blocks, which are CodeGen's too: `rotary` numbers of each head turn with the position, in place of
+// trained positions; the attention has no biases, and the scores' matrix has. An odd `rotary` is an Error.
+void put_gptj_blocks(ModelSpec& model, const Fields& config, std::int64_t rotary);
+// The table of a model of these blocks, whose queries, keys and values the row says.
+std::vector<WeightName> gptj_table(const ModelSpec& model, const WeightName& query_key_value);
+
 // The table with the heads' names behind it. `sentence`: what the matrix that scores sentences is called.
 std::vector<WeightName> with_gpt_heads(const ModelSpec& model, std::vector<WeightName> table,
                                        const std::string& sentence = "score");

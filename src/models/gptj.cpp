@@ -17,37 +17,13 @@ constexpr GptRelative gptj_relative = {.order = NormOrder::parallel,
 ModelSpec gptj_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = gpt_model(config, architecture, gptj_relative);
   const std::int64_t head_size = model.decoder->layers.front().self_attention.head_size;
-  const std::int64_t rotary = config.maybe_integer({"rotary_dim"}, 2, head_size).value_or(head_size);
-  if (rotary % 2 != 0) fail("{}: rotary_dim: expected an even number, found {}", config.source(), rotary);
-  const std::int64_t positions =
-      config.integer({"n_positions", "max_position_embeddings"}, gptj_relative.positions);
-  model.decoder->embeddings.positions = RotaryPositions{positions};
-  model.decoder->rotaries = {{.size = rotary}};
-  for (LayerSpec& layer : model.decoder->layers) {
-    layer.self_attention.rotary = 0;
-    layer.self_attention.input_bias = layer.self_attention.output_bias = false;
-    layer.self_attention.quirks.padding_sees_all = true;
-  }
-  if (model.language_model_head) {
-    model.language_model_head->bias = true;
-    model.language_model_head->untied = !config.flag({"tie_word_embeddings"}, false);
-  }
+  put_gptj_blocks(model, config, config.maybe_integer({"rotary_dim"}, 2, head_size).value_or(head_size));
   return model;
 }
 
 std::vector<WeightName> gptj_weights(const ModelSpec& model) {
-  const std::string theirs = "transformer.h.{i}.", ours = "decoder.layers.{i}.";
-  std::vector<WeightName> table = {
-      // checkpoint, ours
-      {"transformer.wte.weight", "decoder.embeddings.tokens"},
-      {theirs + "ln_1.{weight|bias}", ours + "self_attention_norm.{weight|bias}"},
-      {theirs + "attn.{q_proj|k_proj|v_proj}.weight", ours + "self_attention.query_key_value.weight"},
-      {theirs + "attn.out_proj.weight", ours + "self_attention.output.weight"},
-      {theirs + "mlp.fc_in.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
-      {theirs + "mlp.fc_out.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
-      {"transformer.ln_f.{weight|bias}", "decoder.final_norm.{weight|bias}"},
-  };
-  return with_gpt_heads(model, std::move(table));
+  return gptj_table(model, {"transformer.h.{i}.attn.{q_proj|k_proj|v_proj}.weight",
+                            "decoder.layers.{i}.self_attention.query_key_value.weight"});
 }
 
 Json fresh_gptj(std::string_view) {

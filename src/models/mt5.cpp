@@ -11,12 +11,12 @@ constexpr T5Relative mt5_relative = {.vocabulary = 250112,
                                      .heads = 6,
                                      .feed_forward = "gated-gelu",
                                      .tied = false};
-constexpr T5Relative umt5_relative = {.vocabulary = 250112,
-                                      .inner = 1024,
-                                      .layers = 8,
-                                      .heads = 6,
-                                      .feed_forward = "gated-gelu",
-                                      .layer_distances = true};
+constexpr T5Relative umt5_relative = [] {
+  T5Relative relative = mt5_relative;
+  relative.tied = T5Relative().tied;
+  relative.layer_distances = true;
+  return relative;
+}();
 
 template <const T5Relative& relative>
 ModelSpec multilingual_spec(const Fields& config, std::string_view architecture) {
@@ -35,6 +35,7 @@ Json fresh_multilingual(std::string_view model_type, std::string_view architectu
     config.update(
         {{"d_model", 512}, {"d_ff", 1024}, {"num_layers", 8}, {"num_decoder_layers", 8}, {"num_heads", 6}});
   if (preset == "base") config["d_ff"] = 2048;
+  if (preset == "tiny") config["d_ff"] = 512;
   return config;
 }
 
