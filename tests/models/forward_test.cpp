@@ -73,9 +73,10 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
     ASSERT_EQ(before.tensors().count(name), 1) << name << " is no name of the original's";
     EXPECT_TRUE(std::ranges::equal(view.data, before.tensors().at(name).data)) << name;
   }
-  // A pooler that no decoder reads is not kept, nor are tables of sines, which are computed.
+  // A pooler that no decoder reads is not kept, nor are tables of sines, which transformers computes again.
+  const bool computes_sines = GetParam().starts_with("pegasus") || GetParam().starts_with("roformer");
   const auto kept = std::ranges::count_if(before.tensors(), [&](const auto& entry) {
-    if (entry.first.ends_with("embed_positions.weight")) return after.tensors().count(entry.first) == 1;
+    if (computes_sines && entry.first.ends_with("embed_positions.weight")) return false;
     return !entry.first.starts_with("encoder.pooler.");
   });
   EXPECT_EQ(static_cast<std::size_t>(kept), after.tensors().size());
