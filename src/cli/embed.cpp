@@ -147,7 +147,7 @@ int embed(int argc, char** argv) {
       bad.report(error);
       std::cout << (json ? Json{{"text", texts[i]}, {"error", error}}.dump() : "") << "\n";
     } else if (json) {
-      std::cout << Json{{"text", texts[i]}, {"embedding", float_list(vectors[i])}}.dump() << "\n";
+      std::cout << shortest_line({{"text", texts[i]}, {"embedding", float_list(vectors[i])}}) << "\n";
     } else {
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
     }

@@ -6,6 +6,7 @@
 #include "cli/run_inputs.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
+#include "formats/json_floats.h"
 
 #include <array>
 #include <cstdio>
@@ -144,7 +145,7 @@ void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOpti
     const std::vector<Json> answers = answer(task, inputs, done, adapters, options);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].error.empty()) bad.report(inputs[i].error);
-      print_line(inputs[i].error.empty() ? answers[i].dump() : error_json(inputs[i].error).dump());
+      print_line(shortest_line(inputs[i].error.empty() ? answers[i] : error_json(inputs[i].error)));
     }
     std::fflush(stdout);
     done += inputs.size();

@@ -18,6 +18,10 @@ inline double shortest_double(float value) {
   return result;
 }
 
+// `json` on one line, each number as the shortest decimal that stands for it; what is not UTF-8 in it becomes
+// U+FFFD. (The library's own writer, Grisu2, writes one double in a thousand with 17 digits.)
+std::string shortest_line(const Json& json);
+
 inline Json float_list(std::span<const float> values) {
   Json list = Json::array();
   for (const float value : values) list.push_back(shortest_double(value));

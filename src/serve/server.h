@@ -1,7 +1,7 @@
 // An HTTP server of JSON: paths, who may ask, and errors as replies. What is behind a path is others' matter.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json_floats.h"
 #include "serve/endpoint.h"
 #include "serve/pipe.h"
 
@@ -32,9 +32,8 @@ struct Reply {
   // (Pipe::fail) is a reply of its own.
   std::shared_ptr<Pipe> more = {};
 };
-// On one line; what is no UTF-8, such as a file's name, becomes U+FFFD.
 inline std::string written(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return shortest_line(json);
 }
 inline Reply reply(const Json& json) {
   return {written(json)};
@@ -63,7 +62,7 @@ class Server {
 
   std::string address() const;  // "http://127.0.0.1:8080"
   bool has_keys() const;
-  // An interrupt has come: nobody new is let in.
+  // An interrupt has come: new requests are refused.
   bool is_stopping() const;
   // Until there is an interrupt(); what has been asked by then is still answered, for a while.
   void run();

@@ -1,6 +1,7 @@
 #include "formats/json.h"
 
 #include "expect_error.h"
+#include "formats/json_floats.h"
 #include "temporary_directory.h"
 
 #include <random>
@@ -188,6 +189,17 @@ TEST_F(FieldsTest, SaysWhatWasExpectedAndWhatCame) {
 
 TEST(Fields, AreOfAnObject) {
   EXPECT_EQ(error_of([] { Fields(parse("[1]"), "f.json"); }), "f.json: expected a JSON object, found [1]");
+}
+
+// The JSON library writes the first of these with 17 digits.
+TEST(ShortestLine, NumbersHaveNoMoreDigitsThanTheyNeed) {
+  EXPECT_EQ(shortest_line(-0.43240228), "-0.43240228");
+  EXPECT_EQ(shortest_line(float_list(std::vector<float>{0.1f, -0.43240228f, 1e-30f, 3})),
+            "[0.1,-0.43240228,1e-30,3.0]");
+  // Integers keep all of their digits, and texts stay as they are.
+  const std::string line = R"({"a\"-0.43240228000000003\\":[9007199254740993,-1],"b":true,"c":null})";
+  EXPECT_EQ(shortest_line(parse(line)), line);
+  EXPECT_EQ(shortest_line("\xff"), "\"\xEF\xBF\xBD\"");
 }
 
 TEST(Shown, IsShortAndOneLine) {
