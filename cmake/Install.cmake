@@ -8,7 +8,7 @@
 #   bin/attend
 #   LIB/libattend*.so*           what programs link; LIB is lib, or what the system has for the prefix
 #                                (lib/x86_64-linux-gnu for Debian's /usr: GNUInstallDirs)
-#   LIB/attend/attend-*.so       the program's module, which nobody links, so not in the linker's path
+#   LIB/attend/attend-*.so       the program's module; programs do not link it, so it is outside the linker's path
 # Run paths are relative to the file that has them, so that a prefix may be moved.
 include(CMakePackageConfigHelpers)
 

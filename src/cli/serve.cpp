@@ -87,8 +87,7 @@ void add_options(CLI::App& app, ServeArguments& given) {
       "How a turn of a chat is written: text with {user} and {bot}, and perhaps {system} in front, or "
       "Jinja; otherwise the model's chat_template");
   app.add_option("--cache-memory", given.cache_bytes,
-                 "For keys and values of a model at most so much memory, such as 500MB; else half of the "
-                 "machine's")
+                 "Maximum memory for a model's KV cache, such as 500MB; otherwise half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
   app.add_option("--max-waiting", given.most_waiting,

@@ -1,4 +1,4 @@
-// Work of several threads that is done together: whoever comes first does what all have brought meanwhile.
+// Batches the work of several threads: the first to arrive computes the inputs that have arrived meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ class Gathered {
   using Work = std::function<std::vector<Out>(const std::vector<In>& all)>;
   explicit Gathered(Work work) : work_(std::move(work)) {}
 
-  // From any thread. While one lot is worked on the next one gathers, so nobody waits for others to come.
+  // From any thread. While one batch is computed the next one gathers, so no thread waits for a batch to
+  // fill.
   std::vector<Out> ask(std::vector<In> in) {
     Job job{std::move(in), {}, {}};
     std::unique_lock lock(mutex_);

@@ -27,7 +27,7 @@ class UnixServer : public httplib::Server {
     if (socket < 0) fail_system("cannot make a socket");
     svr_sock_ = socket;
     const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    // A file that an earlier server left answers nobody.
+    // Nothing answers at a file that an earlier server has left.
     if (connect(socket, generic, sizeof address) == 0) fail("{}: another program listens there", file);
     if (std::filesystem::is_socket(file)) std::filesystem::remove(file);
     const mode_t before = umask(0117);  // for the user and the group

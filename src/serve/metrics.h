@@ -17,7 +17,7 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 // {model_name="gpt2",le="0.5"}; values may hold anything.
 std::string in_braces(const Labels& labels);
 
-// How often a number was at most so large. Not for several threads at a time.
+// Counts numbers by upper bound. Not for several threads at a time.
 class Histogram {
  public:
   explicit Histogram(std::vector<double> bounds);  // ascending

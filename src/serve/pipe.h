@@ -22,7 +22,7 @@ class Pipe {
   }
   void break_off() { add({}, State::broken); }  // there should have been more
 
-  // What the maker is told, at most once, if nobody wants the text any more; set before the text is sent.
+  // Called at most once, when the reader has left; set before the text is sent.
   void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
 
   // Of who sends it.

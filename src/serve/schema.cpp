@@ -209,7 +209,7 @@ void check_schema(const Json& value, const Json& schema, const std::string& name
   if (!has_type(value, schema["type"].get<std::string>())) refuse_value(value, schema, name);
   if (value.is_number()) {
     const bool too_large = schema.contains("maximum") && exact(value) > exact(schema["maximum"]);
-    // A limit that words leave out, because nobody comes near it.
+    // The description leaves this limit out, because no usual value comes near it.
     if (too_large && schema["maximum"] == schema::kMaxInteger)
       fail("{}: expected an integer of at most {}, found {}", name, schema::kMaxInteger, shown(value));
     if (too_large || (schema.contains("minimum") && exact(value) < exact(schema["minimum"])))

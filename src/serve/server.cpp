@@ -295,7 +295,7 @@ bool Server::is_stopping() const {
 }
 
 void Server::run() {
-  // A server that listens no more breaks off what it sends. So first nobody new is let in, and then it ends.
+  // A server that stops listening breaks off what it sends. So it first refuses new requests, and then ends.
   const std::jthread watch([this](const std::stop_token& over) {
     std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
     for (; !over.stop_requested(); std::this_thread::sleep_for(milliseconds(50))) {

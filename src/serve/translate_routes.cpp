@@ -145,7 +145,7 @@ void add_translate_routes(Server& server, const ServedModels& models, std::size_
                  {"source", name(), "its language: a code of /languages", true},
                  {"target", name(), "that of the translation", true},
                  {"format", one_of({"text"}), "there is text alone"},
-                 {"alternatives", integer(0, 20), "so many other translations of each"},
+                 {"alternatives", integer(0, 20), "number of further translations of each text"},
                  {"model", text(), "where several models translate between these languages: which one"},
                  key},
       .reply = {{"type", "object"}, {"required", {"translatedText"}}},
