@@ -116,7 +116,7 @@ void add_embedding_route(Server& server, ServedModels& models) {
        "a text, or the ids of its tokens, or several of either", true},
       {"encoding_format", one_of({"float", "base64"}),
        "base64: the numbers as bytes, float32 in little-endian order"},
-      {"dimensions", integer(1), "vectors are cut to their first numbers, so many, and have the length 1"},
+      {"dimensions", integer(1), "size of the vectors: they are cut to their first numbers and normalized"},
       {"input_type", one_of({"query", "document", "search_query", "search_document"}),
        "the model's prompt for these goes before each text"},
       {"prompt_name", text(), "another of the model's prompts goes before each text"},
