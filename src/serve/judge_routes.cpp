@@ -175,10 +175,11 @@ void add_judge_routes(Server& server, const ServedModels& models) {
     });
   };
   const Json document = any_of({name(), object({{"text", name()}}, {"text"})});
-  const RequestFields ranking = {query(),
-                                 {"documents", list(document, 1), "the texts to be put in order", true},
-                                 {"top_n", integer(1), "number of documents in the answer, best first; otherwise all"},
-                                 {"return_documents", flag(), "each result has its text"}};
+  const RequestFields ranking = {
+      query(),
+      {"documents", list(document, 1), "the texts to be put in order", true},
+      {"top_n", integer(1), "number of documents in the answer, best first; otherwise all"},
+      {"return_documents", flag(), "each result has its text"}};
   const Json ranked = {
       {"type", "object"}, {"properties", {{"results", list(any_object())}}}, {"required", {"results"}}};
   for (const char* path : {"/v1/rerank", "/v2/rerank"})
