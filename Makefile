@@ -8,7 +8,7 @@
 #   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
-#   make package  Debian packages in build/release/packages: attend, attend-serving, libattend-dev
+#   make package  Debian packages in build/release/packages: attend, libattend-dev
 #   make clean    removes build/ (not the cache folder with downloads; scripts/setup says where that is)
 PRESET ?= release
 PREFIX ?= /usr/local

@@ -1,40 +1,30 @@
-# What `cmake --install` gives, in three components (cmake --install DIR --component NAME; without one: all):
-#   attend       the program, and the libraries
-#   development  the public headers and a CMake package: find_package(attend) has attend::attend, and attend::core, the
-#                part of it without tensors
-#   serving      the module that answers over HTTP, which needs OpenSSL's libraries
-# A program that uses them needs no other package: the public headers include only the standard library.
+# What `cmake --install` gives, in two components (cmake --install DIR --component NAME; without one: all):
+#   attend       the program, and the library
+#   development  the public headers and a CMake package: find_package(attend) has attend::attend
+# A program that uses it needs no other package: the public headers include only the standard library.
 #
-#   bin/attend
-#   LIB/libattend*.so*           what programs link; LIB is lib, or what the system has for the prefix
-#                                (lib/x86_64-linux-gnu for Debian's /usr: GNUInstallDirs)
-#   LIB/attend/attend-*.so       the program's module; programs do not link it, so it is outside the linker's path
-# Run paths are relative to the file that has them, so that a prefix may be moved.
+#   bin/attend           needs nothing of the library
+#   LIB/libattend.so*    what programs link; LIB is lib, or what the system has for the prefix
+#                        (lib/x86_64-linux-gnu for Debian's /usr: GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(module_folder ${CMAKE_INSTALL_LIBDIR}/attend)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
 
-target_compile_features(attend-core PUBLIC cxx_std_20)  # the public headers use std::span
-set_target_properties(attend-program PROPERTIES INSTALL_RPATH
-  "$ORIGIN/../${module_folder};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-set_target_properties(attend-serving-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..")
-set_target_properties(attend-core PROPERTIES EXPORT_NAME core INSTALL_RPATH "$ORIGIN")
-set_target_properties(attend-library PROPERTIES EXPORT_NAME attend INSTALL_RPATH "$ORIGIN")
+target_compile_features(attend-library INTERFACE cxx_std_20)  # the public headers use std::span
+set_target_properties(attend-library PROPERTIES EXPORT_NAME attend)
 install(TARGETS attend-program COMPONENT attend)
-install(TARGETS attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT serving)
-install(TARGETS attend-core attend-library EXPORT attend
+install(TARGETS attend-library EXPORT attend
   LIBRARY COMPONENT attend NAMELINK_COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT attend)
 # Debian wants a copyright file in each package, under the package's name.
-foreach(package "attend attend" "development libattend-dev" "serving attend-serving")
+foreach(package "attend attend" "development libattend-dev")
   separate_arguments(package)
   list(POP_FRONT package component)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
 endforeach()
-# XGrammar is compiled into our libraries; its licence wants to go where they go.
+# XGrammar is compiled into both; its licence wants to go where they go.
 install(FILES ${xgrammar_source}/LICENSE ${xgrammar_source}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/xgrammar COMPONENT attend)
 

@@ -1,7 +1,6 @@
 # `make package`: the components of Install.cmake as Debian packages (CPack), for the release they are built on.
-#   attend           runs, trains and explains models
+#   attend           runs, trains, serves and explains models
 #   libattend-dev    headers and CMake package, of the same version
-#   attend-serving   the verb serve, with what HTTP needs
 # What other packages they need is read from the files by dpkg-shlibdeps and written nowhere else. That the linker is to
 # take notice of new libraries, CPack sees by itself.
 set(CPACK_GENERATOR DEB)
@@ -12,7 +11,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)  # compress on all cores
 
-set(CPACK_COMPONENTS_ALL attend development serving)
+set(CPACK_COMPONENTS_ALL attend development)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(same_version "attend (= ${PROJECT_VERSION})")
@@ -20,7 +19,6 @@ set(same_version "attend (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_ATTEND_PACKAGE_NAME attend)
 set(CPACK_DEBIAN_ATTEND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_ATTEND_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_ATTEND_PACKAGE_SUGGESTS "attend-serving")
 set(CPACK_COMPONENT_ATTEND_DESCRIPTION "runs and trains Transformers from Hugging Face model directories
 Embeds, classifies, translates, generates, chats, fine-tunes and explains on
 the CPU, with one command or from C++ programs. Needs no Python.")
@@ -32,14 +30,4 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++20 headers and CMake package of 
 For programs that run or train Transformers: find_package(attend),
 attend::attend.")
 
-set(CPACK_DEBIAN_SERVING_PACKAGE_NAME attend-serving)
-set(CPACK_DEBIAN_SERVING_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_SERVING_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_SERVING_PACKAGE_DEPENDS "${same_version}")
-set(CPACK_COMPONENT_SERVING_DESCRIPTION "serves Transformers over HTTP
-The verb serve of the command attend: texts, chats and vectors by OpenAI's
-API, and tasks.")
-
-# Where dpkg-shlibdeps finds what lies in another component, or in no package: nothing to depend on by name.
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 include(CPack)

@@ -1,6 +1,8 @@
 // Numbers with a shape: what programs give a model and get from it.
 #pragma once
 
+#include <attend/export.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,7 +12,7 @@
 
 namespace attend {
 
-struct Array {
+struct ATTEND_API Array {
   std::vector<std::int64_t> shape;
   // Row by row: as many as the lengths in `shape` multiplied.
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <attend/error.h>
+#include <attend/export.h>
 #include <attend/model_path.h>
 #include <attend/tokenizer.h>
 
@@ -39,9 +40,9 @@ struct RunOptions {
 
 // How near two vectors are, as sentence-transformers has it: for the last two minus the distance.
 enum class Similarity { cosine, dot, euclidean, manhattan };
-float similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind);
+ATTEND_API float similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind);
 // The cosine of the angle between two vectors of the same size: 1 for the same direction.
-float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
+ATTEND_API float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b);
 
 // One of the vectors that were searched, by its number, and how near it is.
 struct Neighbour {
@@ -49,8 +50,9 @@ struct Neighbour {
   float similarity = 0;
 };
 // The `max_count` nearest, the nearest first; of those equally near, in their order.
-std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
-                               std::size_t max_count, Similarity kind = Similarity::cosine);
+ATTEND_API std::vector<Neighbour> nearest(const std::vector<float>& vector,
+                                          const std::vector<std::vector<float>>& among, std::size_t max_count,
+                                          Similarity kind = Similarity::cosine);
 
 // What a text is in a search. Models may have a prompt for each.
 enum class TextRole { any, query, document };
@@ -78,7 +80,7 @@ struct EmbedderOptions {
 // Sentences to vectors, so that near in meaning is near in space, as sentence-transformers does it. Of a
 // directory without modules.json it takes what sentence-transformers takes, and says so (log.h): the mean of
 // all tokens, or the last token of a causal language model, not normalized.
-class Embedder {
+class ATTEND_API Embedder {
  public:
   explicit Embedder(const ModelPath& model, const EmbedderOptions& options = {});
 
@@ -112,7 +114,7 @@ struct TranslateOptions : RunOptions {
 };
 
 // Text to text with an encoder-decoder (Marian and what `attend train` makes).
-class Translator {
+class ATTEND_API Translator {
  public:
   explicit Translator(const ModelPath& model);
 

@@ -1,6 +1,8 @@
 // How the keys and values of tokens that a decoder has read are kept while a text grows.
 #pragma once
 
+#include <attend/export.h>
+
 #include <string_view>
 
 namespace attend {
@@ -11,8 +13,8 @@ enum class CacheFormat {
 };
 
 // "float32", "int8".
-std::string_view name(CacheFormat format);
+ATTEND_API std::string_view name(CacheFormat format);
 // Error for another name.
-CacheFormat cache_format(std::string_view name);
+ATTEND_API CacheFormat cache_format(std::string_view name);
 
 }  // namespace attend

@@ -1,6 +1,8 @@
 // The exception that every function of Attend throws when its input is wrong or its work cannot be done.
 #pragma once
 
+#include <attend/export.h>
+
 #include <stdexcept>
 #include <string>
 
@@ -15,7 +17,7 @@ enum class ErrorKind {
 };
 
 // what() is one line for a person: the file or option, what was expected, what came, what to do.
-class Error : public std::runtime_error {
+class ATTEND_API Error : public std::runtime_error {
  public:
   // Of the kind of work that this thread is at: a model's while one is loaded, and so on.
   explicit Error(const std::string& what);

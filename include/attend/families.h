@@ -1,6 +1,8 @@
 // What models there are, as data.
 #pragma once
 
+#include <attend/export.h>
+
 #include <string>
 #include <vector>
 
@@ -12,9 +14,9 @@ struct FamilyInfo {
   std::vector<std::string> presets;        // sizes of a fresh one, the usual first; empty: it has none
 };
 
-std::vector<FamilyInfo> list_families();
+ATTEND_API std::vector<FamilyInfo> list_families();
 
 // The config.json of a fresh model of this size. Error that lists what there is.
-std::string preset_config(const std::string& model_type, const std::string& preset);
+ATTEND_API std::string preset_config(const std::string& model_type, const std::string& preset);
 
 }  // namespace attend

@@ -10,6 +10,7 @@
 // result is to the last bit what it would be alone.
 #pragma once
 
+#include <attend/export.h>
 #include <attend/queue_status.h>
 #include <attend/tasks.h>
 
@@ -74,7 +75,7 @@ struct QueueRequest {
   std::function<void(const QueueResult& result)> on_end = {};
 };
 
-class GenerationQueue {
+class ATTEND_API GenerationQueue {
  public:
   using Ticket = std::uint64_t;
 

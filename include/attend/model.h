@@ -8,6 +8,7 @@
 
 #include <attend/array.h>
 #include <attend/error.h>
+#include <attend/export.h>
 #include <attend/model_path.h>
 #include <attend/tokenizer.h>
 
@@ -34,7 +35,7 @@ struct OutputOptions {
 };
 
 // Copies are the same model. All functions may be called from any number of threads at a time.
-class Model {
+class ATTEND_API Model {
  public:
   // Reads the weights. Error, mostly of the kind `model`, where they cannot be read or are none of this
   // library's families.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <attend/attend.h>
+#include <attend/export.h>
 
 #include <functional>
 #include <span>
@@ -38,7 +39,7 @@ struct TextAndPair {
   std::optional<std::string> pair = {};
 };
 
-class TextClassifier {
+class ATTEND_API TextClassifier {
  public:
   explicit TextClassifier(const ModelPath& model);
   std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
@@ -68,7 +69,7 @@ struct Entity {
   std::size_t index = 0;           // of the token; without aggregation only
 };
 
-class TokenClassifier {
+class ATTEND_API TokenClassifier {
  public:
   explicit TokenClassifier(const ModelPath& model);
   std::vector<std::vector<Entity>> classify(const std::vector<std::string>& texts,
@@ -90,7 +91,7 @@ struct Filling {
   std::string sequence;  // the text with this token; other masks stay
 };
 
-class MaskFiller {
+class ATTEND_API MaskFiller {
  public:
   explicit MaskFiller(const ModelPath& model);
   // Per text and per mask in it, the best first. Error for a text without a mask.
@@ -122,7 +123,7 @@ struct Answer {
   std::string text;
 };
 
-class QuestionAnswerer {
+class ATTEND_API QuestionAnswerer {
  public:
   explicit QuestionAnswerer(const ModelPath& model);
   // Per question, the best first; fewer than top_k where the context has no more.
@@ -140,7 +141,7 @@ struct ZeroShotOptions : RunOptions {
 };
 
 // Labels that the model has never seen, with one that was trained to tell entailment from contradiction.
-class ZeroShotClassifier {
+class ATTEND_API ZeroShotClassifier {
  public:
   explicit ZeroShotClassifier(const ModelPath& model);
   // All labels per text, the best first.
@@ -164,7 +165,7 @@ struct Picture {
   std::optional<std::string> bytes = {};
 };
 
-class ImageClassifier {
+class ATTEND_API ImageClassifier {
  public:
   explicit ImageClassifier(const ModelPath& model);
   // Error, naming the picture, for one that cannot be read.
@@ -184,7 +185,7 @@ struct Features {
   std::vector<float> values;  // token by token
 };
 
-class FeatureExtractor {
+class ATTEND_API FeatureExtractor {
  public:
   explicit FeatureExtractor(const ModelPath& model);
   std::vector<Features> extract(const std::vector<std::string>& texts, const RunOptions& options = {});
@@ -243,7 +244,7 @@ struct GenerateTextOptions : RunOptions {
   std::function<bool()> stop;
 };
 
-class TextGenerator {
+class ATTEND_API TextGenerator {
  public:
   // `pair`: of a translation, "en_to_de" picks these languages of a model that has many (M2M-100), or the
   // settings that it has for them (T5).
@@ -281,7 +282,7 @@ struct TokenProbability {
 
 // How likely a model finds texts. exp(-mean of all log-probabilities) is its perplexity; of masked tokens the
 // pseudo-perplexity (Salazar et al. 2020, arXiv:1910.14659).
-class TextScorer {
+class ATTEND_API TextScorer {
  public:
   explicit TextScorer(const ModelPath& model);
   ScoringMethod method() const;
@@ -303,14 +304,14 @@ class TextScorer {
 };
 
 // How likely texts are by what a scorer says of their tokens.
-struct Likelihood {
+struct ATTEND_API Likelihood {
   double log_probability = 0;  // of all of them
   std::size_t tokens = 0;
 
   double loss() const;        // the mean over tokens, negative. Error where there is none
   double perplexity() const;  // exp(loss())
 };
-Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts);
+ATTEND_API Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts);
 
 // What a watermark leaves in a text (Kirchenbauer et al. 2023, arXiv:2301.10226).
 struct WatermarkFinding {
@@ -320,7 +321,7 @@ struct WatermarkFinding {
   double p = 0;                    // the share of other texts with so high a z
 };
 
-class WatermarkDetector {
+class ATTEND_API WatermarkDetector {
  public:
   // Looks for the mark of the watermarking_config that the model's generation_config.json has, or `settings`,
   // a JSON object with fields like those of that file. Error where neither has one.
@@ -351,7 +352,7 @@ struct ConversationOptions {
 // the last answer and what is new. What is more than the model reads is forgotten turn by turn, the oldest
 // first, with a warning; the rest is then read again. A copy has the messages so far and goes its own way
 // from there; it reads them again before its first answer.
-class Conversation {
+class ATTEND_API Conversation {
  public:
   Conversation(const ModelPath& model, const ConversationOptions& options);
   Conversation(const Conversation& other);

@@ -1,6 +1,8 @@
 // Tokenizers, exactly as Hugging Face's `tokenizers` defines them, without torch.
 #pragma once
 
+#include <attend/export.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -62,7 +64,7 @@ struct EncodeOptions {
 enum class TextSide { source, target };
 
 // Thread-safe: any number of threads may call the const functions of one tokenizer.
-class Tokenizer {
+class ATTEND_API Tokenizer {
  public:
   // A tokenizer.json; a directory that holds one or else the files that transformers' slow tokenizers read
   // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory,

@@ -12,6 +12,7 @@
 // it.
 #pragma once
 
+#include <attend/export.h>
 #include <attend/model_path.h>
 
 #include <cstdint>
@@ -168,15 +169,15 @@ enum class TrainingEnd { finished, interrupted };
 
 // Trains and leaves the result in recipe.output. `stop` is asked between steps; true saves and ends the run.
 // Error for a recipe that cannot be, for data that cannot be read, and as training/trainer.h says.
-TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop = {});
+ATTEND_API TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop = {});
 
 // The names of all objectives, each with a line that says what it does.
-std::vector<std::pair<std::string, std::string>> objectives();
+ATTEND_API std::vector<std::pair<std::string, std::string>> objectives();
 
 // The figures of a model on data, by name: "accuracy", "f1", "spearman", "exact_match", "loss" ... The
 // recipe's objective (or "language-model": causal or masked, as the model is), model, `train` (the data), the
 // size of a batch and what says how data is read count. Error for a model that has not learned the objective:
 // none is given a head.
-std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
+ATTEND_API std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
 
 }  // namespace attend

@@ -1,6 +1,8 @@
 // How the numbers of a model's matrices are kept while it computes.
 #pragma once
 
+#include <attend/export.h>
+
 #include <string_view>
 
 namespace attend {
@@ -14,8 +16,8 @@ enum class WeightFormat {
 };
 
 // "float32", "float16", ...
-std::string_view name(WeightFormat format);
+ATTEND_API std::string_view name(WeightFormat format);
 // Error for another name.
-WeightFormat weight_format(std::string_view name);
+ATTEND_API WeightFormat weight_format(std::string_view name);
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 // attend VERB ...: finds the verb, and turns errors into one line and an exit status (0 done, 1 the work
 // failed, 2 the call was wrong).
 #include <attend/log.h>
+#include <attend/version.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -12,7 +13,6 @@
 #include <iostream>
 #include <string>
 
-#include <dlfcn.h>
 #include <malloc.h>
 
 namespace attend::cli {
@@ -31,18 +31,6 @@ void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
 
-RunVerb find_serving_verb(const std::string& name) {
-  // The module lies where the program's run path says: in lib/ beside it, or as cmake/Install.cmake has it.
-  constexpr const char* kFile = "attend-serving.so";
-  void* module = dlopen(kFile, RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr)
-    fail("cannot load the part of attend that has the verb {} (a package of its own, attend-serving): {}",
-         name, dlerror());
-  void* symbol = dlsym(module, "attend_find_module_verb");
-  if (symbol == nullptr) fail("{} is not of this version of attend: {}", kFile, dlerror());
-  return reinterpret_cast<RunVerb (*)(const char*)>(symbol)(name.c_str());
-}
-
 int run(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   if (name.empty() || name == "--help" || name == "-h" || name == "help") {
@@ -53,12 +41,8 @@ int run(int argc, char** argv) {
     std::puts("attend " ATTEND_VERSION);
     return 0;
   }
-  for (const Verb& verb : verbs()) {
-    if (name != verb.name) continue;
-    const RunVerb run_verb = verb.home == Home::program ? find_program_verb(name) : find_serving_verb(name);
-    if (run_verb == nullptr) fail("the verb {} is missing from this build", name);
-    return run_verb(argc - 1, argv + 1);
-  }
+  for (const Verb& verb : verbs())
+    if (name == verb.name) return verb.run(argc - 1, argv + 1);
   std::fprintf(stderr, "attend: there is no verb '%s'; `attend --help` lists them\n", name.c_str());
   return 2;
 }

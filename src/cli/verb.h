@@ -12,25 +12,17 @@
 
 namespace attend::cli {
 
-// Where a verb's code lies: in the program itself, or in attend-serving.so, which alone loads the library of
-// HTTP, and is loaded when its verb is called.
-enum class Home { program, serving };
+// A verb parses its own arguments (argv[0] is its name) and returns the exit status. It may throw Error.
+using RunVerb = int (*)(int argc, char** argv);
 
 struct Verb {
   const char* name;
   const char* summary;  // one line in `attend --help`
-  Home home;
+  RunVerb run;
 };
 
 // Every verb there is, in the order of `attend --help`.
 std::span<const Verb> verbs();
-
-// A verb parses its own arguments (argv[0] is its name) and returns the exit status. It may throw Error.
-using RunVerb = int (*)(int argc, char** argv);
-
-// The verbs of the program, and those of the module. Null if `name` is not one of them.
-RunVerb find_program_verb(const std::string& name);
-extern "C" RunVerb attend_find_module_verb(const char* name);
 
 // Options every verb takes.
 struct CommonOptions {

@@ -2,27 +2,47 @@
 
 namespace attend::cli {
 
+int run(int argc, char** argv);
+int generate(int argc, char** argv);
+int chat(int argc, char** argv);
+int translate(int argc, char** argv);
+int serve(int argc, char** argv);
+int embed(int argc, char** argv);
+int forward(int argc, char** argv);
+int explain(int argc, char** argv);
+int tokenize(int argc, char** argv);
+int detokenize(int argc, char** argv);
+int tokenizer(int argc, char** argv);
+int init(int argc, char** argv);
+int train(int argc, char** argv);
+int adapter(int argc, char** argv);
+int convert(int argc, char** argv);
+int quantize(int argc, char** argv);
+int evaluate(int argc, char** argv);
+int inspect(int argc, char** argv);
+int bench(int argc, char** argv);
+
 std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
-      {"run", "run a task: classify, fill in, answer, extract, summarize...", Home::program},
-      {"generate", "continue a text with a decoder or encoder-decoder", Home::program},
-      {"chat", "talk with a decoder in the terminal", Home::program},
-      {"translate", "translate text", Home::program},
-      {"serve", "answer other programs over HTTP: texts, chats, vectors, tasks", Home::serving},
-      {"embed", "turn sentences into vectors; search a file by meaning", Home::program},
-      {"forward", "run a model: tensors in, tensors (and gradients) out", Home::program},
-      {"explain", "draw what a model does with a text or a picture, on one page", Home::program},
-      {"tokenize", "turn text into tokens", Home::program},
-      {"detokenize", "turn tokens into text", Home::program},
-      {"tokenizer", "train a tokenizer", Home::program},
-      {"init", "make a fresh model with random weights", Home::program},
-      {"train", "train or fine-tune a model", Home::program},
-      {"adapter", "merge an adapter into a model, take it out, say what it is", Home::program},
-      {"convert", "write a model anew as transformers does", Home::program},
-      {"quantize", "store a model in 8 or 4 bits", Home::program},
-      {"evaluate", "measure a model on data", Home::program},
-      {"inspect", "describe a model directory", Home::program},
-      {"bench", "time a model", Home::program},
+      {"run", "run a task: classify, fill in, answer, extract, summarize...", run},
+      {"generate", "continue a text with a decoder or encoder-decoder", generate},
+      {"chat", "talk with a decoder in the terminal", chat},
+      {"translate", "translate text", translate},
+      {"serve", "answer other programs over HTTP: texts, chats, vectors, tasks", serve},
+      {"embed", "turn sentences into vectors; search a file by meaning", embed},
+      {"forward", "run a model: tensors in, tensors (and gradients) out", forward},
+      {"explain", "draw what a model does with a text or a picture, on one page", explain},
+      {"tokenize", "turn text into tokens", tokenize},
+      {"detokenize", "turn tokens into text", detokenize},
+      {"tokenizer", "train a tokenizer", tokenizer},
+      {"init", "make a fresh model with random weights", init},
+      {"train", "train or fine-tune a model", train},
+      {"adapter", "merge an adapter into a model, take it out, say what it is", adapter},
+      {"convert", "write a model anew as transformers does", convert},
+      {"quantize", "store a model in 8 or 4 bits", quantize},
+      {"evaluate", "measure a model on data", evaluate},
+      {"inspect", "describe a model directory", inspect},
+      {"bench", "time a model", bench},
   };
   return all;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the program loads: no torch, and nothing that only a server needs. And that gradients and objectives are found,
+# What the program loads: no torch. And that gradients and objectives are found,
 # however they are asked for.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
@@ -17,9 +17,6 @@ fail() {
 libraries() { ldd "$@" | sed 's/ (0x.*//' >log; }
 libraries "$attend"
 if grep -iE 'torch|c10|gomp|not found' log; then fail "the program loads torch, or something that is not there"; fi
-if grep -iE 'httplib|libssl' log; then fail "the program loads what servers need"; fi
-libraries "$(dirname "$attend")/lib/attend-serving.so"
-if grep -iE 'torch|c10|not found' log; then fail "a server loads torch, or something that is not there"; fi
 
 # gradients_with EXPECTED ARGUMENTS...: whether the outputs have them.
 gradients_with() {

@@ -1,0 +1,4 @@
+// What libattend shows to programs: everything in include/attend, and nothing else.
+#pragma once
+
+#define ATTEND_API __attribute__((visibility("default")))
