@@ -92,7 +92,6 @@ class PretrainedModel {
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it makes
   // Copies share one network.
   Transformer network() const { return network_; }
-  Device device() const { return network_->device(); }
 
   // The tensors that `pick` gives for our parameters (the weights themselves, gradients, averages) under
   // their checkpoint names and in the checkpoint's layout. Undefined ones and, unless `with_frozen`, frozen

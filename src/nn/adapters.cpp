@@ -16,33 +16,27 @@ Tensor add_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Ten
   return narrow;
 }
 
-// The same with gradients, for which x A^T alone is kept besides x.
-struct AddLowRank : autograd::Function<AddLowRank> {
-  static Tensor forward(autograd::AutogradContext* ctx, Tensor y, const Tensor& x, const Tensor& a,
-                        const Tensor& b, double scale, std::int64_t first) {
-    const Tensor narrow = add_low_rank(y, x, a, b, scale, first);
-    ctx->mark_dirty({y});
-    ctx->save_for_backward({x, a, b, narrow});
-    ctx->saved_data["scale"] = scale;
-    ctx->saved_data["first"] = first;
-    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
-    return y;
-  }
-
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    const auto saved = ctx->get_saved_variables();
-    const Tensor &x = saved[0], &a = saved[1], &b = saved[2], &narrow = saved[3];
-    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
-    const Tensor dy =
-        gradients[0].contiguous().narrow(1, ctx->saved_data["first"].toInt(), b.size(0));  // [T, count]
-    const Tensor narrow_gradient = matrix_product(dy, b).mul_(ctx->saved_data["scale"].toDouble());
-    Tensor dx, da, db;
-    if (ctx->needs_input_grad(1)) dx = matrix_product(narrow_gradient, a);
-    if (ctx->needs_input_grad(2)) da = matrix_product(narrow_gradient.t(), x);
-    if (ctx->needs_input_grad(3)) db = matrix_product(dy.t(), narrow);
-    return {gradients[0], dx, da, db, Tensor(), Tensor()};
-  }
-};
+// The same with its rule, for which x A^T alone is kept besides x.
+void learn_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Tensor& b, double scale,
+                    std::int64_t first) {
+  const auto kept = std::make_shared<Tensor>();  // scale * x A^T
+  const auto rule = [&]() -> ops::Rule {
+    return [kept, scale, first, input = ops::Saved(x), down = ops::Saved(a), up = ops::Saved(b),
+            of_x = needs_gradient(x), of_a = needs_gradient(a), of_b = needs_gradient(b),
+            bfloat16 = Bfloat16Products::on()](const Tensor& gradient) {
+      const Bfloat16Products rounded(bfloat16);
+      const Tensor dy = gradient.contiguous().narrow(1, first, up().size(0));  // [T, count]
+      const Tensor narrow = matrix_product(dy, up()).mul_(scale);              // [T, r]
+      Tensor dx, da, db;
+      if (of_x) dx = matrix_product(narrow, down());
+      if (of_a) da = matrix_product(narrow.t(), input());
+      if (of_b) db = matrix_product(dy.t(), *kept);
+      return std::vector<Tensor>{gradient, dx, da, db};
+    };
+  };
+  ops::in_place(
+      y, [&] { *kept = add_low_rank(y, x, a, b, scale, first); }, rule, x, a, b);
+}
 
 // y with `more` added to the columns from `first` on, y changed in place.
 Tensor add_columns(const Tensor& y, const Tensor& more, std::int64_t first) {
@@ -102,10 +96,7 @@ Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& we
   if (m.magnitude.defined()) return add_dora(y, x, m, weight, bias, pass, at);
   if (m.a.defined()) {
     const Tensor input = dropout(x, m.dropout, pass).contiguous();
-    if (GradMode::is_enabled())
-      y = AddLowRank::apply(y, input, m.a, m.b, m.scale * m.share, at);
-    else
-      add_low_rank(y, input, m.a, m.b, m.scale * m.share, at);
+    learn_low_rank(y, input, m.a, m.b, m.scale * m.share, at);
     if (m.bias.defined()) y = add_columns(y, m.bias * (m.scale * m.share), at);
   }
   if (m.result_factors.defined()) {
@@ -124,11 +115,11 @@ Tensor adapt(Tensor y, const Tensor& x, std::span<const MatrixAdapter* const> ad
 }  // namespace
 
 Tensor MatrixAdapter::lengths(const Tensor& rows) const {
-  const bool trained = a.requires_grad() || b.requires_grad();
+  const bool trained = a.needs_gradient() || b.needs_gradient();
   const std::lock_guard lock(known_->mutex);
   if (!trained && known_->lengths.defined()) return known_->lengths;
-  NoGradGuard no_grad;
-  const Tensor found = ops::linalg_vector_norm(ops::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
+  Unrecorded no_grad;
+  const Tensor found = ops::vector_norm(ops::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
   if (!trained) known_->lengths = found;
   return found;
 }
@@ -216,8 +207,8 @@ Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, con
   if (!t.magnitude.defined()) return y + low;
   Tensor lengths;
   {
-    NoGradGuard no_grad;
-    lengths = ops::linalg_vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
+    Unrecorded no_grad;
+    lengths = ops::vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
   }
   const Tensor factor = t.magnitude / lengths;
   return y + (factor - 1) * t.share * y + factor * low;

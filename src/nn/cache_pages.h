@@ -17,7 +17,7 @@ namespace attend {
 // What a cache keeps of a token: in each layer a key and a value for each of its heads of keys.
 struct CacheShape {
   std::int64_t layers = 1, heads = 1, head_size = 1;
-  TensorOptions options = kFloat;  // of what is written; int8: float32 on the CPU
+  ScalarType type = kFloat;  // of what is written; int8: float32
   CacheFormat format = CacheFormat::float32;
 
   std::int64_t width() const { return heads * head_size; }

@@ -22,7 +22,7 @@ class DistancesImpl : public Module {
  public:
   // `attention`: of every layer. If it is causal, keys lie only behind queries.
   DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention);
-  // For sequences of up to `longest` keys. `like`: a tensor of the pass's type and device. `ahead`: causal
+  // For sequences of up to `longest` keys. `like`: a tensor of the pass's type. `ahead`: causal
   // attention meets keys in front of its queries too, for padding that sees nothing sees everything
   // (AttentionQuirks::padding_sees_all). Error where sequences are longer than there are vectors for.
   DistanceTable forward(std::int64_t longest, const Tensor& like, bool ahead);

@@ -11,7 +11,7 @@ namespace {
 Tensor divergence(const Tensor& student, const Tensor& teacher) {
   const Tensor wanted = teacher.exp();
   // What is never wanted may be impossible: nothing times infinity is to be nothing.
-  return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.options())).sum();
+  return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.type())).sum();
 }
 
 Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t rows) {
@@ -19,24 +19,25 @@ Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t row
   return linear(s.hidden.narrow(0, begin, rows), s.weight, s.bias, nullptr);
 }
 
-struct LinearSoftCrossEntropy : autograd::Function<LinearSoftCrossEntropy> {
-  // The gradients are computed here, where the scores are at hand; backward only scales them.
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
-                        const std::optional<Tensor>& bias, const VocabularyScores& teacher,
-                        double temperature, bool with_gradients) {
-    const VocabularyScores student{hidden, weight, bias.value_or(Tensor()), {}};
+// The gradients are computed here, where the scores are at hand; the rule only scales them.
+Tensor kernel_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
+                                 double temperature) {
+  const Tensor &hidden = student.hidden, &weight = student.weight, &bias = student.bias;
+  const bool with_gradients = ops::tracked(hidden, weight, bias);
+  Tensor dhidden, dweight, dbias;
+  const auto compute = [&] {
+    const Unrecorded unrecorded;
     const std::int64_t n = hidden.size(0), block = vocabulary_block(hidden.size(1), weight.size(0));
-    Tensor dhidden, dweight, dbias;
     if (with_gradients) {
       dhidden = ops::empty_like(hidden);
       dweight = ops::zeros_like(weight);
-      if (bias) dbias = ops::zeros_like(*bias);
+      if (bias.defined()) dbias = ops::zeros_like(bias);
     }
-    Tensor sum = ops::zeros({}, hidden.options().dtype(kDouble));
+    Tensor sum = ops::zeros({}, kDouble);
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t rows = std::min(block, n - begin);
       const auto logarithms = [&](const VocabularyScores& s) {
-        return ops::log_softmax(scores_of(s, begin, rows).to(hidden.options()) / temperature, 1);
+        return ops::log_softmax(scores_of(s, begin, rows).to(hidden.type()) / temperature, 1);
       };
       const Tensor ours = logarithms(student), theirs = logarithms(teacher);
       sum += divergence(ours, theirs) * (temperature * temperature);
@@ -46,18 +47,15 @@ struct LinearSoftCrossEntropy : autograd::Function<LinearSoftCrossEntropy> {
       matrix_product(dweight, dscores.t(), hidden.narrow(0, begin, rows), /*add=*/true);
       if (dbias.defined()) dbias += dscores.sum(0);
     }
-    if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
-    return sum.to(hidden.scalar_type());
-  }
-
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    autograd::variable_list result(6);
-    const auto saved = ctx->get_saved_variables();
-    for (std::size_t i = 0; i < saved.size(); ++i)
-      if (saved[i].defined()) result[i] = saved[i] * gradients[0];
-    return result;
-  }
-};
+    return sum.to(hidden.type());
+  };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [parts = std::vector<Tensor>{dhidden, dweight, dbias}](const Tensor& gradient) {
+      return scaled_parts(parts, gradient);
+    };
+  };
+  return ops::with_rule(compute, rule, hidden, weight, bias);
+}
 
 void check_temperature(double temperature) {
   if (!(temperature > 0)) fail("temperature: expected a number above 0, found {}", temperature);
@@ -77,7 +75,7 @@ LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double 
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]",
          fmt::join(student.sizes(), ", "), fmt::join(teacher.sizes(), ", "));
   const auto logarithms = [&](const Tensor& scores) { return ops::log_softmax(scores / temperature, 1); };
-  const Tensor theirs = logarithms(teacher.detach().to(student.options()));
+  const Tensor theirs = logarithms(teacher.detach().to(student.type()));
   return {divergence(logarithms(student), theirs) * (temperature * temperature), student.size(0)};
 }
 
@@ -89,11 +87,8 @@ LossSum linear_soft_cross_entropy(const VocabularyScores& student, const Vocabul
   if (ours != theirs)
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]", fmt::join(ours, ", "),
          fmt::join(theirs, ", "));
-  const bool with_gradients =
-      GradMode::is_enabled() && (student.hidden.requires_grad() || student.weight.requires_grad());
-  return {LinearSoftCrossEntropy::apply(student.hidden.contiguous(), student.weight, if_defined(student.bias),
-                                        teacher, temperature, with_gradients),
-          ours[0]};
+  const VocabularyScores rows{student.hidden.contiguous(), student.weight, student.bias, {}};
+  return {kernel_soft_cross_entropy(rows, teacher, temperature), ours[0]};
 }
 
 }  // namespace attend

@@ -6,7 +6,7 @@
 
 namespace attend {
 
-// dropout(x) by the mask that follows from `seed` alone, whatever the type and the device.
+// dropout(x) by the mask that follows from `seed` alone, whatever the type.
 Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed);
 
 // dropout(x) + residual; residual may be undefined. At rate 0 a plain addition.

@@ -46,7 +46,7 @@ Tensor plain_activation(const Tensor& x, Activation activation) {
 
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                      Activation activation, const Tensor& residual) {
-  const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.options());
+  const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.type());
   MatrixProduct m = product_of(x, y);
   Tensor once;  // the weight packed for this product alone
   if (Bfloat16Products::on()) {
@@ -56,104 +56,93 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   } else if (few(x.size(0), weight.size(0))) {
     point_at(m, weight.t());
   } else {
-    m.b = (once = panels_of(weight.t())).const_data_ptr<float>();
+    m.b = (once = panels_of(weight.t())).const_data<float>();
   }
   finish_with(m, bias, activation, residual);
   run(m);
   return y;
 }
 
-struct LinearFunction : autograd::Function<LinearFunction> {
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
-                        const std::optional<Tensor>& bias, PackedWeight* packed) {
-    ctx->save_for_backward({weight.requires_grad() ? x : Tensor(), weight});  // x is for its gradient alone
-    ctx->saved_data["bias"] = bias.has_value();
-    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
+// The same with the rule of its gradient.
+Tensor learned_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed) {
+  const auto compute = [&] {
     // A weight in training changes before a packed copy could serve again.
-    return kernel_linear(x, weight, bias.value_or(Tensor()),
-                         few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none, {});
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    const auto saved = ctx->get_saved_variables();
-    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
-    const Tensor dy = gradients[0].contiguous();  // [T, out]
-    Tensor dx, dw, db;
-    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, saved[1]);      // [T, out] [out, in]
-    if (ctx->needs_input_grad(1)) dw = matrix_product(dy.t(), saved[0]);  // [out, T] [T, in]
-    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(2)) db = dy.sum(0);
-    return {dx, dw, db, Tensor()};
-  }
-};
+    return kernel_linear(x, weight, bias, few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none,
+                         {});
+  };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [input = ops::Saved(weight.needs_gradient() ? x : Tensor()), matrix = ops::Saved(weight),
+            of_x = needs_gradient(x), of_weight = needs_gradient(weight), of_bias = needs_gradient(bias),
+            bfloat16 = Bfloat16Products::on()](const Tensor& gradient) {
+      const Bfloat16Products rounded(bfloat16);
+      const Tensor dy = gradient.contiguous();  // [T, out]
+      Tensor dx, dw, db;
+      if (of_x) dx = matrix_product(dy, matrix());          // [T, out] [out, in]
+      if (of_weight) dw = matrix_product(dy.t(), input());  // [out, T] [T, in]
+      if (of_bias) db = dy.sum(0);
+      return std::vector<Tensor>{dx, dw, db};
+    };
+  };
+  return ops::with_rule(compute, rule, x, weight, bias);
+}
 
 // x W^T + bias of a packed matrix, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
 // the gradient of the matrix as it stands, and roundings on the way are taken for the identity.
-struct PackedFunction : autograd::Function<PackedFunction> {
-  using Matrix = std::shared_ptr<const PackedMatrix>;
-  struct Saved : autograd::Kept {
-    Matrix matrix;
+Tensor packed_linear(const Tensor& x, const Tensor& bias, const std::shared_ptr<const PackedMatrix>& matrix) {
+  const auto compute = [&] { return matrix->multiply(x, bias, Activation::none, {}); };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [matrix, of_x = needs_gradient(x), of_bias = needs_gradient(bias),
+            bfloat16 = Bfloat16Products::on()](const Tensor& gradient) {
+      const Bfloat16Products rounded(bfloat16);
+      const Tensor dy = gradient.contiguous();  // [T, out]
+      Tensor dx, db;
+      if (of_x) dx = matrix_product(dy, matrix->dequantized());  // [T, out] [out, in]
+      if (of_bias) db = dy.sum(0);
+      return std::vector<Tensor>{dx, db};
+    };
   };
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const std::optional<Tensor>& bias,
-                        const Matrix& matrix) {
-    auto saved = std::make_shared<Saved>();
-    saved->matrix = matrix;
-    ctx->saved_data["matrix"] = std::shared_ptr<autograd::Kept>(std::move(saved));
-    ctx->saved_data["bias"] = bias.has_value();
-    ctx->saved_data["bfloat16"] = Bfloat16Products::on();
-    return matrix->multiply(x, bias.value_or(Tensor()), Activation::none, {});
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    const auto capsule = ctx->saved_data["matrix"].kept();
-    const Matrix& matrix = static_cast<const Saved&>(*capsule).matrix;
-    const Bfloat16Products rounded(ctx->saved_data["bfloat16"].toBool());
-    const Tensor dy = gradients[0].contiguous();  // [T, out]
-    Tensor dx, db;
-    if (ctx->needs_input_grad(0)) dx = matrix_product(dy, matrix->dequantized());  // [T, out] [out, in]
-    if (ctx->saved_data["bias"].toBool() && ctx->needs_input_grad(1)) db = dy.sum(0);
-    return {dx, db, Tensor()};
-  }
-};
+  return ops::with_rule(compute, rule, x, bias);
+}
 
-struct ActivationFunction : autograd::Function<ActivationFunction> {
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, std::int64_t activation) {
-    ctx->save_for_backward({x});
-    ctx->saved_data["activation"] = activation;
+Tensor kernel_activation(const Tensor& x, Activation activation) {
+  const auto compute = [&] {
     const Tensor y = ops::empty_like(x);
     parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-      kernels::kernels().activation(static_cast<Activation>(activation), y.data_ptr<float>(),
-                                    x.const_data_ptr<float>(), begin, end);
+      kernels::kernels().activation(activation, y.data<float>(), x.const_data<float>(), begin, end);
     });
     return y;
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    const Tensor x = ctx->get_saved_variables()[0], dy = gradients[0].contiguous();
-    const auto activation = static_cast<Activation>(ctx->saved_data["activation"].toInt());
-    const Tensor dx = ops::empty_like(x);
-    parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-      kernels::kernels().activation_backward(activation, dx.data_ptr<float>(), dy.const_data_ptr<float>(),
-                                             x.const_data_ptr<float>(), begin, end);
-    });
-    return {dx, Tensor()};
-  }
-};
+  };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [input = ops::Saved(x), activation](const Tensor& gradient) {
+      const Tensor &x = input(), dy = gradient.contiguous(), dx = ops::empty_like(x);
+      parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
+        kernels::kernels().activation_backward(activation, dx.data<float>(), dy.const_data<float>(),
+                                               x.const_data<float>(), begin, end);
+      });
+      return std::vector<Tensor>{dx};
+    };
+  };
+  return ops::with_rule(compute, rule, x);
+}
 
 }  // namespace
 
 Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::none) return x;
   if (!on_kernels(x)) return plain_activation(x, activation);
-  return ActivationFunction::apply(x.contiguous(), static_cast<std::int64_t>(activation));
+  return kernel_activation(x.contiguous(), activation);
 }
 
 const float* PackedWeight::get(const Tensor& weight) {
   static std::mutex packing;  // of any weight: several threads may be the first to use one
   const std::lock_guard lock(packing);
-  const std::uint32_t version = weight._version();
-  if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
+  const std::uint32_t version = weight.version();
+  if (!panels_.defined() || source_ != weight.const_data() || version_ != version) {
     panels_ = panels_of(weight.t());
-    source_ = weight.const_data_ptr();
+    source_ = weight.const_data();
     version_ = version;
   }
-  return panels_.const_data_ptr<float>();
+  return panels_.const_data<float>();
 }
 
 void PackedWeight::prepare(const Tensor& weight) {
@@ -163,16 +152,16 @@ void PackedWeight::prepare(const Tensor& weight) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
   if (packed != nullptr && packed->replacement() != nullptr) {
-    if (!GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
-    const Tensor y = activate(PackedFunction::apply(x, if_defined(bias), packed->replacement()), activation);
+    if (!recording()) return packed->replacement()->multiply(x, bias, activation, residual);
+    const Tensor y = activate(packed_linear(x, bias, packed->replacement()), activation);
     return residual.defined() ? y + residual : y;
   }
   if (!on_kernels(x) || !on_kernels(weight)) {
     Tensor y = plain_activation(ops::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
   }
-  if (!GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
-  Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), packed), activation);
+  if (!recording()) return kernel_linear(x, weight, bias, packed, activation, residual);
+  Tensor y = activate(learned_linear(x, weight, bias, packed), activation);
   return residual.defined() ? y + residual : y;
 }
 
@@ -193,8 +182,7 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
   if (packed_.replacement() != nullptr) {
-    if (!adapters.empty() || GradMode::is_enabled())
-      return forward(x, pass).narrow(1, first, count).contiguous();
+    if (!adapters.empty() || recording()) return forward(x, pass).narrow(1, first, count).contiguous();
     const Tensor y = packed_.replacement()->part(x, first, count);
     return bias.defined() ? y + bias.narrow(0, first, count) : y;
   }

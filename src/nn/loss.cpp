@@ -43,73 +43,89 @@ struct RowLosses {
   }
 };
 
-struct LinearCrossEntropy : autograd::Function<LinearCrossEntropy> {
-  // The gradients are computed here, where the scores are at hand; backward only scales them.
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& hidden, const Tensor& weight,
-                        const std::optional<Tensor>& maybe_bias, const Tensor& labels,
-                        const LossOptions& options, PackedWeight* packed, bool with_gradients) {
-    const Tensor bias = maybe_bias.value_or(Tensor());
-    const std::int64_t V = weight.size(0), readings = options.r_drop > 0 ? 2 : 1;
-    const std::int64_t T = hidden.size(0) / readings;  // of one reading
-    Tensor dhidden, dweight, dbias;
-    if (with_gradients) {
-      dhidden = ops::empty_like(hidden);
-      dweight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
-      if (bias.defined()) dbias = ops::zeros_like(bias);
-    }
-    const Tensor losses = ops::empty({readings, T}, hidden.options());
-    const std::int64_t block = vocabulary_block(hidden.size(1), V);
-    Tensor gradients;  // [readings, block, V]
-    std::optional<RightFactor> to_scores, to_hidden;
-    if (with_gradients) {
-      gradients = ops::empty({readings, std::min(block, T), V}, hidden.options());
-      to_scores.emplace(weight.t(), hidden.size(0));
-      to_hidden.emplace(weight, hidden.size(0));
-    }
-    for (std::int64_t begin = 0; begin < T; begin += block) {
-      const std::int64_t rows = std::min(block, T - begin);
-      std::array<Tensor, 2> x, scores;  // [rows, d], [rows, V]
-      RowLosses row_losses{options, V, {}, {}, {}};
-      for (std::int64_t r = 0; r < readings; ++r) {
-        x[r] = hidden.narrow(0, r * T + begin, rows);
-        NoGradGuard no_grad;
-        if (with_gradients)
-          to_scores->multiply(scores[r] = gradients[r].narrow(0, 0, rows), x[r], bias);
-        else
-          scores[r] = linear(x[r], weight, bias, packed);
-        row_losses.labels[r] = labels.const_data_ptr<std::int64_t>() + r * T + begin;
-        row_losses.scores[r] = scores[r].data_ptr<float>();
-        row_losses.losses[r] = losses[r].data_ptr<float>() + begin;
-      }
-      parallel_ranges(rows, 4 * readings * V, row_losses);
-      if (!with_gradients) continue;
-      // `scores` hold their own gradients now.
-      for (std::int64_t r = 0; r < readings; ++r) {
-        to_hidden->multiply(dhidden.narrow(0, r * T + begin, rows), scores[r]);
-        matrix_product(dweight, scores[r].t(), x[r], begin > 0 || r > 0);
-        if (dbias.defined()) dbias += scores[r].sum(0);
-      }
-    }
-    if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
-    // In double: the sum of many thousand losses keeps its digits.
-    return losses.sum(kDouble).to(kFloat);
-  }
-
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    autograd::variable_list result(7);
-    const auto saved = ctx->get_saved_variables();
-    const bool plain = gradients[0].item<float>() == 1;  // as in training, which divides in the optimizer
-    for (std::size_t i = 0; i < saved.size(); ++i)
-      if (saved[i].defined()) result[i] = plain ? saved[i] : saved[i] * gradients[0];
-    return result;
-  }
+// The sum of the losses, and where they are wanted its gradients, which are made where the scores are at
+// hand.
+struct LossAndGradients {
+  Tensor sum, hidden, weight, bias;
 };
+
+LossAndGradients losses_of_rows(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
+                                const Tensor& labels, const LossOptions& options, PackedWeight* packed,
+                                bool with_gradients) {
+  const std::int64_t V = weight.size(0), readings = options.r_drop > 0 ? 2 : 1;
+  const std::int64_t T = hidden.size(0) / readings;  // of one reading
+  LossAndGradients result;
+  if (with_gradients) {
+    result.hidden = ops::empty_like(hidden);
+    result.weight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
+    if (bias.defined()) result.bias = ops::zeros_like(bias);
+  }
+  const Tensor losses = ops::empty({readings, T}, hidden.type());
+  const std::int64_t block = vocabulary_block(hidden.size(1), V);
+  Tensor gradients;  // [readings, block, V]
+  std::optional<RightFactor> to_scores, to_hidden;
+  if (with_gradients) {
+    gradients = ops::empty({readings, std::min(block, T), V}, hidden.type());
+    to_scores.emplace(weight.t(), hidden.size(0));
+    to_hidden.emplace(weight, hidden.size(0));
+  }
+  for (std::int64_t begin = 0; begin < T; begin += block) {
+    const std::int64_t rows = std::min(block, T - begin);
+    std::array<Tensor, 2> x, scores;  // [rows, d], [rows, V]
+    RowLosses row_losses{options, V, {}, {}, {}};
+    for (std::int64_t r = 0; r < readings; ++r) {
+      x[r] = hidden.narrow(0, r * T + begin, rows);
+      if (with_gradients)
+        to_scores->multiply(scores[r] = gradients[r].narrow(0, 0, rows), x[r], bias);
+      else
+        scores[r] = linear(x[r], weight, bias, packed);
+      row_losses.labels[r] = labels.const_data<std::int64_t>() + r * T + begin;
+      row_losses.scores[r] = scores[r].data<float>();
+      row_losses.losses[r] = losses[r].data<float>() + begin;
+    }
+    parallel_ranges(rows, 4 * readings * V, row_losses);
+    if (!with_gradients) continue;
+    // `scores` hold their own gradients now.
+    for (std::int64_t r = 0; r < readings; ++r) {
+      to_hidden->multiply(result.hidden.narrow(0, r * T + begin, rows), scores[r]);
+      matrix_product(result.weight, scores[r].t(), x[r], begin > 0 || r > 0);
+      if (result.bias.defined()) result.bias += scores[r].sum(0);
+    }
+  }
+  // In double: the sum of many thousand losses keeps its digits.
+  result.sum = losses.sum(kDouble).to(kFloat);
+  return result;
+}
+
+Tensor kernel_cross_entropy(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
+                            const Tensor& labels, const LossOptions& options, PackedWeight* packed) {
+  const bool with_gradients = ops::tracked(hidden, weight, bias);
+  LossAndGradients made;
+  const auto compute = [&] {
+    const Unrecorded unrecorded;
+    made = losses_of_rows(hidden, weight, bias, labels, options, packed, with_gradients);
+    return std::exchange(made.sum, {});
+  };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [parts = std::vector<Tensor>{made.hidden, made.weight, made.bias}](const Tensor& gradient) {
+      return scaled_parts(parts, gradient);
+    };
+  };
+  return ops::with_rule(compute, rule, hidden, weight, bias);
+}
 
 }  // namespace
 
+std::vector<Tensor> scaled_parts(const std::vector<Tensor>& parts, const Tensor& by) {
+  if (by.item<float>() == 1) return parts;
+  std::vector<Tensor> scaled;
+  for (const Tensor& part : parts) scaled.push_back(part.defined() ? part * by : part);
+  return scaled;
+}
+
 std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options) {
-  const Tensor host = labels.cpu().contiguous();
-  const auto* const values = host.const_data_ptr<std::int64_t>();
+  const Tensor host = labels.contiguous();
+  const auto* const values = host.const_data<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
     fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
@@ -153,9 +169,7 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
   if (!on_kernels(hidden)) return cross_entropy(ops::linear(hidden, weight, bias), labels, options);
   LossSum result;
   result.count = count_labels(labels, weight.size(0), options);
-  const bool with_gradients = GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias),
-                                         labels.cpu().contiguous(), options, &packed, with_gradients);
+  result.sum = kernel_cross_entropy(hidden.contiguous(), weight, bias, labels.contiguous(), options, &packed);
   return result;
 }
 

@@ -26,6 +26,9 @@ struct LossSum {
 // How many labels count. Error for one outside the vocabulary, or with R-Drop for two readings that differ.
 std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options);
 
+// Gradients that were made with a loss, times that of the loss (1 in training, where the optimizer divides).
+std::vector<Tensor> scaled_parts(const std::vector<Tensor>& parts, const Tensor& by);
+
 // Of how many rows the scores over a vocabulary are made at a time, from hidden states so wide.
 std::int64_t vocabulary_block(std::int64_t width, std::int64_t vocabulary);
 

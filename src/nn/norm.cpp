@@ -11,51 +11,55 @@ Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, doub
                  Tensor* inverse) {
   const std::int64_t rows = x.size(0), d = x.size(1);
   const Tensor out = ops::empty_like(x);
-  const float* b = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  const float* b = bias.defined() ? bias.const_data<float>() : nullptr;
   if (mean) {
-    *mean = ops::empty({rows}, x.options());
-    *inverse = ops::empty({rows}, x.options());
+    *mean = ops::empty({rows}, x.type());
+    *inverse = ops::empty({rows}, x.type());
   }
   parallel_ranges(rows, 2 * d, [&](std::int64_t begin, std::int64_t end) {
-    kernels::kernels().layer_norm(out.data_ptr<float>(), x.const_data_ptr<float>(),
-                                  weight.const_data_ptr<float>(), b, begin, end, d,
-                                  static_cast<float>(epsilon), mean ? mean->data_ptr<float>() : nullptr,
-                                  inverse ? inverse->data_ptr<float>() : nullptr);
+    kernels::kernels().layer_norm(out.data<float>(), x.const_data<float>(), weight.const_data<float>(), b,
+                                  begin, end, d, static_cast<float>(epsilon),
+                                  mean ? mean->data<float>() : nullptr,
+                                  inverse ? inverse->data<float>() : nullptr);
   });
   return out;
 }
 
-struct LayerNormFunction : autograd::Function<LayerNormFunction> {
-  static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
-                        const std::optional<Tensor>& maybe_bias, double epsilon) {
-    Tensor mean, inverse;
-    Tensor out = normalize(x, weight, maybe_bias.value_or(Tensor()), epsilon, &mean, &inverse);
-    ctx->saved_data["biased"] = maybe_bias.has_value();
-    ctx->save_for_backward({x, weight, mean, inverse});
-    return out;
-  }
-  static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
-    const auto saved = ctx->get_saved_variables();
-    const Tensor &x = saved[0], &weight = saved[1];
-    const Tensor dy = gradients[0].contiguous();
-    const std::int64_t rows = x.size(0), d = x.size(1);
-    const Tensor dx = ops::empty_like(x);
-    // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
-    constexpr std::int64_t kParts = 16;
-    const bool biased = ctx->saved_data["biased"].toBool();
-    const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.options());
-    parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t part = first; part < last; ++part)
-        kernels::kernels().layer_norm_backward(
-            dx.data_ptr<float>(), sums.data_ptr<float>() + part * d,
-            biased ? sums.data_ptr<float>() + (kParts + part) * d : nullptr, dy.const_data_ptr<float>(),
-            x.const_data_ptr<float>(), weight.const_data_ptr<float>(), saved[2].const_data_ptr<float>(),
-            saved[3].const_data_ptr<float>(), rows * part / kParts, rows * (part + 1) / kParts, d);
-    });
-    const Tensor total = sums.sum(1);  // [2, d], or [1, d] without a bias
-    return {dx, total[0], biased ? total[1] : Tensor(), Tensor()};
-  }
+struct NormGradients {
+  Tensor input, weight, bias;
 };
+
+NormGradients norm_gradients(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                             const Tensor& inverse, bool biased) {
+  const std::int64_t rows = x.size(0), d = x.size(1);
+  const Tensor dx = ops::empty_like(x);
+  // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
+  constexpr std::int64_t kParts = 16;
+  const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.type());
+  parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part)
+      kernels::kernels().layer_norm_backward(
+          dx.data<float>(), sums.data<float>() + part * d,
+          biased ? sums.data<float>() + (kParts + part) * d : nullptr, dy.const_data<float>(),
+          x.const_data<float>(), weight.const_data<float>(), mean.const_data<float>(),
+          inverse.const_data<float>(), rows * part / kParts, rows * (part + 1) / kParts, d);
+  });
+  const Tensor total = sums.sum(1);  // [2, d], or [1, d] without a bias
+  return {dx, total[0], biased ? total[1] : Tensor()};
+}
+
+Tensor learned_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  Tensor mean, inverse;
+  const auto compute = [&] { return normalize(x, weight, bias, epsilon, &mean, &inverse); };
+  const auto rule = [&](const Tensor&) -> ops::Rule {
+    return [input = ops::Saved(x), factor = ops::Saved(weight), mean, inverse,
+            biased = bias.defined()](const Tensor& gradient) {
+      const NormGradients d = norm_gradients(gradient.contiguous(), input(), factor(), mean, inverse, biased);
+      return std::vector<Tensor>{d.input, d.weight, d.bias};
+    };
+  };
+  return ops::with_rule(compute, rule, x, weight, bias);
+}
 
 }  // namespace
 
@@ -75,8 +79,8 @@ Tensor LayerNormImpl::forward(const Tensor& x) {
                                   : ops::layer_norm(x, {x.size(-1)}, factor, bias, spec_.epsilon);
   const Tensor rows = x.contiguous();
   const Tensor& shift = bias.defined() ? bias : no_bias_;
-  if (!GradMode::is_enabled()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);
-  return LayerNormFunction::apply(rows, factor, if_defined(shift), spec_.epsilon);
+  if (!recording()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);
+  return learned_norm(rows, factor, shift, spec_.epsilon);
 }
 
 }  // namespace attend

@@ -1,5 +1,5 @@
-// Attention of one sequence in torch's operations: what attention_function.h calls for double precision, for
-// other devices, and where each query sees keys of its own or padding is seen. Differentiable by autograd.
+// Attention of one sequence in the operations of tensors: what attention_function.h calls for double
+// precision, and where each query sees keys of its own or padding is seen. The tape knows all of it.
 #pragma once
 
 #include "nn/attention_function.h"
@@ -14,8 +14,8 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key);
 
-// What the last Lq of Lk positions see, as `spec` says. `options`: of their numbers.
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, const TensorOptions& options);
+// What the last Lq of Lk positions see, as `spec` says. `type`: of their numbers.
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type);
 
 // Adds to call.scores, which is not null, how the weights of such a sequence come about.
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,

@@ -24,8 +24,8 @@ Tensor Offsets::last_rows() const {
   return ops::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), kLong) - 1;
 }
 
-Tensor VisibleRows::rows(const Offsets& offsets, const TensorOptions& options) const {
-  Tensor rows = ops::zeros({offsets.total(), 1}, options);
+Tensor VisibleRows::rows(const Offsets& offsets, ScalarType type) const {
+  Tensor rows = ops::zeros({offsets.total(), 1}, type);
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     rows.narrow(0, offsets.begin(b) + first[static_cast<std::size_t>(b)], count[static_cast<std::size_t>(b)])
         .fill_(1);
@@ -58,16 +58,6 @@ TokenBatch TokenBatch::texts(std::int64_t first, std::int64_t count) const {
        {&some.ids, &some.positions, &some.types, &some.languages, &some.tasks, &some.predicted})
     if (each->defined()) *each = each->narrow(0, offsets.begin(first), some.offsets.total());
   return some;
-}
-
-TokenBatch TokenBatch::to(Device device) const {
-  TokenBatch moved = *this;
-  moved.ids = ids.to(device);
-  moved.positions = positions.to(device);
-  if (types.defined()) moved.types = types.to(device);
-  if (languages.defined()) moved.languages = languages.to(device);
-  if (tasks.defined()) moved.tasks = tasks.to(device);
-  return moved;
 }
 
 }  // namespace attend

@@ -49,7 +49,7 @@ struct VisibleRows {
   Tensor no_query = {};                    // [T] bool: rows whose query is zero; undefined: none
 
   // 1 for them and 0 for the others: [T, 1].
-  Tensor rows(const Offsets& offsets, const TensorOptions& options) const;
+  Tensor rows(const Offsets& offsets, ScalarType type) const;
 };
 
 // The input of a stack.
@@ -76,7 +76,6 @@ struct TokenBatch {
   // Positions count from 0, or from `first_positions[b]` (tokens that follow cached ones).
   static TokenBatch from(const std::vector<std::vector<std::int64_t>>& sequences,
                          const std::vector<std::int64_t>& first_positions = {});
-  TokenBatch to(Device device) const;
   // Texts first ... first + count - 1, of a batch without `visible`, `past` and `before`.
   TokenBatch texts(std::int64_t first, std::int64_t count) const;
 };

@@ -18,7 +18,7 @@ using RotaryTables = std::vector<RotaryTable>;
 // A table for each spec, for rows at `positions` [T] of sequences of `offsets`. How a long text is turned
 // depends on that text alone: on the last of its positions.
 RotaryTables rotary_tables(std::span<const RotarySpec> specs, const Tensor& positions, const Offsets& offsets,
-                           const TensorOptions& options);
+                           ScalarType type);
 
 // rows [T, w] with their first `heads` heads turned. May do it in place where no gradient is wanted.
 Tensor rotate(const Tensor& rows, const RotaryTable& table, std::int64_t heads, std::int64_t head_size);

@@ -22,7 +22,6 @@ class TransformerImpl : public Module {
   explicit TransformerImpl(const ModelSpec& spec);
 
   const ModelSpec& spec() const { return spec_; }
-  Device device() const { return parameters().front().device(); }
   bool is_encoder_decoder() const { return spec_.encoder && spec_.decoder; }
 
   bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }

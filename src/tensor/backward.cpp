@@ -18,8 +18,8 @@ bool is_ours(const Tensor& t) {
 
 // x summed over what it was repeated along, and of the type of what was repeated.
 Tensor fitted(Tensor x, const Node::Result& to) {
-  if (x.scalar_type() != to.type) x = x.to(to.type);
-  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  if (x.type() != to.type) x = x.to(to.type);
+  if (x.sizes() == Dimensions(to.sizes)) return x;
   const std::size_t more = x.sizes().size() - std::min(x.sizes().size(), to.sizes.size());
   Dimensions dims;
   for (std::size_t d = 0; d < x.sizes().size(); ++d)
@@ -28,15 +28,15 @@ Tensor fitted(Tensor x, const Node::Result& to) {
   const Dimensions from = x.sizes();
   if (dims.size() > 0) x = x.sum(dims, /*keep=*/true);
   for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
-  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  if (x.sizes() == Dimensions(to.sizes)) return x;
   if (more == 0 && x.numel() == 1 && to.sizes.size() == 0) return x.reshape({});
-  fail("a gradient of [{}] for what is [{}]", fmt::join(IntArrayRef(from).vec(), ", "),
-       fmt::join(IntArrayRef(to.sizes).vec(), ", "));
+  fail("a gradient of [{}] for what is [{}]", fmt::join(Dimensions(from).vec(), ", "),
+       fmt::join(Dimensions(to.sizes).vec(), ", "));
 }
 
 void accumulate(const Leaf& leaf, Tensor gradient) {
   if (!leaf.body->gradients) leaf.body->gradients = std::make_shared<Gradients>();
-  Tensor& grad = leaf.body->gradients->grad;
+  Tensor& grad = leaf.body->gradients->gradient;
   if (grad.defined()) {
     grad.add_(gradient);
   } else {
@@ -46,7 +46,7 @@ void accumulate(const Leaf& leaf, Tensor gradient) {
 
 class Engine {
  public:
-  Engine(const std::vector<Tensor>& wanted, bool keep_graph) : keeps_(keep_graph), all_(wanted.empty()) {
+  Engine(const std::vector<Tensor>& wanted, bool keeps_tape) : keeps_(keeps_tape), all_(wanted.empty()) {
     for (const Tensor& tensor : wanted) wanted_.push_back(edge_of(tensor));
     found_.resize(wanted.size());
     for (const Edge& edge : wanted_)
@@ -60,7 +60,7 @@ class Engine {
   }
 
   std::vector<Tensor> run() {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     for (auto& [edge, gradient] : roots_) {
       if (!states_.at(edge.node.get()).leads) continue;
       add(edge, std::move(gradient));
@@ -196,8 +196,8 @@ class Engine {
 }  // namespace
 
 std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
-                                 const std::vector<Tensor>& wanted, bool keep_graph) {
-  Engine engine(wanted, keep_graph);
+                                 const std::vector<Tensor>& wanted, bool keeps_tape) {
+  Engine engine(wanted, keeps_tape);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (!gradient.defined()) {
@@ -208,6 +208,15 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::
     engine.begin(edge_of(outputs[i]), gradient);
   }
   return engine.run();
+}
+
+std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                              const std::vector<Tensor>& given, const GradientOptions& options) {
+  std::vector<Tensor> found = run_backward(outputs, given, inputs, options.keeps_tape);
+  for (const Tensor& t : found)
+    if (!t.defined() && !options.may_be_unused)
+      fail("the gradient was asked for of something that was not used");
+  return found;
 }
 
 }  // namespace attend::ops

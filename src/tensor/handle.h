@@ -1,5 +1,9 @@
-// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. Names and
-// meanings are those of PyTorch's Tensor. What keeps gradients is in tape.h.
+// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. What
+// keeps gradients is in tape.h.
+//
+// A Tensor is a handle, as a std::shared_ptr is: a const one stays with its numbers, which it may write.
+// Operations whose names end in _ write in place. Operations that PyTorch has too have its meaning, and its
+// name where that says it.
 #pragma once
 
 #include "tensor/types.h"
@@ -25,9 +29,6 @@ class Generator {
  private:
   std::shared_ptr<std::mt19937> engine_;
 };
-
-class Tensor;
-using TensorList = ArrayRef<Tensor>;
 
 // Memory that tensors share, and how often one of them was changed in place.
 struct Memory {
@@ -72,7 +73,7 @@ class Tensor {
     Memory* memory = nullptr;         // which `data` keeps
     ScalarType type = kFloat;
     Dimensions sizes, strides;  // strides in numbers
-    bool requires_grad = false;
+    bool needs_gradient = false;
     std::shared_ptr<Gradients> gradients = {};
   };
 
@@ -89,20 +90,15 @@ class Tensor {
 
   bool defined() const { return body_ != nullptr; }
   std::int64_t dim() const { return static_cast<std::int64_t>(sizes().size()); }
-  IntArrayRef sizes() const { return body().sizes; }
-  IntArrayRef strides() const { return body().strides; }
+  const Dimensions& sizes() const { return body().sizes; }
+  const Dimensions& strides() const { return body().strides; }
   std::int64_t size(std::int64_t d) const { return sizes()[wrapped(d)]; }
   std::int64_t stride(std::int64_t d) const { return strides()[wrapped(d)]; }
   std::int64_t numel() const;
-  std::int64_t element_size() const { return elementSize(scalar_type()); }
-  std::int64_t itemsize() const { return element_size(); }
-  std::int64_t nbytes() const { return numel() * element_size(); }
-  ScalarType scalar_type() const { return body().type; }
-  TypeMeta dtype() const { return {body().type}; }
-  TensorOptions options() const { return scalar_type(); }
-  Device device() const { return {}; }
-  bool is_cpu() const { return true; }
-  bool is_floating_point() const { return isFloatingType(scalar_type()); }
+  std::int64_t element_size() const { return bytes_of(type()); }
+  std::int64_t bytes() const { return numel() * element_size(); }
+  ScalarType type() const { return body().type; }
+  bool is_floating_point() const { return is_floating(type()); }
   bool is_contiguous() const;
   bool is_same(const Tensor& other) const { return body_ == other.body_; }
   // Another handle of the same tensor has the same.
@@ -111,41 +107,35 @@ class Tensor {
   const std::shared_ptr<Body>& body_ptr() const { return body_; }
   void reset() { body_.reset(); }
   // How often this memory was changed in place. Who writes through a pointer says so by bump_version.
-  std::uint32_t _version() const { return body().memory->version.load(std::memory_order_relaxed); }
+  std::uint32_t version() const { return body().memory->version.load(std::memory_order_relaxed); }
   void bump_version() const { body().memory->version.fetch_add(1, std::memory_order_relaxed); }
 
   // Gradients (tape.h).
-  bool requires_grad() const { return body().requires_grad || (body().gradients && sees_gradients()); }
-  const Tensor& requires_grad_(bool on = true) const;
-  const Tensor& set_requires_grad(bool on) const { return requires_grad_(on); }
-  bool is_leaf() const { return grad_fn() == nullptr; }
-  std::shared_ptr<Node> grad_fn() const;  // null: of a leaf
-  Tensor grad() const;                    // undefined: there is none
-  Tensor& mutable_grad() const;
+  bool needs_gradient() const { return body().needs_gradient || (body().gradients && sees_gradients()); }
+  const Tensor& set_needs_gradient(bool on = true) const;
+  bool is_leaf() const { return made_by() == nullptr; }
+  std::shared_ptr<Node> made_by() const;  // null: of a leaf
+  Tensor gradient() const;                // undefined: there is none
+  Tensor& mutable_gradient() const;
   void backward(bool keep_graph = false) const;  // of one number
   // Takes the other's shape, type and memory, for all who hold this tensor.
   void set_data(const Tensor& other) const;
 
   template <class T>
-  T* data_ptr() const {
+  T* data() const {
     check_type(scalar_type_of<T>());
     return reinterpret_cast<T*>(body().data.get());
   }
   template <class T>
-  const T* const_data_ptr() const {
-    return data_ptr<T>();
+  const T* const_data() const {
+    return data<T>();
   }
-  template <class T>
-  T* mutable_data_ptr() const {
-    return data_ptr<T>();
-  }
-  void* data_ptr() const { return body().data.get(); }
-  const void* const_data_ptr() const { return data_ptr(); }
-  void* mutable_data_ptr() const { return data_ptr(); }
+  void* data() const { return body().data.get(); }
+  const void* const_data() const { return data(); }
   template <class T, std::size_t n>
   TensorAccessor<T, n> accessor() const {
     if (dim() != static_cast<std::int64_t>(n)) fail("expected {} dimensions, found {}", n, dim());
-    return {data_ptr<T>(), body().sizes.begin(), body().strides.begin()};
+    return {data<T>(), body().sizes.begin(), body().strides.begin()};
   }
   template <class T>
   T item() const {
@@ -154,7 +144,7 @@ class Tensor {
   Scalar item() const;  // of a tensor with one number
 
   // Views of the same memory.
-  Tensor view(IntArrayRef shape) const;
+  Tensor view(const Dimensions& shape) const;
   Tensor view(ScalarType type) const;  // the same bytes, of another type
   Tensor narrow(std::int64_t d, std::int64_t first, std::int64_t count) const;
   Tensor slice(std::int64_t d, std::optional<std::int64_t> first = {}, std::optional<std::int64_t> end = {},
@@ -163,33 +153,29 @@ class Tensor {
   Tensor operator[](std::int64_t place) const { return select(0, place); }
   Tensor transpose(std::int64_t a, std::int64_t b) const;
   Tensor t() const { return dim() < 2 ? *this : transpose(0, 1); }
-  Tensor permute(IntArrayRef order) const;
+  Tensor permute(const Dimensions& order) const;
   Tensor unsqueeze(std::int64_t d) const;
   Tensor squeeze(std::int64_t d) const;
   Tensor squeeze() const;
-  Tensor expand(IntArrayRef shape) const;
+  Tensor expand(const Dimensions& shape) const;
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
   Tensor diagonal(std::int64_t offset = 0, std::int64_t rows = 0, std::int64_t columns = 1) const;
   Tensor detach() const;
-  Tensor cpu() const { return *this; }
   std::vector<Tensor> chunk(std::int64_t count, std::int64_t d = 0) const;
   std::vector<Tensor> split(std::int64_t size, std::int64_t d = 0) const;  // the last may be smaller
-  std::vector<Tensor> split_with_sizes(IntArrayRef sizes, std::int64_t d = 0) const;
+  std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, std::int64_t d = 0) const;
   std::vector<Tensor> unbind(std::int64_t d = 0) const;
 
   // Views where that is possible, else copies.
-  Tensor reshape(IntArrayRef shape) const;
+  Tensor reshape(const Dimensions& shape) const;
   Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
-  Tensor unflatten(std::int64_t d, IntArrayRef shape) const;
+  Tensor unflatten(std::int64_t d, const Dimensions& shape) const;
   Tensor contiguous() const;
   Tensor to(ScalarType type) const;
-  Tensor to(Device) const { return *this; }
-  Tensor to(Device, ScalarType type) const { return to(type); }
-  Tensor to(const TensorOptions& options) const { return to(options.type()); }
 
   // Copies.
   Tensor clone() const;
-  Tensor repeat(IntArrayRef times) const;
+  Tensor repeat(const Dimensions& times) const;
   Tensor repeat_interleave(std::int64_t times, std::int64_t d) const;
   Tensor repeat_interleave(const Tensor& times, std::int64_t d) const;
   Tensor roll(std::int64_t by) const;
@@ -197,8 +183,9 @@ class Tensor {
   Tensor triu(std::int64_t diagonal = 0) const;
   Tensor tril(std::int64_t diagonal = 0) const;
   Tensor index_select(std::int64_t d, const Tensor& places) const;
-  Tensor index(ArrayRef<Tensor> places) const;  // of the first dimensions, or where one mask is true
-  Tensor index_put(ArrayRef<Tensor> places, const Tensor& values) const;
+  Tensor index(
+      const std::vector<Tensor>& places) const;  // of the first dimensions, or where one mask is true
+  Tensor index_put(const std::vector<Tensor>& places, const Tensor& values) const;
   Tensor index_copy(std::int64_t d, const Tensor& places, const Tensor& values) const;
   Tensor index_add(std::int64_t d, const Tensor& places, const Tensor& values) const;
   Tensor index_fill(std::int64_t d, const Tensor& places, Scalar value) const;
@@ -216,7 +203,7 @@ class Tensor {
   const Tensor& index_copy_(std::int64_t d, const Tensor& places, const Tensor& values) const;
   const Tensor& index_add_(std::int64_t d, const Tensor& places, const Tensor& values) const;
   const Tensor& index_fill_(std::int64_t d, const Tensor& places, Scalar value) const;
-  const Tensor& index_put_(ArrayRef<Tensor> places, const Tensor& values) const;
+  const Tensor& index_put_(const std::vector<Tensor>& places, const Tensor& values) const;
   const Tensor& scatter_(std::int64_t d, const Tensor& places, const Tensor& values) const;
   const Tensor& add_(const Tensor& other, Scalar factor = 1) const;
   const Tensor& sub_(const Tensor& other, Scalar factor = 1) const;
@@ -285,9 +272,9 @@ class Tensor {
 
   // Along dimensions, or over everything.
   Tensor sum(std::optional<ScalarType> type = {}) const;
-  Tensor sum(IntArrayRef dims, bool keep = false, std::optional<ScalarType> type = {}) const;
+  Tensor sum(const Dimensions& dims, bool keep = false, std::optional<ScalarType> type = {}) const;
   Tensor sum(std::int64_t d, bool keep = false, std::optional<ScalarType> type = {}) const {
-    return sum(IntArrayRef(d), keep, type);
+    return sum(Dimensions(d), keep, type);
   }
   Tensor nansum(std::int64_t d) const;
   Tensor mean() const;

@@ -9,8 +9,8 @@ std::string joined(const std::string& prefix, const std::string& name) {
 
 }  // namespace
 
-Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
-  tensor.requires_grad_(requires_grad && tensor.is_floating_point());
+Tensor& Module::register_parameter(std::string name, Tensor tensor, bool learns) {
+  tensor.set_needs_gradient(learns && tensor.is_floating_point());
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 

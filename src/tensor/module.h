@@ -71,7 +71,7 @@ class Module : public std::enable_shared_from_this<Module> {
                                                      bool include_self = true) const;
   OrderedDict<std::shared_ptr<Module>> named_children() const { return children_; }
 
-  Tensor& register_parameter(std::string name, Tensor tensor, bool requires_grad = true);
+  Tensor& register_parameter(std::string name, Tensor tensor, bool learns = true);
   template <class Contained>
   std::shared_ptr<Contained> register_module(std::string name, std::shared_ptr<Contained> module) {
     children_.insert(std::move(name), module);

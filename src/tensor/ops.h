@@ -1,61 +1,63 @@
-// Functions of tensors, with torch's names and meanings.
+// Functions of tensors. Those that PyTorch has too have its meaning.
 #pragma once
 
 #include "tensor/handle.h"
 #include "tensor/random.h"
 
 #include <functional>
+#include <span>
 
 namespace attend::ops {
 
 // Made.
-Tensor empty(IntArrayRef shape, const TensorOptions& options = {});
-Tensor zeros(IntArrayRef shape, const TensorOptions& options = {});
-Tensor ones(IntArrayRef shape, const TensorOptions& options = {});
-Tensor full(IntArrayRef shape, Scalar value, const TensorOptions& options);
+Tensor empty(const Dimensions& shape, ScalarType type = kFloat);
+Tensor zeros(const Dimensions& shape, ScalarType type = kFloat);
+Tensor ones(const Dimensions& shape, ScalarType type = kFloat);
+Tensor full(const Dimensions& shape, Scalar value, ScalarType type);
 Tensor empty_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like);
-Tensor zeros_like(const Tensor& like, const TensorOptions& options);
+Tensor zeros_like(const Tensor& like, ScalarType type);
 Tensor ones_like(const Tensor& like);
-Tensor ones_like(const Tensor& like, const TensorOptions& options);
+Tensor ones_like(const Tensor& like, ScalarType type);
 Tensor full_like(const Tensor& like, Scalar value);
 Tensor arange(Scalar end);
-Tensor arange(Scalar end, const TensorOptions& options);
+Tensor arange(Scalar end, ScalarType type);
 Tensor arange(Scalar first, Scalar end);
-Tensor arange(Scalar first, Scalar end, const TensorOptions& options);
-Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options);
-Tensor eye(std::int64_t size, const TensorOptions& options = {});
-Tensor scalar_tensor(Scalar value, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
-                 const TensorOptions& options = {});
+Tensor arange(Scalar first, Scalar end, ScalarType type);
+Tensor arange(Scalar first, Scalar end, Scalar step, ScalarType type);
+Tensor eye(std::int64_t size, ScalarType type = kFloat);
+Tensor scalar_tensor(Scalar value, ScalarType type = kFloat);
+Tensor from_memory(void* data, const Dimensions& shape, ScalarType type = kFloat);
+Tensor from_memory(void* data, const Dimensions& shape, const std::function<void(void*)>& deleter,
+                   ScalarType type = kFloat);
 template <class T>
-Tensor tensor(ArrayRef<T> values, std::optional<TensorOptions> options = {}) {
+Tensor tensor(std::span<const T> values, std::optional<ScalarType> type = {}) {
   Tensor made = empty({static_cast<std::int64_t>(values.size())}, scalar_type_of<T>());
-  std::copy(values.begin(), values.end(), made.data_ptr<T>());
-  return options ? made.to(*options) : made;
+  std::copy(values.begin(), values.end(), made.data<T>());
+  return type ? made.to(*type) : made;
 }
 template <class T>
-Tensor tensor(const std::vector<T>& values, std::optional<TensorOptions> options = {}) {
-  return tensor(ArrayRef<T>(values), options);
+Tensor tensor(const std::vector<T>& values, std::optional<ScalarType> type = {}) {
+  return tensor(std::span<const T>(values), type);
 }
-Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOptions> options = {});
-inline Tensor tensor(std::initializer_list<float> values, std::optional<TensorOptions> options = {}) {
-  return tensor(ArrayRef<float>(values), options);
+Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<ScalarType> type = {});
+inline Tensor tensor(std::initializer_list<float> values, std::optional<ScalarType> type = {}) {
+  return tensor(std::vector<float>(values), type);
 }
-inline Tensor tensor(std::initializer_list<int> values, std::optional<TensorOptions> options = {}) {
-  return tensor(std::vector<std::int64_t>(values.begin(), values.end()), options);
+inline Tensor tensor(std::initializer_list<int> values, std::optional<ScalarType> type = {}) {
+  return tensor(std::vector<std::int64_t>(values.begin(), values.end()), type);
 }
-inline Tensor tensor(std::initializer_list<double> values, std::optional<TensorOptions> options = {}) {
-  return tensor(std::vector<float>(values.begin(), values.end()), options);
+inline Tensor tensor(std::initializer_list<double> values, std::optional<ScalarType> type = {}) {
+  return tensor(std::vector<float>(values.begin(), values.end()), type);
 }
 
 // Put together.
-Tensor cat(TensorList parts, std::int64_t d = 0);
-Tensor stack(TensorList parts, std::int64_t d = 0);
+Tensor cat(const std::vector<Tensor>& parts, std::int64_t d = 0);
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t d = 0);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
-Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value = 0);
+// The numbers before and behind each dimension, from the last one on.
+Tensor with_margins(const Tensor& x, const std::vector<std::int64_t>& margins, Scalar value = 0);
 Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t = -1);
 Tensor repeat_interleave(const Tensor& times);
 Tensor alias(const Tensor& x);  // another tensor of the same memory, on the tape too
@@ -65,7 +67,7 @@ inline Tensor argsort(const Tensor& x, bool stable, std::int64_t d, bool descend
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t count, std::int64_t d) {
   return x.topk(count, d);
 }
-std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool sorted);  // the second is not made
+std::tuple<Tensor, Tensor> unique(const Tensor& x, bool sorted);  // the second is not made
 
 // Number by number.
 Tensor sin(const Tensor& x);
@@ -79,7 +81,7 @@ Tensor mish(const Tensor& x);
 Tensor leaky_relu(const Tensor& x);
 Tensor erf(const Tensor& x);
 Tensor ceil(const Tensor& x);
-Tensor special_entr(const Tensor& x);  // -x log x
+Tensor entropy_terms(const Tensor& x);  // -x log x
 inline Tensor rsqrt(const Tensor& x) {
   return x.rsqrt();
 }
@@ -91,9 +93,6 @@ inline Tensor floor(const Tensor& x) {
 }
 inline Tensor isfinite(const Tensor& x) {
   return x.isfinite();
-}
-inline void mul_out(Tensor& out, const Tensor& a, const Tensor& b) {
-  out = a * b;
 }
 Tensor exp2(const Tensor& x);
 Tensor pow(Scalar base, const Tensor& exponent);
@@ -112,12 +111,12 @@ inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
 // Along a dimension.
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
-Tensor logsumexp(const Tensor& x, IntArrayRef d, bool keep = false);
-Tensor linalg_vector_norm(const Tensor& x, Scalar power = 2, IntArrayRef dims = {}, bool keep = false,
-                          std::optional<ScalarType> type = {});
+Tensor logsumexp(const Tensor& x, const Dimensions& d, bool keep = false);
+Tensor vector_norm(const Tensor& x, Scalar power = 2, const Dimensions& dims = {}, bool keep = false,
+                   std::optional<ScalarType> type = {});
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d);
-Tensor layer_norm(const Tensor& x, IntArrayRef shape, const Tensor& weight, const Tensor& bias,
+Tensor layer_norm(const Tensor& x, const Dimensions& shape, const Tensor& weight, const Tensor& bias,
                   double epsilon);
 
 // Products.
@@ -130,11 +129,11 @@ Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1,
 void addmm_out(Tensor& out, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
-              std::int64_t padding, std::int64_t dilation, std::int64_t groups);     // of stride, dilation 1
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices);  // an Error
+              std::int64_t padding, std::int64_t dilation, std::int64_t groups);  // of stride, dilation 1
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices);      // an Error
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least);
 Tensor pixel_shuffle(const Tensor& x, std::int64_t by);
-Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners);
+Tensor resize_bicubic(const Tensor& x, const Dimensions& size, bool align_corners);
 
 // Losses.
 namespace Reduction {

@@ -9,12 +9,7 @@ namespace attend {
 
 // True where our own kernels can take the tensor; elsewhere (double, CUDA) torch's operations do the work.
 inline bool on_kernels(const Tensor& t) {
-  return t.device().is_cpu() && t.scalar_type() == kFloat;
-}
-
-// An argument of an autograd function that may be missing: torch takes no undefined tensors there.
-inline std::optional<Tensor> if_defined(const Tensor& t) {
-  return t.defined() ? std::optional(t) : std::nullopt;
+  return t.type() == kFloat;
 }
 
 // Items of this cost are worth a thread of their own: so much is touched while another thread is told of it.

@@ -16,8 +16,8 @@ inline Generator createCPUGenerator(std::uint64_t seed) {
 }
 }  // namespace detail
 
-Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options);
-Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generator generator,
-               const TensorOptions& options);
+Tensor randperm(std::int64_t count, Generator generator, ScalarType type);
+Tensor randint(std::int64_t least, std::int64_t end, const Dimensions& shape, Generator generator,
+               ScalarType type);
 
 }  // namespace attend::ops

@@ -13,29 +13,22 @@
 
 namespace attend::ops {
 
-// Does this thread record?
-struct GradMode {
-  static bool is_enabled() { return enabled; }
-  static void set_enabled(bool on) { enabled = on; }
+// Does this thread record? Changed for a scope: `const Unrecorded scope;`, `const Recording scope(true);`.
+bool recording();
 
- private:
-  static inline thread_local bool enabled = true;
-};
-
-class AutoGradMode {
+class Recording {
  public:
-  explicit AutoGradMode(bool on) : before_(GradMode::is_enabled()) { GradMode::set_enabled(on); }
-  AutoGradMode(const AutoGradMode&) = delete;
-  AutoGradMode& operator=(const AutoGradMode&) = delete;
-  ~AutoGradMode() { GradMode::set_enabled(before_); }
+  explicit Recording(bool on);
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording();
 
  private:
   bool before_;
 };
-struct NoGradGuard : AutoGradMode {
-  NoGradGuard() : AutoGradMode(false) {}
+struct Unrecorded : Recording {
+  Unrecorded() : Recording(false) {}
 };
-using InferenceMode = NoGradGuard;
 
 // Result number `result` of a node. Null: nothing needs its gradient.
 struct Edge {
@@ -77,8 +70,8 @@ struct Leaf final : Node {
 };
 
 struct Gradients {
-  Tensor grad;   // of a leaf
-  Edge made_by;  // of a result
+  Tensor gradient;  // of a leaf
+  Edge made_by;     // of a result
   std::weak_ptr<Node> leaf;
   Tensor base;                // a view: of which tensor
   std::uint32_t version = 0;  // a view: how often the memory had changed when made_by was right
@@ -86,18 +79,18 @@ struct Gradients {
 
 // Does the tape have to know of what is computed with these?
 inline bool needs_gradient(const Tensor& t) {
-  return t.defined() && t.requires_grad();
+  return t.defined() && t.needs_gradient();
 }
 template <class... Tensors>
 bool tracked(const Tensors&... inputs) {
-  return GradMode::is_enabled() && (needs_gradient(inputs) || ...);
+  return recording() && (needs_gradient(inputs) || ...);
 }
 
 // A tensor that a rule reads. An Error when it is read, if it was changed in place meanwhile.
 class Saved {
  public:
   Saved() = default;
-  explicit Saved(const Tensor& t) : tensor_(t), version_(t.defined() ? t._version() : 0) {}
+  explicit Saved(const Tensor& t) : tensor_(t), version_(t.defined() ? t.version() : 0) {}
   // The result of the node that saves it: a view, for it would keep itself.
   static Saved result(const Tensor& t) { return Saved(t.detach()); }
   const Tensor& operator()() const;
@@ -129,7 +122,7 @@ Tensor with_rule(const Compute& compute, const MakeRule& make_rule, const Inputs
   if (!tracked(inputs...)) return compute();
   Tensor result;
   {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     result = compute();
   }
   record(result, std::vector<Tensor>{inputs...}, make_rule(result));
@@ -151,7 +144,7 @@ const Tensor& in_place(const Tensor& to, const Write& write, const MakeRule& mak
   begin_write(to);
   Rule rule = make_rule();
   {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     write();
   }
   to.bump_version();
@@ -161,6 +154,14 @@ const Tensor& in_place(const Tensor& to, const Write& write, const MakeRule& mak
 
 // From outputs back to `wanted`; leaves get their gradient only where nothing is `wanted`.
 std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
-                                 const std::vector<Tensor>& wanted, bool keep_graph);
+                                 const std::vector<Tensor>& wanted, bool keeps_tape);
+
+// The gradients of `outputs` (1 for each, or `given`) in `inputs`.
+struct GradientOptions {
+  bool keeps_tape = false;     // for another call
+  bool may_be_unused = false;  // an input of which no output is made has an undefined gradient; else an Error
+};
+std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                              const std::vector<Tensor>& given = {}, const GradientOptions& options = {});
 
 }  // namespace attend::ops

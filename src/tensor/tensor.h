@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/error.h"
-#include "tensor/autograd.h"
 #include "tensor/module.h"
 #include "tensor/ops.h"
+#include "tensor/tape.h"
 
 #include <cstring>
 #include <memory>
@@ -17,22 +17,17 @@
 
 namespace attend {
 
-using ops::ArrayRef;
-using ops::Device;
+using ops::Dimensions;
 using ops::Generator;
-using ops::IntArrayRef;
 using ops::kBFloat16, ops::kBool, ops::kByte, ops::kChar, ops::kDouble, ops::kFloat, ops::kHalf, ops::kInt,
     ops::kLong, ops::kShort;
-using ops::kCPU;
 using ops::ScalarType;
 using ops::Tensor;
-using ops::TensorList;
-using ops::TensorOptions;
 
-using ops::AutoGradMode;
-using ops::GradMode;
-using ops::NoGradGuard;
-namespace autograd = ops::autograd;
+using ops::needs_gradient;
+using ops::recording;
+using ops::Recording;
+using ops::Unrecorded;
 
 using ops::nn::Module;
 using ops::nn::ModuleHolder;

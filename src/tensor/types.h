@@ -25,10 +25,10 @@ inline constexpr ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char, 
                             kFloat = ScalarType::Float, kDouble = ScalarType::Double,
                             kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
 
-const char* toString(ScalarType type);
-std::int64_t elementSize(ScalarType type);  // bytes
-bool isFloatingType(ScalarType type);
-bool isIntegralType(ScalarType type, bool with_bool);
+const char* name_of(ScalarType type);
+std::int64_t bytes_of(ScalarType type);  // bytes
+bool is_floating(ScalarType type);
+bool is_integer(ScalarType type, bool with_bool);
 
 // Sixteen bits that stand for a float.
 struct Half {
@@ -52,78 +52,19 @@ constexpr ScalarType scalar_type_of() {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return kLong;
 }
 
-// Values that lie behind each other and belong to somebody else.
-template <class T>
-class ArrayRef {
- public:
-  ArrayRef() = default;
-  ArrayRef(const T* data, std::size_t size) : data_(data), size_(size) {}
-  ArrayRef(const T& one) : data_(&one), size_(1) {}
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winit-list-lifetime"  // it is for arguments of calls, which outlive them
-  ArrayRef(std::initializer_list<T> list) : data_(list.begin()), size_(list.size()) {}
-#pragma GCC diagnostic pop
-  ArrayRef(const std::vector<T>& vector) : data_(vector.data()), size_(vector.size()) {}
-  template <std::size_t n>
-  ArrayRef(const std::array<T, n>& array) : data_(array.data()), size_(n) {}
-
-  const T* begin() const {
-    return data_;
-  }
-  const T* end() const {
-    return data_ + size_;
-  }
-  const T* data() const {
-    return data_;
-  }
-  std::size_t size() const {
-    return size_;
-  }
-  bool empty() const {
-    return size_ == 0;
-  }
-  const T& operator[](std::size_t i) const {
-    return data_[i];
-  }
-  const T& front() const {
-    return data_[0];
-  }
-  const T& back() const {
-    return data_[size_ - 1];
-  }
-  std::vector<T> vec() const {
-    return {begin(), end()};
-  }
-  ArrayRef slice(std::size_t first) const {
-    return {data_ + first, size_ - first};
-  }
-  ArrayRef slice(std::size_t first, std::size_t count) const {
-    return {data_ + first, count};
-  }
-
- private:
-  const T* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-using IntArrayRef = ArrayRef<std::int64_t>;
-
-inline bool operator==(IntArrayRef a, IntArrayRef b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-inline bool operator==(IntArrayRef a, const std::vector<std::int64_t>& b) {
-  return a == IntArrayRef(b);
-}
-
-// A few numbers, one for each dimension.
+// A few numbers, one for each dimension: a shape, strides, dimensions to sum over.
 class Dimensions {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMax = 8;
   Dimensions() = default;
-  Dimensions(IntArrayRef values) {
-    for (const std::int64_t value : values) push_back(value);
+  Dimensions(std::int64_t one) { push_back(one); }
+  Dimensions(std::initializer_list<std::int64_t> values) : Dimensions(values.begin(), values.size()) {}
+  Dimensions(const std::vector<std::int64_t>& values) : Dimensions(values.data(), values.size()) {}
+  Dimensions(const std::int64_t* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) push_back(values[i]);
   }
   void push_back(std::int64_t value) {
-    if (size_ == kMost) fail("tensors have at most {} dimensions", kMost);
+    if (size_ == kMax) fail("tensors have at most {} dimensions", kMax);
     values_[size_++] = value;
   }
   void insert(std::size_t place, std::int64_t value) {
@@ -139,12 +80,21 @@ class Dimensions {
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + size_; }
   std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   std::int64_t& operator[](std::size_t i) { return values_[i]; }
   std::int64_t operator[](std::size_t i) const { return values_[i]; }
-  operator IntArrayRef() const { return {values_.data(), size_}; }
+  std::int64_t front() const { return values_[0]; }
+  std::int64_t back() const { return values_[size_ - 1]; }
+  std::vector<std::int64_t> vec() const { return {begin(), end()}; }
+  // Those from `first` on, or `count` of them.
+  Dimensions slice(std::size_t first) const { return slice(first, size_ - first); }
+  Dimensions slice(std::size_t first, std::size_t count) const { return {begin() + first, count}; }
+  bool operator==(const Dimensions& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
 
  private:
-  std::array<std::int64_t, kMost> values_{};
+  std::array<std::int64_t, kMax> values_{};
   std::size_t size_ = 0;
 };
 
@@ -170,40 +120,6 @@ class Scalar {
   ScalarType type_;
   double double_;
   std::int64_t integer_;
-};
-
-enum class DeviceType : std::int8_t { CPU };
-inline constexpr DeviceType kCPU = DeviceType::CPU;
-
-// There is one: the processor.
-struct Device {
-  Device(DeviceType = kCPU) {}
-  bool is_cpu() const { return true; }
-  bool is_cuda() const { return false; }
-  std::string str() const { return "cpu"; }
-  bool operator==(const Device&) const = default;
-};
-
-// A type as a value that knows its size.
-struct TypeMeta {
-  ScalarType type;
-  operator ScalarType() const { return type; }
-  std::size_t itemsize() const { return static_cast<std::size_t>(elementSize(type)); }
-};
-
-class TensorOptions {
- public:
-  TensorOptions() = default;
-  TensorOptions(ScalarType type) : type_(type) {}
-  TensorOptions(Device) {}
-  TypeMeta dtype() const { return {type_}; }
-  TensorOptions dtype(ScalarType type) const { return TensorOptions(type); }
-  TensorOptions device(Device) const { return *this; }
-  TensorOptions requires_grad(bool) const { return *this; }
-  ScalarType type() const { return type_; }
-
- private:
-  ScalarType type_ = kFloat;
 };
 
 }  // namespace attend::ops

@@ -29,8 +29,8 @@ class Adafactor : public UpdateRule {
       std::vector<std::int64_t> rows = weight.sizes().vec(), columns = rows;
       rows.pop_back();
       columns.erase(columns.end() - 2);
-      state.push_back({"row_variance", ops::zeros(rows, weight.options().requires_grad(false))});
-      state.push_back({"column_variance", ops::zeros(columns, weight.options().requires_grad(false))});
+      state.push_back({"row_variance", ops::zeros(rows, weight.type())});
+      state.push_back({"column_variance", ops::zeros(columns, weight.type())});
     }
     if (options_.beta1 > 0) state.push_back({"mean", ops::zeros_like(weight)});
     return state;
@@ -49,7 +49,7 @@ class Adafactor : public UpdateRule {
       const Tensor &row = u.state[0].value, &column = u.state[1].value;
       mix(row, step.mean(-1));
       mix(column, step.mean(-2));
-      ops::mul_out(step, g, (row / row.mean(-1, /*keepdim=*/true)).rsqrt_().unsqueeze(-1));
+      step = g * (row / row.mean(-1, /*keepdim=*/true)).rsqrt_().unsqueeze(-1);
       step.mul_(column.rsqrt().unsqueeze(-2));
     }
     step.mul_(u.rate / std::max(1.0, root_mean_square(step) / options_.clip_threshold));

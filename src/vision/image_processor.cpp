@@ -31,7 +31,7 @@ std::int64_t read_channels(const Fields& config) {
 // As Pillow's convert("L"): the weights of ITU-R 601, in integers.
 Tensor grey(const Image& image) {
   Tensor bytes = ops::empty({1, image.height, image.width}, kByte);
-  auto* const out = bytes.mutable_data_ptr<std::uint8_t>();
+  auto* const out = bytes.data<std::uint8_t>();
   const std::uint8_t* rgb = image.pixels.data();
   for (std::int64_t i = 0; i < bytes.numel(); ++i, rgb += 3)
     out[i] = static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
@@ -74,10 +74,7 @@ ImageProcessor::ImageProcessor(const std::filesystem::path& model_directory) {
 Tensor ImageProcessor::sized(const Image& image) const {
   const Image made = size_ ? resized(image, size_->width, size_->height, resampling_) : image;
   if (channels_ == 1) return grey(made);
-  return ops::tensor(ArrayRef<std::uint8_t>(made.pixels), kByte)
-      .view({made.height, made.width, 3})
-      .permute({2, 0, 1})
-      .contiguous();
+  return ops::tensor(made.pixels).view({made.height, made.width, 3}).permute({2, 0, 1}).contiguous();
 }
 
 Tensor ImageProcessor::normalized(const Tensor& bytes) const {

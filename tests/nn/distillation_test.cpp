@@ -21,8 +21,8 @@ void expect_same(const LossSum& found, const Tensor& expected, const std::vector
                  double tolerance) {
   EXPECT_NEAR(found.sum.item<double>(), expected.item<double>(), tolerance * (1 + expected.item<double>()));
   // Scaled, so that a loss with a weight is tested too.
-  const auto gradients = autograd::grad({found.sum * 0.25}, leaves, {}, true),
-             wanted = autograd::grad({expected * 0.25}, leaves, {}, true);
+  const auto gradients = ops::gradients({found.sum * 0.25}, leaves, {}, {.keeps_tape = true}),
+             wanted = ops::gradients({expected * 0.25}, leaves, {}, {.keeps_tape = true});
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (wanted[i].numel() == 0) continue;
     EXPECT_LE((gradients[i] - wanted[i]).abs().max().item<double>(),
@@ -34,18 +34,18 @@ void expect_same(const LossSum& found, const Tensor& expected, const std::vector
 class Distillation : public testing::TestWithParam<ScalarType> {
  protected:
   void SetUp() override { ops::manual_seed(5); }
-  Tensor leaf(IntArrayRef shape) const { return ops::randn(shape, GetParam()).requires_grad_(); }
+  Tensor leaf(Dimensions shape) const { return ops::randn(shape, GetParam()).set_needs_gradient(); }
   double tolerance() const { return GetParam() == kDouble ? 1e-11 : 2e-5; }
 };
 INSTANTIATE_TEST_SUITE_P(Precisions, Distillation, testing::Values(kFloat, kDouble),
-                         [](const auto& info) { return std::string(toString(info.param)); });
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
   const Tensor student = leaf({5, 7}), teacher = leaf({5, 7});
   const LossSum loss = soft_cross_entropy(student, teacher, kTemperature);
   EXPECT_EQ(loss.count, 5);
   expect_same(loss, expected_loss(student, teacher.detach()), {student}, tolerance());
-  EXPECT_FALSE(autograd::grad({loss.sum}, {teacher}, {}, {}, false, /*allow_unused=*/true)[0].defined());
+  EXPECT_FALSE(ops::gradients({loss.sum}, {teacher}, {}, {.may_be_unused = true})[0].defined());
   EXPECT_NEAR(soft_cross_entropy(student, student, 1).sum.item<double>(), 0, 1e-5);
   EXPECT_ERROR("expected the shape [5, 7] of the student's, found [5, 6]",
                soft_cross_entropy(student, teacher.narrow(1, 0, 6), 1));
@@ -59,7 +59,7 @@ TEST_P(Distillation, WhatTheTeacherRulesOutCostsNothing) {
   teacher.select(1, 2).fill_(-INFINITY);
   const LossSum loss = soft_cross_entropy(student, teacher, 1);
   EXPECT_TRUE(loss.sum.isfinite().item<bool>());
-  EXPECT_TRUE(autograd::grad({loss.sum}, {student})[0].isfinite().all().item<bool>());
+  EXPECT_TRUE(ops::gradients({loss.sum}, {student})[0].isfinite().all().item<bool>());
 }
 
 TEST_P(Distillation, AVocabularyIsScoredInBlocks) {

@@ -2,8 +2,8 @@
 // the two. The only place that includes torch.
 #pragma once
 
-#include "tensor/autograd.h"
 #include "tensor/ops.h"
+#include "tensor/tape.h"
 #include "tensor/torch.h"
 
 #include <cstring>
@@ -41,14 +41,14 @@ struct AsOurs {
   ops::Tensor operator()(const at::Tensor& x) const {
     const auto bytes = static_cast<std::int64_t>(x.storage().nbytes());
     const ops::Tensor memory = ops::empty({bytes}, ops::kByte);
-    if (bytes > 0) std::memcpy(memory.data_ptr(), x.storage().data(), static_cast<std::size_t>(bytes));
+    if (bytes > 0) std::memcpy(memory.data(), x.storage().data(), static_cast<std::size_t>(bytes));
     const auto& data = memory.body().data;
     auto body = std::make_shared<ops::Tensor::Body>();
     body->data = {data, data.get() + x.storage_offset() * static_cast<std::int64_t>(x.element_size())};
     body->memory = memory.body().memory;
     body->type = host_type(x.scalar_type());
-    body->sizes = ops::IntArrayRef(x.sizes().data(), x.sizes().size());
-    body->strides = ops::IntArrayRef(x.strides().data(), x.strides().size());
+    body->sizes = ops::Dimensions(x.sizes().data(), x.sizes().size());
+    body->strides = ops::Dimensions(x.strides().data(), x.strides().size());
     return ops::Tensor(body);
   }
   ops::ScalarType operator()(ops::ScalarType type) const { return type; }
@@ -60,8 +60,8 @@ struct AsOurs {
 };
 
 inline at::Tensor to_torch(const ops::Tensor& x) {
-  return at::from_blob(x.data_ptr(), Sizes(x.sizes().vec()), Sizes(x.strides().vec()),
-                       at::TensorOptions(torch_type(x.scalar_type())))
+  return at::from_blob(x.data(), Sizes(x.sizes().vec()), Sizes(x.strides().vec()),
+                       at::TensorOptions(torch_type(x.type())))
       .clone();
 }
 
@@ -110,6 +110,24 @@ inline testing::AssertionResult same(const std::tuple<ops::Tensor, ops::Tensor>&
               std::vector{std::get<0>(theirs), std::get<1>(theirs)}, tolerance);
 }
 
+// torch's functions by our names, for expressions that are computed with both.
+inline at::Tensor entropy_terms(const at::Tensor& x) {
+  return at::special_entr(x);
+}
+inline at::Tensor with_margins(const at::Tensor& x, at::IntArrayRef margins, const at::Scalar& value = 0) {
+  return at::constant_pad_nd(x, margins, value);
+}
+inline at::Tensor vector_norm(const at::Tensor& x, const at::Scalar& power = 2,
+                              at::OptionalIntArrayRef dims = {}, bool keep = false) {
+  return at::linalg_vector_norm(x, power, dims, keep);
+}
+inline at::Tensor resize_bicubic(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
+  return at::upsample_bicubic2d(x, size, align_corners);
+}
+inline std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& x, bool sorted) {
+  return at::_unique(x, sorted);
+}
+
 template <class F>
 testing::AssertionResult computes_same(F f, double tolerance) {
   return same(f(AsOurs()), f(AsTorch()), tolerance);
@@ -151,7 +169,7 @@ inline at::Tensor truths(std::initializer_list<std::int64_t> values) {
 }
 
 inline at::Tensor random_numbers(Sizes shape, ops::ScalarType type) {
-  if (ops::isFloatingType(type)) return at::randn(shape, torch_type(type)) * 2;
+  if (ops::is_floating(type)) return at::randn(shape, torch_type(type)) * 2;
   const std::int64_t least = type == ops::kBool || type == ops::kByte ? 0 : -50;
   return at::randint(least, type == ops::kBool ? 2 : 50, shape, torch_type(type));
 }
@@ -176,7 +194,7 @@ class OfEachType : public testing::TestWithParam<ops::ScalarType> {
   void SetUp() override { at::manual_seed(7); }
 };
 inline std::string name_of_type(const testing::TestParamInfo<ops::ScalarType>& type) {
-  return ops::toString(type.param);
+  return ops::name_of(type.param);
 }
 
 }  // namespace attend

@@ -26,7 +26,7 @@ testing::AssertionResult has_same_gradients(const Inputs& inputs, double toleran
     const bool learns = input.is_floating_point();
     theirs.push_back(input.detach().requires_grad_(learns));
     ours.push_back(AsOurs()(input));
-    ours.back().requires_grad_(learns);
+    ours.back().set_needs_gradient(learns);
   }
   const at::Tensor their_result = f(AsTorch(), theirs);
   const ops::Tensor our_result = f(AsOurs(), ours);
@@ -39,8 +39,8 @@ testing::AssertionResult has_same_gradients(const Inputs& inputs, double toleran
   const at::Tensor weights = weights_for(their_result);
   const auto their_gradients = torch::autograd::grad({their_result}, their_leaves, {weights}, std::nullopt,
                                                      false, /*allow_unused=*/true);
-  const auto our_gradients = ops::autograd::grad({our_result}, our_leaves, {AsOurs()(weights)}, false, false,
-                                                 /*allow_unused=*/true);
+  const auto our_gradients =
+      ops::gradients({our_result}, our_leaves, {AsOurs()(weights)}, {.may_be_unused = true});
   for (std::size_t i = 0; i < our_gradients.size(); ++i) {
     const at::Tensor wanted =
         their_gradients[i].defined() ? their_gradients[i] : at::zeros_like(their_leaves[i]);
@@ -91,7 +91,7 @@ TEST_P(Gradients, OfFunctionsOfOneNumber) {
     EXPECT_GRADIENTS(positive, x[0].log2());
     EXPECT_GRADIENTS(positive, x[0].sqrt());
     EXPECT_GRADIENTS(positive, rsqrt(x[0]));
-    EXPECT_GRADIENTS(positive, special_entr(x[0]));
+    EXPECT_GRADIENTS(positive, entropy_terms(x[0]));
   }
   const Inputs zeros{numbers({5}).zero_()};  // at the edges of their pieces
   EXPECT_GRADIENTS(zeros, relu(x[0]));
@@ -159,8 +159,8 @@ TEST_P(Gradients, OfCopies) {
     EXPECT_GRADIENTS(one, x[0].repeat({2, 3}));
     EXPECT_GRADIENTS(one, x[0].repeat_interleave(3, 1));
     EXPECT_GRADIENTS(one, x[0].triu(1) + x[0].tril());
-    EXPECT_GRADIENTS(one, constant_pad_nd(x[0], {1, 2, 3, 0}, 5));
-    EXPECT_GRADIENTS(one, constant_pad_nd(x[0], {-1, 2}));
+    EXPECT_GRADIENTS(one, with_margins(x[0], {1, 2, 3, 0}, 5));
+    EXPECT_GRADIENTS(one, with_margins(x[0], {-1, 2}));
     EXPECT_GRADIENTS(two, cat(as(m).dim() > 0 ? std::vector{x[0], x[1], x[0]} : std::vector{x[0]}, 0));
     EXPECT_GRADIENTS(two, stack(std::vector{x[0].narrow(0, 0, 0), x[1].narrow(0, 0, 0)}, 1));
     EXPECT_GRADIENTS(one, cat(std::vector{x[0], x[0] * 2}, 1));
@@ -207,8 +207,8 @@ TEST_P(Gradients, OfReductions) {
     EXPECT_GRADIENTS(one, log_softmax(x[0], 0));
     EXPECT_GRADIENTS(one, x[0].logsumexp(1));
     EXPECT_GRADIENTS(one, x[0].cumsum(1));
-    EXPECT_GRADIENTS(one, linalg_vector_norm(x[0], 2, {1}, true));
-    EXPECT_GRADIENTS(one, linalg_vector_norm(x[0]));
+    EXPECT_GRADIENTS(one, vector_norm(x[0], 2, {1}, true));
+    EXPECT_GRADIENTS(one, vector_norm(x[0]));
     EXPECT_GRADIENTS(two, cosine_similarity(x[0], x[1], 1));
     if (m.size(0) == 0) continue;
     EXPECT_GRADIENTS(one, x[0].mean());
@@ -244,7 +244,7 @@ TEST_P(Gradients, OfProducts) {
   const Inputs planes{numbers({2, 8, 3, 5})};
   EXPECT_GRADIENTS(planes, pixel_shuffle(x[0], 2));
   if (GetParam() == ops::kFloat) {
-    EXPECT_GRADIENTS(planes, upsample_bicubic2d(x[0], {7, 4}, false));
+    EXPECT_GRADIENTS(planes, resize_bicubic(x[0], {7, 4}, false));
   }
 }
 
@@ -313,19 +313,19 @@ TEST_P(Gradients, OfWritesInPlace) {
 }
 
 TEST(Tape, AddsGradientsOfALeafFromCallToCall) {
-  const ops::Tensor x = ops::ones({3}).requires_grad_();
+  const ops::Tensor x = ops::ones({3}).set_needs_gradient();
   (x * 2).sum().backward();
   (x * x).sum().backward();
-  EXPECT_TRUE(same(x.grad(), at::full({3}, 4.0f), 0));
-  x.mutable_grad().reset();
-  EXPECT_FALSE(x.grad().defined());
+  EXPECT_TRUE(same(x.gradient(), at::full({3}, 4.0f), 0));
+  x.mutable_gradient().reset();
+  EXPECT_FALSE(x.gradient().defined());
 }
 
 TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
-  const ops::Tensor x = ops::ones({3}).requires_grad_(), y = (x * x).sum();
+  const ops::Tensor x = ops::ones({3}).set_needs_gradient(), y = (x * x).sum();
   y.backward(/*keep_graph=*/true);
   y.backward();
-  EXPECT_TRUE(same(x.grad(), at::full({3}, 4.0f), 0));
+  EXPECT_TRUE(same(x.gradient(), at::full({3}, 4.0f), 0));
   try {
     y.backward();
     FAIL() << "a third time";
@@ -335,7 +335,7 @@ TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
 }
 
 TEST(Tape, NoticesThatWhatItSavedHasChanged) {
-  const ops::Tensor x = ops::ones({3}).requires_grad_(), y = x * 2, z = (y * y).sum();
+  const ops::Tensor x = ops::ones({3}).set_needs_gradient(), y = x * 2, z = (y * y).sum();
   y.add_(1);
   try {
     z.backward();
@@ -346,37 +346,37 @@ TEST(Tape, NoticesThatWhatItSavedHasChanged) {
 }
 
 TEST(Tape, RefusesToHaveALeafChanged) {
-  const ops::Tensor x = ops::ones({3}).requires_grad_();
+  const ops::Tensor x = ops::ones({3}).set_needs_gradient();
   for (const ops::Tensor& part : {x, x.narrow(0, 0, 2)}) try {
       part.add_(1);
       FAIL() << "changed";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("a leaf"), std::string::npos) << error.what();
     }
-  const ops::NoGradGuard unrecorded;
+  const ops::Unrecorded unrecorded;
   x.narrow(0, 0, 2).add_(1);
   EXPECT_EQ(x[0].item<float>(), 2);
 }
 
 TEST(Tape, GivesGradientsOfWhatIsInBetween) {
-  const ops::Tensor x = ops::ones({2}).requires_grad_(), y = x * 3, z = (y * y).sum();
-  const auto found = ops::autograd::grad({z}, {y, x});
+  const ops::Tensor x = ops::ones({2}).set_needs_gradient(), y = x * 3, z = (y * y).sum();
+  const auto found = ops::gradients({z}, {y, x});
   EXPECT_TRUE(same(found[0], at::full({2}, 6.0f), 0));
   EXPECT_TRUE(same(found[1], at::full({2}, 18.0f), 0));
-  EXPECT_FALSE(x.grad().defined());
+  EXPECT_FALSE(x.gradient().defined());
 }
 
 TEST(Tape, MayBeLong) {
-  const ops::Tensor x = ops::ones({1}).requires_grad_();
+  const ops::Tensor x = ops::ones({1}).set_needs_gradient();
   ops::Tensor y = x;
   for (int i = 0; i < 200000; ++i) y = y + 0;
   y.sum().backward();
-  EXPECT_EQ(x.grad().item<float>(), 1);
+  EXPECT_EQ(x.gradient().item<float>(), 1);
 }
 
 TEST(Tape, LetsGoOfMemoryOnTheWay) {
   // Each step saves what it multiplied; backwards, what is let go makes room for gradients.
-  const ops::Tensor x = ops::ones({8}).requires_grad_();
+  const ops::Tensor x = ops::ones({8}).set_needs_gradient();
   ops::Tensor y = x * 1;
   const ops::Tensor saved = y;
   const long before = saved.body().data.use_count();

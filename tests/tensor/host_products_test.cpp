@@ -74,7 +74,7 @@ TEST(HostNeighbours, AreMultiplied) {
   EXPECT_SAME(pixel_shuffle(as(image.transpose(2, 3)), 1));
   EXPECT_REFUSED(pixel_shuffle(as(image), 3));
   for (const Sizes& size : std::vector<Sizes>{{3, 5}, {7, 9}, {2, 2}, {1, 30}})
-    EXPECT_CLOSE_SUMS(upsample_bicubic2d(as(image), size, false));
+    EXPECT_CLOSE_SUMS(resize_bicubic(as(image), size, false));
   const at::Tensor numbers = places_of({3, 1, 3, 0, 7});
   EXPECT_SAME(bincount(as(numbers), {}, 0));
   EXPECT_SAME(bincount(as(numbers.to(at::kInt)), {}, 12));

@@ -20,7 +20,7 @@ TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
     for (const at::Tensor& x : all) {
       for (const at::Tensor& y : {random_numbers({6, 4}, type).t(), row, column, one, none}) {
         if (y.dim() == 3 && x.dim() == 2 && x.size(0) != 1) continue;
-        SCOPED_TRACE(fmt::format("{} and {}", ops::toString(GetParam()), ops::toString(type)));
+        SCOPED_TRACE(fmt::format("{} and {}", ops::name_of(GetParam()), ops::name_of(type)));
         EXPECT_SAME(as(x) + as(y));
         EXPECT_SAME(as(x) * as(y));
         EXPECT_SAME(as(x).mul(as(y)));
@@ -68,7 +68,7 @@ TEST_P(HostNumbers, GoTogetherWithSingleOnes) {
         EXPECT_SAME(clamp(as(y), 0, b));
         if constexpr (!std::is_same_v<decltype(b), bool>) {
           EXPECT_CLOSE(as(y) - b);
-          if (!ops::isFloatingType(GetParam())) continue;  // torch makes b an integer
+          if (!ops::is_floating(GetParam())) continue;  // torch makes b an integer
           EXPECT_CLOSE(b - as(y));
           EXPECT_CLOSE(b / as(y));
         }
@@ -132,7 +132,7 @@ at::Tensor special_numbers(at::ScalarType type) {
 TEST_P(HostNumbers, HaveFunctions) {
   std::vector<at::Tensor> all = random_matrices(GetParam());
   all.push_back(random_numbers({}, GetParam()));
-  const bool floats = ops::isFloatingType(GetParam());
+  const bool floats = ops::is_floating(GetParam());
   if (floats) all.push_back(special_numbers(torch_type(GetParam())));
   for (const at::Tensor& x : all) {
     const bool huge = floats && x.numel() > 0 && x.abs().nan_to_num(0, 0, 0).max().item<double>() > 1e6;
@@ -255,7 +255,7 @@ TEST_P(HostFloats, AreReduced) {
         EXPECT_CLOSE(as(x).mean(d, keep));
         EXPECT_CLOSE(as(x).logsumexp(d, keep));
         EXPECT_CLOSE(as(x).norm(2, d, keep));
-        EXPECT_CLOSE(linalg_vector_norm(as(x), 2, Sizes{d}, keep));
+        EXPECT_CLOSE(vector_norm(as(x), 2, Sizes{d}, keep));
         if (none) continue;
         EXPECT_SAME(as(x).max(d, keep));
         EXPECT_SAME(as(x).argmax(d, keep));

@@ -116,7 +116,7 @@ TEST_P(HostViews, AreRefused) {
   EXPECT_REFUSED(as(x).flatten(1, 0));
   EXPECT_REFUSED(as(x).unflatten(1, {4, 2}));
   EXPECT_REFUSED(as(x).item());
-  EXPECT_REFUSED(as(x).template data_ptr<std::int16_t>());
+  EXPECT_REFUSED([](auto y) { y.template data<std::int16_t>(); }(as(x)));
   EXPECT_REFUSED([](auto y) { y.template accessor<std::int16_t, 2>(); }(as(x)));
   EXPECT_REFUSED(as(x).size(2));
 }
@@ -144,10 +144,10 @@ TEST_P(HostCopies, OfMatrices) {
     EXPECT_SAME(cat(as(x, x.narrow(1, 2, 0), x.narrow(1, 2, 3)), 1));
     EXPECT_SAME(cat(as(at::empty({0}, x.options()), x, at::empty({0}, x.options())), -1));
     for (const std::int64_t d : {-3, -1, 0, 1, 2}) EXPECT_SAME(stack(as(x, x, x), d));
-    EXPECT_SAME(constant_pad_nd(as(x), Sizes{1, 2}, 1));
-    EXPECT_SAME(constant_pad_nd(as(x), Sizes{0, 2, 3, 1}, 0));
-    EXPECT_SAME(constant_pad_nd(as(x), Sizes{-2, 1}, 1));
-    EXPECT_SAME(constant_pad_nd(as(x), Sizes{1, -3}));
+    EXPECT_SAME(with_margins(as(x), Sizes{1, 2}, 1));
+    EXPECT_SAME(with_margins(as(x), Sizes{0, 2, 3, 1}, 0));
+    EXPECT_SAME(with_margins(as(x), Sizes{-2, 1}, 1));
+    EXPECT_SAME(with_margins(as(x), Sizes{1, -3}));
     EXPECT_SAME(as(x).clone().copy_(as(other[0])));
   }
   const at::Tensor batch = random_numbers({2, 3, 4}, GetParam());
@@ -160,7 +160,7 @@ TEST_P(HostCopies, OfMatrices) {
   EXPECT_REFUSED(cat(as(batch, batch.narrow(2, 0, 2))));
   EXPECT_REFUSED(cat(as(batch, batch), 3));
   EXPECT_REFUSED(stack(as(batch[0], batch[0].t())));
-  EXPECT_REFUSED(constant_pad_nd(as(batch), Sizes{-3, -2}));
+  EXPECT_REFUSED(with_margins(as(batch), Sizes{-3, -2}));
   EXPECT_REFUSED(as(batch).copy_(as(batch[0].t())));
 }
 
@@ -192,16 +192,16 @@ TEST(HostConversions, OfEveryTypeToEveryOther) {
       const bool sign = from != Byte && to != Byte;
       if (sign) tried.push_back(with_signs);
       const auto bytes = [](ops::ScalarType type) {
-        return ops::isFloatingType(type) || type == Bool ? 8 : ops::elementSize(type);
+        return ops::is_floating(type) || type == Bool ? 8 : ops::bytes_of(type);
       };
       const std::int64_t least = std::min(bytes(from), bytes(to));
       if (least >= 2) tried.push_back(large);
       if (least >= 4 && from != Half) tried.push_back(larger);
-      if (ops::isFloatingType(from) && (ops::isFloatingType(to) || to == Bool)) tried.push_back(floats);
+      if (ops::is_floating(from) && (ops::is_floating(to) || to == Bool)) tried.push_back(floats);
       for (const at::Tensor& numbers : tried) {
         const at::Tensor x = numbers.to(torch_type(from));
-        EXPECT_SAME(as(x).to(as(to))) << ops::toString(from) << " to " << ops::toString(to);
-        EXPECT_SAME(as(at::stack({x, x}).t()).to(as(to))) << ops::toString(from);
+        EXPECT_SAME(as(x).to(as(to))) << ops::name_of(from) << " to " << ops::name_of(to);
+        EXPECT_SAME(as(at::stack({x, x}).t()).to(as(to))) << ops::name_of(from);
       }
     }
   }
@@ -270,8 +270,8 @@ TEST_P(HostPlaces, AreTaken) {
   EXPECT_SAME(as(batch).index_select(1, as(places_of({1, 0, 1}))));
   EXPECT_SAME(as(one.expand({1, 3})).nonzero());  // has a step of 0
   EXPECT_SAME(as(one).masked_select(as(at::ones({}, at::kBool))));
-  if (!ops::isFloatingType(GetParam())) {
-    EXPECT_SAME(std::get<0>(_unique(as(batch), true)));
+  if (!ops::is_floating(GetParam())) {
+    EXPECT_SAME(std::get<0>(unique(as(batch), true)));
   }
 }
 

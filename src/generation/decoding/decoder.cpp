@@ -21,7 +21,6 @@ std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit)
     fail("the memory for keys and values is too small: one page, of {} tokens, takes {} bytes",
          PagedCache::kPageRows, page_bytes);
   if (given > 0) return pages;
-  if (!model.device().is_cpu()) return 0;
   const std::int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE);
   return std::clamp<std::int64_t>(memory / 2 / page_bytes, 1, pages);
 }
