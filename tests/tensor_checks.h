@@ -39,25 +39,25 @@ inline void manual_seed(std::uint64_t seed) {
 }
 
 // In [0, 1).
-inline Tensor rand(IntArrayRef shape, ScalarType type = kFloat) {
+inline Tensor rand(Dimensions shape, ScalarType type = kFloat) {
   Random random(++seed_of_tests());
   const Tensor made = empty(shape, kDouble);
   for (std::int64_t i = 0; i < made.numel(); ++i)
-    made.data_ptr<double>()[i] = static_cast<double>(random.below(1 << 24)) / (1 << 24);
+    made.data<double>()[i] = static_cast<double>(random.below(1 << 24)) / (1 << 24);
   return made.to(type);
 }
 
 // Of the normal distribution.
-inline Tensor randn(IntArrayRef shape, ScalarType type = kFloat) {
+inline Tensor randn(Dimensions shape, ScalarType type = kFloat) {
   return (((rand(shape, kDouble) + 1e-7).log() * -2).sqrt() * cos(rand(shape, kDouble) * 6.283185307179586))
       .to(type);
 }
 inline Tensor randn_like(const Tensor& x) {
-  return randn(x.sizes(), x.scalar_type());
+  return randn(x.sizes(), x.type());
 }
 
 // Whole numbers in [0, end).
-inline Tensor randint(std::int64_t end, IntArrayRef shape) {
+inline Tensor randint(std::int64_t end, Dimensions shape) {
   return (rand(shape, kDouble) * static_cast<double>(end)).floor().to(kLong);
 }
 // The numbers in [0, count) in an order of chance.
@@ -75,7 +75,7 @@ inline Tensor reduced(const Tensor& each, std::int64_t how) {
 // Of `wanted` from exp(x); where nothing is wanted, nothing is lost.
 inline Tensor kl_div(const Tensor& x, const Tensor& wanted, std::int64_t how, bool log_target = false) {
   if (log_target) return reduced(wanted.exp() * (wanted - x), how);
-  return reduced(-special_entr(wanted) - wanted * x, how);
+  return reduced(-entropy_terms(wanted) - wanted * x, how);
 }
 // Of pairs that are to point the same way.
 inline Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, std::int64_t how) {

@@ -29,7 +29,7 @@ ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
   if (!a.type.empty()) return kTypes.at(a.type);
   const WeightFiles checkpoint = directory.weight_files();
   for (const auto& [name, view] : checkpoint.tensors())
-    if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).scalar_type();
+    if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).type();
   return kFloat;
 }
 
@@ -58,7 +58,7 @@ void merge(const AdapterArguments& a) {
   const RoundingCost cost = merge_adapters(model, type);
   if (cost.change > 0)
     inform("rounding to {} costs {:.3g} % of what the adapter changes (root mean squares {:.3g} of {:.3g})",
-           toString(type), 100 * cost.error / cost.change, cost.error, cost.change);
+           name_of(type), 100 * cost.error / cost.change, cost.error, cost.change);
   write_adapter(a, directory, model, type);
 }
 

@@ -67,7 +67,7 @@ class Attributor {
 
   // Scores [V or labels] of the input as it is.
   Tensor scores(const AskedScore& asked) const {
-    const NoGradGuard no_gradients;
+    const Unrecorded no_gradients;
     Pass pass = Pass::inference();
     pass.bfloat16 = bfloat16_;
     std::vector<Tensor> x;
@@ -271,7 +271,7 @@ class Attributor {
       const Tensor row = side.to(kFloat).contiguous();
       if (!row.isfinite().all().item<bool>())
         fail("{} gives numbers that are not finite: are the model's weights whole?", method);
-      const float* first = row.const_data_ptr<float>();
+      const float* first = row.const_data<float>();
       attribution.scores.emplace_back(first, first + row.numel());
     }
     attribution.faithfulness = faithfulness(task, scores);

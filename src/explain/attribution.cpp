@@ -14,9 +14,9 @@ struct Differentiated {
 };
 
 Differentiated differentiate(const AttributionTask& task, const std::vector<Tensor>& given) {
-  const AutoGradMode gradients(true);
+  const Recording gradients(true);
   std::vector<Tensor> x;
-  for (const Tensor& side : given) x.push_back(side.detach().requires_grad_());
+  for (const Tensor& side : given) x.push_back(side.detach().set_needs_gradient());
   Pass pass = task.pass();
   const Tensor scores = task.asked.of(task.function.scores(x, task.asked, pass));
   const auto found = autograd::grad({scores.sum()}, x, {}, /*retain_graph=*/false, /*create_graph=*/false,
@@ -38,7 +38,7 @@ Pass AttributionTask::pass() const {
 }
 
 Tensor AttributionTask::scores_without(const std::vector<std::vector<std::size_t>>& taken) const {
-  const NoGradGuard no_gradients;
+  const Unrecorded no_gradients;
   std::vector<Tensor> parts;
   in_parts(std::ssize(taken), function.copies_at_once(), [&](std::int64_t first, std::int64_t count) {
     std::vector<Tensor> x;

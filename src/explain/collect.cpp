@@ -218,7 +218,7 @@ class Collector {
     std::set<std::int64_t> named;
     const auto name = [&](const TokenRanking& ranking) {
       const Tensor ids = ranking.ids.flatten().contiguous();
-      const std::int64_t* first = ids.const_data_ptr<std::int64_t>();
+      const std::int64_t* first = ids.const_data<std::int64_t>();
       named.insert(first, first + ids.numel());
     };
     name(result_.predictions->last);
@@ -291,7 +291,7 @@ bool reads_images(const ModelDirectory& directory) {
 }  // namespace
 
 Explanation explain(const ModelPath& given, const ExplainInput& input, const ExplainOptions& options) {
-  const NoGradGuard no_gradients;  // but those that an attribution asks for
+  const Unrecorded no_gradients;  // but those that an attribution asks for
   ModelPath path = given;
   path.low_memory = true;  // a few passes, and gradients of inputs: both want the matrices as they lie
   const ModelDirectory directory(path);

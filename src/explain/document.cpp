@@ -197,7 +197,7 @@ Json as_rows(const Tensor& tensor) {
     return list;
   }
   const Tensor row = tensor.to(kFloat).contiguous();
-  const float* first = row.const_data_ptr<float>();
+  const float* first = row.const_data<float>();
   return std::vector<float>(first, first + row.numel());
 }
 

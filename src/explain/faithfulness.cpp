@@ -33,7 +33,7 @@ Faithfulness follow(const AttributionTask& task, const Order& order) {
   for (std::size_t step = 1; step <= steps; ++step) taken.push_back(first_of(order, n * step / steps));
   const Tensor scores = task.scores_without(taken);
   const Tensor certain = task.function.certainty(scores, task.asked).to(kDouble).contiguous();
-  const double* value = certain.const_data_ptr<double>();
+  const double* value = certain.const_data<double>();
   Faithfulness result;
   for (std::size_t i = 0; i < kShares.size(); ++i) {
     result.comprehensiveness += (value[0] - value[1 + 2 * i]) / kShares.size();

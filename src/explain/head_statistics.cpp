@@ -5,7 +5,7 @@ namespace {
 
 std::vector<float> as_numbers(const Tensor& heads) {
   const Tensor row = heads.to(kFloat).contiguous();
-  const float* first = row.const_data_ptr<float>();
+  const float* first = row.const_data<float>();
   return {first, first + row.numel()};
 }
 
@@ -31,7 +31,7 @@ HeadStatistics head_statistics(const Tensor& weights, const ExplainedSide& queri
   const std::int64_t before = memory > 0 ? 1 : 0;
   const Tensor own = weights.narrow(2, before, weights.size(2) - before);  // [heads, Lq, Lk]
   HeadStatistics statistics;
-  statistics.entropy = as_numbers(ops::special_entr(weights).sum(2).mean(1));
+  statistics.entropy = as_numbers(ops::entropy_terms(weights).sum(2).mean(1));
   if (&queries == &keys) {
     statistics.distance = as_numbers((own * distances(queries)).sum(2).mean(1));
     statistics.itself = as_numbers(own.diagonal(0, 1, 2).mean(1));

@@ -63,7 +63,7 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
                              .offsets = offsets,
                              .visible = sees_less ? usual_sight(spec, batch) : nullptr,
                              .rotaries = std::make_shared<const RotaryTables>(
-                                 rotary_tables(spec.rotaries, batch.positions, offsets, x.options())),
+                                 rotary_tables(spec.rotaries, batch.positions, offsets, x.type())),
                              .types = types,
                              .distances = std::move(table),
                              .memory = key_value,

@@ -14,7 +14,7 @@ namespace {
 
 std::string bytes_of(const Tensor& tensor) {
   const Tensor whole = tensor.contiguous();
-  return {static_cast<const char*>(whole.const_data_ptr()), static_cast<std::size_t>(whole.nbytes())};
+  return {static_cast<const char*>(whole.const_data()), static_cast<std::size_t>(whole.bytes())};
 }
 
 // A weight w as the byte 255 * sqrt(w), so that small ones keep their differences.
@@ -59,7 +59,7 @@ class Forms {
   // The name of the form, and the tensor in it.
   std::pair<const char*, Tensor> of(const Tensor& tensor, NumberUse use) const {
     if (use == NumberUse::whole)
-      return tensor.scalar_type() == kByte ? std::pair("byte", tensor) : std::pair("int32", tensor.to(kInt));
+      return tensor.type() == kByte ? std::pair("byte", tensor) : std::pair("int32", tensor.to(kInt));
     if ((weights_ + others_) * 4 <= limits_.exact) return {"float32", tensor.to(kFloat)};
     const bool large = weights_ * 2 > limits_.weights;
     if (use == NumberUse::weights && large) return {"root", as_bytes(tensor)};
@@ -92,11 +92,11 @@ void write_page(const Explanation& explanation, const std::filesystem::path& pat
         if (fresh) {
           std::int64_t* sum = use == NumberUse::added ? &added : use == NumberUse::states ? &states : nullptr;
           const std::int64_t most = use == NumberUse::added ? limits.added : limits.states;
-          if (sum && *sum + static_cast<std::int64_t>(packed.nbytes()) > most) {
+          if (sum && *sum + static_cast<std::int64_t>(packed.bytes()) > most) {
             known.erase(found);
             return {{"left_out", true}};
           }
-          if (sum) *sum += static_cast<std::int64_t>(packed.nbytes());
+          if (sum) *sum += static_cast<std::int64_t>(packed.bytes());
           file.write(fmt::format("<script type=\"text/plain\" data-numbers=\"{}\">", found->second));
           file.write(data);
           file.write("</script>\n");

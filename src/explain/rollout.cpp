@@ -79,7 +79,7 @@ Tensor roll_out(const std::vector<Tensor>& steps, Tensor rows) {
 
 TokenScores attention_rollout(const AttributionTask& task) {
   check_size(task);
-  const NoGradGuard no_gradients;
+  const Unrecorded no_gradients;
   Capture capture;
   capture.attentions = true;
   Pass pass = task.pass();
@@ -102,13 +102,14 @@ TokenScores attention_rollout(const AttributionTask& task) {
 
 TokenScores gradient_rollout(const AttributionTask& task) {
   check_size(task);
-  const AutoGradMode gradients(true);
+  const Recording gradients(true);
   Capture capture;
   capture.attentions = capture.scores = true;  // scores: so that gradients reach the weights
   Pass pass = task.pass();
   pass.capture = &capture;
   std::vector<Tensor> x;
-  for (const Tensor& side : task.function.inputs()) x.push_back(side.unsqueeze(0).detach().requires_grad_());
+  for (const Tensor& side : task.function.inputs())
+    x.push_back(side.unsqueeze(0).detach().set_needs_gradient());
   const Tensor score = task.asked.of(task.function.scores(x, task.asked, pass));
   std::vector<Tensor> weights;
   bool all_differentiable = true;
@@ -116,8 +117,8 @@ TokenScores gradient_rollout(const AttributionTask& task) {
     for (const auto* layers : {&stack->self_attentions, &stack->cross_attentions})
       for (const std::vector<Tensor>& layer : *layers)
         if (!layer.empty()) {
-          if (layer.front().requires_grad()) weights.push_back(layer.front());
-          all_differentiable &= layer.front().requires_grad();
+          if (layer.front().needs_gradient()) weights.push_back(layer.front());
+          all_differentiable &= layer.front().needs_gradient();
         }
   const auto found = weights.empty() ? autograd::variable_list()
                                      : autograd::grad({score.sum()}, weights, {}, false, false, true);
@@ -128,7 +129,7 @@ TokenScores gradient_rollout(const AttributionTask& task) {
     fail(
         "the gradient-weighted rollout: in blocks (BigBird) the weights as they are shown are not those that "
         "the result is made of; shorter texts are read without blocks");
-  const NoGradGuard no_more;
+  const Unrecorded no_more;
   const Flow flow = flow_of(capture, task, [&](const Tensor& w) {
     const auto gradient = gradient_of.find(w.identity());
     // None reaches weights behind which nothing is read.

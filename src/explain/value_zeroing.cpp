@@ -126,7 +126,7 @@ void check_ends(const Tensor& own, const Tensor& models) {
 }  // namespace
 
 TokenScores value_zeroing(const AttributionTask& task) {
-  const NoGradGuard no_gradients;
+  const Unrecorded no_gradients;
   Transformer network = task.function.network();
   const GivenInput& input = task.function.input();
   Capture capture;

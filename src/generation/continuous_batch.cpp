@@ -54,7 +54,7 @@ void ContinuousBatch::run(const std::stop_token& stop) {
 
 // Requests move between the maps as nodes, so only the parts that compute need memory and can fail.
 bool ContinuousBatch::step() {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   take_news();
   admit();
   try {
@@ -247,7 +247,7 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
       }
   }
   const auto now = std::chrono::steady_clock::now();
-  float* data = scores.data_ptr<float>();
+  float* data = scores.data<float>();
   const auto count = static_cast<std::int64_t>(jobs.size());
   parallel_ranges(count, scores.numel() / count, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

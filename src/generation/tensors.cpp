@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::int64_t> integers_of(const Tensor& t) {
   const Tensor row = t.to(kLong).contiguous();
-  return {row.const_data_ptr<std::int64_t>(), row.const_data_ptr<std::int64_t>() + row.numel()};
+  return {row.const_data<std::int64_t>(), row.const_data<std::int64_t>() + row.numel()};
 }
 
 // As transformers guesses it (_prepare_attention_mask_for_generation): padding is what equals the padding
@@ -35,10 +35,9 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
 
 // The number of an adapter for each row, or undefined.
 Tensor read_adapters(const Tensor& given, std::int64_t rows) {
-  if (given.defined() &&
-      (given.dim() != 1 || given.size(0) != rows || !ops::isIntegralType(given.scalar_type(), false)))
+  if (given.defined() && (given.dim() != 1 || given.size(0) != rows || !ops::is_integer(given.type(), false)))
     fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", rows,
-         toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
+         name_of(given.type()), fmt::join(given.sizes(), ", "));
   return given;
 }
 
@@ -201,9 +200,9 @@ std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const T
   const Tensor scores = ops::empty({before.size(0)}, kFloat);
   const Tensor transitions = ops::zeros(after.sizes(), kFloat);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    std::ranges::copy(texts[i].ids, after.data_ptr<std::int64_t>() + i * longest);
-    std::ranges::copy(texts[i].log_probabilities, transitions.data_ptr<float>() + i * longest);
-    scores.data_ptr<float>()[i] = texts[i].score;
+    std::ranges::copy(texts[i].ids, after.data<std::int64_t>() + i * longest);
+    std::ranges::copy(texts[i].log_probabilities, transitions.data<float>() + i * longest);
+    scores.data<float>()[i] = texts[i].score;
   }
   Tensors outputs = {{"sequences", ops::cat({before, after}, 1)}};
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;

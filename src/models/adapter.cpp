@@ -72,7 +72,7 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
       {".ia3_l", Role::ia3},
   };
   const auto keep = [&](const std::string& name, Role role) {
-    entries_.push_back({stored, name, role, tensor.to(kFloat), tensor.scalar_type()});
+    entries_.push_back({stored, name, role, tensor.to(kFloat), tensor.type()});
   };
   if (has_virtual_tokens() && stored == kVirtualTokens) return keep(stored, Role::virtual_tokens);
   const std::string_view prefix = has_virtual_tokens() ? kPromptPrefix : kPrefix;
@@ -198,7 +198,7 @@ void Adapter::detach(const PretrainedModel& model) {
 
 void Adapter::train(const PretrainedModel& model) {
   for (Entry& entry : entries_)
-    if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.requires_grad_(true);
+    if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.set_needs_gradient(true);
   std::set<std::string> own;
   for (const Entry& entry : entries_)
     // peft keeps the matrix of a head that it adapts, which does not learn.
@@ -213,7 +213,7 @@ void Adapter::train(const PretrainedModel& model) {
     if (any && model.network()->packed(item.key()))
       fail("{} is to learn whole, and weights as {} do not learn", source.names.front(),
            name(model.weights()));
-    item.value().requires_grad_(any);
+    item.value().set_needs_gradient(any);
     if (!any) continue;
     for (std::size_t i = 0; i < source.names.size(); ++i)
       if (!learns(source.names[i])) {
@@ -240,7 +240,7 @@ std::vector<std::pair<std::string, Tensor>> Adapter::parameters() const {
 
 void Adapter::constrain_gradients() const {
   for (const auto& [parameter, first, count] : frozen_)
-    if (parameter.grad().defined()) parameter.grad().narrow(0, first, count).zero_();
+    if (parameter.gradient().defined()) parameter.gradient().narrow(0, first, count).zero_();
 }
 
 std::map<std::string, Tensor> Adapter::stored(const PretrainedModel& model,
@@ -276,7 +276,7 @@ void Adapter::save(const PretrainedModel& model, const fs::path& directory) cons
 }
 
 void Adapter::restore(PretrainedModel& model, const fs::path& directory) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   const Adapter other(directory);
   std::map<std::string, Tensor> replaced;
   for (Entry& entry : entries_) {

@@ -80,7 +80,7 @@ void Adapter::add(const OriginalModule& module, const char* ending, Role role, T
 }
 
 void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, std::uint64_t seed) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   Generator generator = generator_of(module.name, seed);
   if (config_.kind() == AdapterConfig::Kind::ia3) {
     const bool of_input = config_.scales_input(module.name);
@@ -94,8 +94,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   if (module.is_table) {
     add(module, ".lora_embedding_A", Role::table_a, ops::zeros({rank, module.in}));
     add(module, ".lora_embedding_B", Role::table_b, ops::empty({module.out, rank}).normal_(0, 1, generator));
-    if (directions)
-      add(module, ".lora_magnitude_vector", Role::magnitude, ops::linalg_vector_norm(weight, 2, {0}));
+    if (directions) add(module, ".lora_magnitude_vector", Role::magnitude, ops::vector_norm(weight, 2, {0}));
     return;
   }
   const std::string initialization = config_.fields().json().at("init_lora_weights").is_string()
@@ -117,7 +116,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
     add(module, ".lora_B.bias", Role::factor_bias, ops::zeros({module.out}));
   if (directions) {
     const Tensor rows = module.to_original(weight.narrow(0, module.first, module.out));
-    add(module, ".lora_magnitude_vector", Role::magnitude, ops::linalg_vector_norm(rows, 2, {1}));
+    add(module, ".lora_magnitude_vector", Role::magnitude, ops::vector_norm(rows, 2, {1}));
   }
 }
 
@@ -131,7 +130,7 @@ void Adapter::take_principal_part(const OriginalModule& module, const Pretrained
   if (rank > std::min(module.in, module.out))
     fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out,
          module.in);
-  const auto [left, values, right] = ops::linalg_svd(rows, /*full_matrices=*/false);
+  const auto [left, values, right] = ops::svd(rows, /*full_matrices=*/false);
   const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();
   a = root.unsqueeze(1) * right.narrow(0, 0, rank);
   const Tensor ours = left.narrow(1, 0, rank) * root;

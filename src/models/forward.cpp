@@ -45,7 +45,7 @@ Tensors gradients_of(const PretrainedModel& model) {
   const auto of_stack = [&](bool encoder) {
     return model.by_checkpoint_name(
         [&](const std::string& name, const Tensor& weight) {
-          return name.starts_with("encoder.") == encoder ? weight.grad() : Tensor();
+          return name.starts_with("encoder.") == encoder ? weight.gradient() : Tensor();
         },
         false);
   };
@@ -63,11 +63,11 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
   inputs.erase("adapters");
   const std::int64_t B = inputs.begin()->second.size(0);
   if (options.gradients) fail("adapters: expected no gradients beside it");
-  if (adapters.dim() != 1 || adapters.size(0) != B || !ops::isIntegralType(adapters.scalar_type(), false))
+  if (adapters.dim() != 1 || adapters.size(0) != B || !ops::is_integer(adapters.type(), false))
     fail("adapters: expected a number for each of {} rows, found shape [{}]", B,
          fmt::join(adapters.sizes(), ", "));
   Tensors outputs;
-  const auto [numbers, places] = ops::_unique(adapters.to(kLong), /*sorted=*/true);
+  const auto [numbers, places] = ops::unique(adapters.to(kLong), /*sorted=*/true);
   for (std::int64_t i = 0; i < numbers.size(0); ++i) {
     const std::int64_t number = numbers[i].item<std::int64_t>();
     const Tensor rows = adapters.eq(number).nonzero().squeeze(1);
@@ -80,7 +80,7 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
       if (Tensor& whole = outputs[name]; !whole.defined()) {
         std::vector<std::int64_t> shape = tensor.sizes().vec();
         shape[0] = B;
-        whole = ops::zeros(shape, tensor.options());
+        whole = ops::zeros(shape, tensor.type());
       } else if (whole.sizes().slice(1) != tensor.sizes().slice(1)) {
         fail(
             "adapters: their prompts are of different lengths, or their labels of different numbers, and so "
@@ -102,7 +102,7 @@ std::map<std::string, Tensor> run_forward(const PretrainedModel& given, const Te
   Transformer net = model.network();
   const char* main_input = net->reads_images() ? "pixel_values" : "input_ids";
   if (inputs.count(main_input) == 0) fail("expected an input named {}", main_input);
-  AutoGradMode grad(options.gradients);
+  Recording grad(options.gradients);
   if (by_row) return run_by_adapter(model, inputs, adapters, options);
   Result r = net->is_encoder_decoder() ? forward_pair(model, inputs, options)
              : net->reads_images()     ? forward_images(model, inputs, options)
@@ -117,7 +117,7 @@ std::map<std::string, Tensor> run_forward(const PretrainedModel& given, const Te
     const auto gradients =
         model.adapters().empty()
             ? gradients_of(model)
-            : model.adapters().front()->stored(model, [](const Tensor& tensor) { return tensor.grad(); });
+            : model.adapters().front()->stored(model, [](const Tensor& tensor) { return tensor.gradient(); });
     for (const auto& [name, gradient] : gradients) r.out["grad." + name] = gradient;
   }
   for (auto& [name, tensor] : r.out) tensor = tensor.detach();

@@ -9,7 +9,7 @@ namespace {
 Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   const Tensor distance = reconstruction_distance(images, made, patches);
-  const Tensor hidden = images.hidden.sum().to(made.scalar_type()) * (spec.patch_height * spec.patch_width);
+  const Tensor hidden = images.hidden.sum().to(made.type()) * (spec.patch_height * spec.patch_width);
   return distance / (hidden + 1e-5) / spec.channels;
 }
 
@@ -29,19 +29,19 @@ ImageBatch read_images(const Tensors& inputs, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   ImageBatch images{find(inputs, "pixel_values"), find(inputs, "bool_masked_pos")};
   Tensor& pixels = images.pixels;
-  if (pixels.dim() != 4 || !ops::isFloatingType(pixels.scalar_type()) || pixels.size(0) == 0 ||
+  if (pixels.dim() != 4 || !ops::is_floating(pixels.type()) || pixels.size(0) == 0 ||
       pixels.size(1) != spec.channels || pixels.size(2) < spec.patch_height ||
       pixels.size(3) < spec.patch_width)
     fail(
         "pixel_values: expected numbers of shape [batch, {}, height, width] with room for a patch of {} x "
         "{}, "
         "found {} of shape [{}]",
-        spec.channels, spec.patch_height, spec.patch_width, toString(pixels.scalar_type()),
+        spec.channels, spec.patch_height, spec.patch_width, name_of(pixels.type()),
         fmt::join(pixels.sizes(), ", "));
   pixels = pixels.to(kFloat);
   if (!images.hidden.defined()) return images;
   const auto [rows, columns] = patches->grid(pixels);
-  if (images.hidden.sizes() != IntArrayRef({pixels.size(0), rows * columns}))
+  if (images.hidden.sizes() != Dimensions({pixels.size(0), rows * columns}))
     fail("bool_masked_pos: expected the shape [{}, {}], found [{}]", pixels.size(0), rows * columns,
          fmt::join(images.hidden.sizes(), ", "));
   images.hidden = images.hidden.ne(0);

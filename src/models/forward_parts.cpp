@@ -115,10 +115,10 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
     return {};
   }
   const std::int64_t width = reader->spec().width();
-  if (states.dim() != 3 || !ops::isFloatingType(states.scalar_type()) || states.size(0) != sequences ||
+  if (states.dim() != 3 || !ops::is_floating(states.type()) || states.size(0) != sequences ||
       states.size(1) == 0 || states.size(2) != width)
     fail("encoder_hidden_states: expected numbers of shape [{}, length, {}], found {} of shape [{}]",
-         sequences, width, toString(states.scalar_type()), fmt::join(states.sizes(), ", "));
+         sequences, width, name_of(states.type()), fmt::join(states.sizes(), ", "));
   Padded layout(ops::zeros({sequences, states.size(1)}, kLong), mask, "encoder_hidden_states");
   const TokenBatch batch = layout.batch({}, {});
   EncoderMemory memory = reader->remember(layout.unpad(states.to(kFloat)), batch.offsets, pass);

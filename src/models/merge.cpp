@@ -83,7 +83,7 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
   Tensor change = ops::matmul(t.b, t.a).t() * t.scale;
   if (t.magnitude.defined()) {
     if (sign < 0) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
-    change = (table + change) * (t.magnitude / ops::linalg_vector_norm(table + change, 2, {0})) - table;
+    change = (table + change) * (t.magnitude / ops::vector_norm(table + change, 2, {0})) - table;
   }
   table.add_(change, sign * t.share);
 }
@@ -98,7 +98,7 @@ void check_can_merge(const PretrainedModel& model) {
 }  // namespace
 
 RoundingCost merge_adapters(PretrainedModel& model, ScalarType type) {
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   check_can_merge(model);
   RoundingCost squares;
   double numbers = 0;
@@ -127,7 +127,7 @@ RoundingCost merge_adapters(PretrainedModel& model, ScalarType type) {
 }
 
 void unmerge_adapters(PretrainedModel& model) {
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   check_can_merge(model);
   for (const OriginalModule& module : original_modules(model)) {
     if (module.is_table) {

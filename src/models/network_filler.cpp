@@ -28,14 +28,14 @@ bool SharedWeights::lend(const std::string& origin, Transformer& to, const std::
                          bool packed) const {
   Tensor weight = to->named_parameters()[name];
   if (const auto matrix = matrices_.find(origin); matrix != matrices_.end()) {
-    weight.requires_grad_(false);
+    weight.set_needs_gradient(false);
     to->pack(name, matrix->second);
     return true;
   }
   const auto tensor = tensors_.find(origin);
   if (packed || tensor == tensors_.end() || tensor->second.sizes() != weight.sizes()) return false;
   weight.set_data(tensor->second);
-  weight.requires_grad_(false);
+  weight.set_needs_gradient(false);
   return true;
 }
 
@@ -52,7 +52,7 @@ NetworkFiller::NetworkFiller(const PretrainedModel& model, const WeightFiles& ch
       warns_(shared.empty()) {}
 
 std::vector<std::string> NetworkFiller::fill(bool other_labels) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   other_labels_ = other_labels;
   // The room that parameters were given is for training; here it would only scatter what is made on the way.
   if (!trains())
@@ -126,13 +126,13 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
   constexpr std::int64_t kSmall = 1 << 20;
   const bool copies = trains() || (options_.packs && !format && loaded.numel() <= kSmall);
   if (copies && in_checkpoint.names.size() == 1)
-    loaded = ops::empty(weight.sizes(), weight.options()).copy_(loaded);
+    loaded = ops::empty(weight.sizes(), weight.type()).copy_(loaded);
   if (const auto factor = options_.factors.find(parameter); factor != options_.factors.end())
     loaded = loaded.to(kFloat) * factor->second;
   // At once, so that no more than one matrix is in memory as it was; the file's pages are not needed again.
   if (format) return take(PackedMatrix::make(loaded, *format, [&] { checkpoint_.drop_pages(); }));
   weight.set_data(loaded.to(kFloat));
-  weight.requires_grad_(trains() && !in_checkpoint.frozen);
+  weight.set_needs_gradient(trains() && !in_checkpoint.frozen);
   if (shares) shared_.keep(origin, weight);
 }
 
@@ -169,7 +169,7 @@ std::shared_ptr<const PackedMatrix> NetworkFiller::restore(const WeightSource& s
 // stands for the same numbers.
 void NetworkFiller::pack(const std::string& parameter, Tensor& weight,
                          const std::shared_ptr<const PackedMatrix>& matrix) {
-  weight.requires_grad_(false);
+  weight.set_needs_gradient(false);
   if (trains() && !network_->is_packable(parameter, options_.weights, /*tables=*/false))
     weight.set_data(matrix->dequantized());
   else
@@ -180,7 +180,7 @@ void NetworkFiller::draw() {
   initialize(network_, options_.fresh->seed, [&](const std::string& name) { return fresh_.contains(name); });
   for (auto& item : network_->named_parameters())
     if (fresh_.contains(item.key()))
-      item.value().requires_grad_(trains() && !model_.source_of(item.key()).frozen);
+      item.value().set_needs_gradient(trains() && !model_.source_of(item.key()).frozen);
   inform("the head of {} is new: {}", model_.architecture(), fmt::join(fresh_names_, ", "));
 }
 

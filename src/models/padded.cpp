@@ -4,9 +4,9 @@ namespace attend {
 
 void check_matrix(const Tensor& t, const std::string& name) {
   if (!t.defined()) fail("expected an input named {}", name);
-  if (t.dim() != 2 || !ops::isIntegralType(t.scalar_type(), true))
-    fail("{}: expected integers of shape [batch, length], found {} of shape [{}]", name,
-         toString(t.scalar_type()), fmt::join(t.sizes(), ", "));
+  if (t.dim() != 2 || !ops::is_integer(t.type(), true))
+    fail("{}: expected integers of shape [batch, length], found {} of shape [{}]", name, name_of(t.type()),
+         fmt::join(t.sizes(), ", "));
 }
 
 Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
@@ -25,7 +25,7 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
     fail("{}: expected the shape [{}] of {}, found [{}]", mask_name, fmt::join(ids.sizes(), ", "), name,
          fmt::join(mask.sizes(), ", "));
   mask_ = mask.ne(0);
-  if (!mask.eq(mask_.to(mask.scalar_type())).all().item<bool>())
+  if (!mask.eq(mask_.to(mask.type())).all().item<bool>())
     fail("{}: expected only 0 and 1, found other numbers", mask_name);
   if (!mask_.any(1).all().item<bool>()) fail("{}: the mask hides a whole sequence", name);
 }
@@ -33,8 +33,8 @@ Padded::Padded(const Tensor& ids, const Tensor& mask, const std::string& name) {
 TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
   TokenBatch batch;
   const Tensor lengths = mask_.sum(1);
-  batch.offsets = Offsets(
-      {lengths.const_data_ptr<std::int64_t>(), lengths.const_data_ptr<std::int64_t>() + lengths.numel()});
+  batch.offsets =
+      Offsets({lengths.const_data<std::int64_t>(), lengths.const_data<std::int64_t>() + lengths.numel()});
   batch.ids = unpad(ids_);
   Tensor columns = ops::arange(length(), kLong).unsqueeze(0);
   if (positions.defined()) {
@@ -68,14 +68,14 @@ VisibleRows Padded::spans() const {
 }
 
 Tensor Padded::rows_at(const Tensor& columns, const std::string& name) const {
-  if (columns.numel() != sequences() || !ops::isIntegralType(columns.scalar_type(), false))
+  if (columns.numel() != sequences() || !ops::is_integer(columns.type(), false))
     fail("{}: expected one column for each of {} texts, found {} of shape [{}]", name, sequences(),
-         toString(columns.scalar_type()), fmt::join(columns.sizes(), ", "));
+         name_of(columns.type()), fmt::join(columns.sizes(), ", "));
   const Tensor wanted = columns.reshape({-1}).to(kLong);
   const bool inside = wanted.ge(0).logical_and(wanted.lt(length())).all().item<bool>();
   if (!inside || !mask_.gather(1, wanted.unsqueeze(1)).all().item<bool>())
     fail("{}: expected columns of 0 to {} that are not padding, found {}", name, length() - 1,
-         fmt::join(std::span(wanted.const_data_ptr<std::int64_t>(), wanted.numel()), ", "));
+         fmt::join(std::span(wanted.const_data<std::int64_t>(), wanted.numel()), ", "));
   const Tensor rows = mask_.flatten().cumsum(0) - 1;
   return rows.index_select(0, ops::arange(sequences()) * length() + wanted);
 }
@@ -87,13 +87,13 @@ Tensor Padded::unpad(const Tensor& padded) const {
 Tensor Padded::pad(const Tensor& rows) const {
   std::vector<std::int64_t> shape = mask_.sizes().vec();
   for (std::int64_t i = 1; i < rows.dim(); ++i) shape.push_back(rows.size(i));
-  Tensor padded = ops::zeros(shape, rows.options());
+  Tensor padded = ops::zeros(shape, rows.type());
   return padded.index_put({mask_}, rows.detach());
 }
 
 Tensor Padded::spread(const Tensor& rows) const {
   const Tensor real = mask_.flatten().nonzero().squeeze(1);
-  return ops::zeros({mask_.numel(), rows.size(1)}, rows.options()).index_copy(0, real, rows);
+  return ops::zeros({mask_.numel(), rows.size(1)}, rows.type()).index_copy(0, real, rows);
 }
 
 Tensor Padded::collect(const Tensor& columns) const {

@@ -57,7 +57,7 @@ PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed)
                         named.empty() ? std::string(family.architectures.front()) : named.front(), {});
   initialize(model.network_, seed);
   for (auto& item : model.network_->named_parameters())
-    item.value().requires_grad_(!find_source(model.table_, item.key()).frozen);
+    item.value().set_needs_gradient(!find_source(model.table_, item.key()).frozen);
   return model;
 }
 
@@ -68,7 +68,7 @@ void PretrainedModel::set_weights(const WeightFiles& checkpoint, Purpose purpose
 }
 
 void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   for (auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
     for (std::size_t i = 0; i < source.names.size(); ++i)

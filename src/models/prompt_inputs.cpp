@@ -5,7 +5,7 @@ namespace {
 
 // `front` [P] before each row of t [B, L]: [B, P + L].
 Tensor behind(const Tensor& front, const Tensor& t) {
-  return ops::cat({front.to(t.options()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
+  return ops::cat({front.to(t.type()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
 }
 
 }  // namespace

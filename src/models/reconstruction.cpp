@@ -14,7 +14,7 @@ Tensor reconstruction_distance(const ImageBatch& images, const Tensor& made, con
                             .repeat_interleave(spec.patch_height, 1)
                             .repeat_interleave(spec.patch_width, 2)
                             .unsqueeze(1)
-                            .to(made.scalar_type());  // [B, 1, H, W]
+                            .to(made.type());  // [B, 1, H, W]
   return ((images.pixels - made).abs() * hidden).sum();
 }
 

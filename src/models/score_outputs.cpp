@@ -27,7 +27,7 @@ Tensor shared_label_loss(const Tensor& scores, const Tensor& labels) {
   if (labels.sizes() != scores.sizes())
     fail("labels: expected the shape [{}], found [{}]", fmt::join(scores.sizes(), ", "),
          fmt::join(labels.sizes(), ", "));
-  return ops::log_softmax(scores, 1).mul(labels.to(scores.scalar_type())).sum(1).neg().mean();
+  return ops::log_softmax(scores, 1).mul(labels.to(scores.type())).sum(1).neg().mean();
 }
 
 // 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
@@ -94,9 +94,9 @@ Tensor counted_labels(const ScoreHeadSpec& spec, const Tensors& inputs, const Te
 
 Tensor classification_loss(const Tensor& scores, const Tensor& labels, std::optional<ProblemType> problem) {
   if (!problem)  // as the original infers it
-    problem = scores.size(1) == 1                          ? ProblemType::regression
-              : !ops::isFloatingType(labels.scalar_type()) ? ProblemType::single_label
-                                                           : ProblemType::multi_label;
+    problem = scores.size(1) == 1                ? ProblemType::regression
+              : !ops::is_floating(labels.type()) ? ProblemType::single_label
+                                                 : ProblemType::multi_label;
   if (*problem != ProblemType::single_label && labels.numel() != scores.numel())
     fail("labels: expected {} x {} numbers, one for each text and score, found the shape [{}]",
          scores.size(0), scores.size(1), fmt::join(labels.sizes(), ", "));
@@ -155,7 +155,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
     case ScoreKind::question_answering: {
       if (spec.question_end) {  // an answer may stand at the first token, which means none, and behind the
                                 // question
-        Tensor question = question_mask(*spec.question_end, inputs).to(scores.scalar_type());
+        Tensor question = question_mask(*spec.question_end, inputs).to(scores.type());
         question.select(1, 0).zero_();
         scores = scores - 1e6 * rows.layout.unpad(question).unsqueeze(1);
       }

@@ -9,10 +9,10 @@ namespace {
 
 // A tensor of a module's own file, as float32.
 Tensor read_weight(const WeightFiles& checkpoint, const SentenceModule& spec, const std::string& name,
-                   IntArrayRef shape) {
+                   Dimensions shape) {
   const TensorView* view = checkpoint.find(name);
   if (view == nullptr) fail("{}: the tensor {} is missing", spec.folder.string(), name);
-  if (IntArrayRef(view->shape) != shape || !is_floating(view->type))
+  if (Dimensions(view->shape) != shape || !is_floating(view->type))
     fail("{}: {}: expected numbers of the shape [{}] (from its config.json), found [{}]",
          spec.folder.string(), name, fmt::join(shape, ", "), fmt::join(view->shape, ", "));
   return copy_tensor(*view).to(kFloat);
@@ -36,7 +36,7 @@ PooledRows without_first(const PooledRows& all, std::int64_t count) {
       places.push_back(i);
     }
   }
-  const Tensor numbers = ops::tensor(rows, kLong).to(all.hidden.device());
+  const Tensor numbers = ops::tensor(rows, kLong);
   return {all.hidden.index_select(0, numbers), Offsets(lengths),
           all.places.defined() ? all.places.index_select(0, numbers) : ops::tensor(places, kLong)};
 }
@@ -50,10 +50,9 @@ Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
       lengths.push_back(length);
     }
   if (std::ssize(texts) == rows.offsets.count()) return pool(rows.hidden, rows.offsets, mode, rows.places);
-  Tensor pooled = ops::zeros({rows.offsets.count(), rows.hidden.size(1)}, rows.hidden.options());
+  Tensor pooled = ops::zeros({rows.offsets.count(), rows.hidden.size(1)}, rows.hidden.type());
   if (!texts.empty())
-    pooled.index_copy_(0, ops::tensor(texts, kLong).to(pooled.device()),
-                       pool(rows.hidden, Offsets(lengths), mode, rows.places));
+    pooled.index_copy_(0, ops::tensor(texts, kLong), pool(rows.hidden, Offsets(lengths), mode, rows.places));
   return pooled;
 }
 
@@ -61,7 +60,7 @@ Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
 
 SentenceModules::SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width)
     : size_(width) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   for (const SentenceModule& spec : modules) add(spec);
 }
 

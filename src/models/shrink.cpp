@@ -57,7 +57,7 @@ void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& l
   const PretrainedModel small =
       PretrainedModel::fresh(with_layers(whole.config(), whole.family(), layers.size()), 0);
   const auto weights = whole.network()->named_parameters();
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   for (auto& item : small.network()->named_parameters()) {
     const std::string name = whole_name(item.key(), layers);
     const Tensor* const weight = weights.find(name);

@@ -6,9 +6,9 @@ namespace {
 // One column for each of B texts, of 0 to L - 1.
 Tensor read_columns(const Tensors& inputs, const char* name, const Tensor& hidden) {
   const Tensor given = find(inputs, name);
-  if (given.numel() != hidden.size(0) || !ops::isIntegralType(given.scalar_type(), false))
+  if (given.numel() != hidden.size(0) || !ops::is_integer(given.type(), false))
     fail("{}: expected one number for each of {} texts, found {} of shape [{}]", name, hidden.size(0),
-         toString(given.scalar_type()), fmt::join(given.sizes(), ", "));
+         name_of(given.type()), fmt::join(given.sizes(), ", "));
   const Tensor columns = given.reshape(-1).to(kLong);
   if (columns.lt(0).logical_or(columns.ge(hidden.size(1))).any().item<bool>())
     fail("{}: expected numbers from 0 to {}", name, hidden.size(1) - 1);
@@ -31,9 +31,9 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
                      ends = search->spec().ends;
   Tensor ruled_out = find(inputs, "p_mask");
   if (ruled_out.defined()) {
-    if (ruled_out.sizes() != IntArrayRef({B, L}))
+    if (ruled_out.sizes() != Dimensions({B, L}))
       fail("p_mask: expected the shape [{}, {}], found [{}]", B, L, fmt::join(ruled_out.sizes(), ", "));
-    ruled_out = ruled_out.to(hidden.scalar_type());
+    ruled_out = ruled_out.to(hidden.type());
   }
   const Tensor summary = inputs.count("cls_index") > 0
                              ? states_at(hidden, read_columns(inputs, "cls_index", hidden))
@@ -51,9 +51,8 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
     const Tensor impossible = find(inputs, "is_impossible");
     if (!impossible.defined() || inputs.count("cls_index") == 0) return loss;
     if (impossible.numel() != B) fail("is_impossible: expected one number for each of {} texts", B);
-    return loss +
-           0.5 * ops::binary_cross_entropy_with_logits(search->absent(start_state, summary, pass),
-                                                       impossible.reshape(-1).to(hidden.scalar_type()));
+    return loss + 0.5 * ops::binary_cross_entropy_with_logits(search->absent(start_state, summary, pass),
+                                                              impossible.reshape(-1).to(hidden.type()));
   }
   if (L < starts || L < ends)
     fail("input_ids: {} columns are fewer than the {} starts and {} ends that are searched for", L, starts,

@@ -7,7 +7,7 @@ namespace attend {
 namespace {
 
 // Error unless `t` is of this shape.
-void check_shape(const Tensor& t, const char* name, IntArrayRef shape) {
+void check_shape(const Tensor& t, const char* name, Dimensions shape) {
   if (t.sizes() != shape)
     fail("{}: expected the shape [{}], found [{}]", name, fmt::join(shape, ", "), fmt::join(t.sizes(), ", "));
 }
@@ -114,7 +114,7 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
     const std::string name = fmt::format("mems.{}", i);
     const Tensor memory = find(inputs, name);
     if (!memory.defined()) fail("expected an input named {}, as there is mems.0", name);
-    if (memory.dim() != 3 || !ops::isFloatingType(memory.scalar_type()))
+    if (memory.dim() != 3 || !ops::is_floating(memory.type()))
       fail("{}: expected numbers of shape [tokens, batch, width]", name);
     const std::int64_t tokens = i == 0 ? memory.size(0) : past.front().size(1);
     check_shape(memory, name.c_str(), {tokens, sequences, stack.width()});

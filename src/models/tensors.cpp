@@ -18,8 +18,8 @@ ScalarType scalar_type(DType type) {
 
 DType dtype(const Tensor& tensor) {
   for (const auto& [ours, torchs] : kTypes)
-    if (torchs == tensor.scalar_type()) return ours;
-  fail("tensors of type {} cannot be written", toString(tensor.scalar_type()));
+    if (torchs == tensor.type()) return ours;
+  fail("tensors of type {} cannot be written", name_of(tensor.type()));
 }
 
 // The shape in which the numbers lie one behind the other.
@@ -38,9 +38,9 @@ Tensor as_wanted(Tensor tensor, const TensorView& view) {
 Tensor copy_tensor(const TensorView& view) {
   Tensor tensor = ops::empty(lying_shape(view), scalar_type(view.type));
   if (view.code)
-    view.code->decode({tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())});
+    view.code->decode({tensor.data<float>(), static_cast<std::size_t>(tensor.numel())});
   else
-    std::memcpy(tensor.mutable_data_ptr(), view.data.data(), view.data.size());
+    std::memcpy(tensor.data(), view.data.data(), view.data.size());
   return as_wanted(tensor, view);
 }
 
@@ -48,7 +48,7 @@ Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& own
   if (view.code || reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0)
     return copy_tensor(view);
   // The deleter's copy keeps the owner alive as long as the tensor is.
-  return as_wanted(ops::from_blob(
+  return as_wanted(ops::from_memory(
                        const_cast<std::byte*>(view.data.data()), lying_shape(view), [owner](void*) {},
                        scalar_type(view.type)),
                    view);
@@ -59,10 +59,10 @@ void write_tensors(const std::filesystem::path& path, const std::map<std::string
   std::map<std::string, Tensor> host;
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : tensors) {
-    const Tensor& t = host[name] = tensor.detach().cpu().contiguous();
+    const Tensor& t = host[name] = tensor.detach().contiguous();
     views[name] = {dtype(t),
                    t.sizes().vec(),
-                   {static_cast<const std::byte*>(t.const_data_ptr()), static_cast<std::size_t>(t.nbytes())}};
+                   {static_cast<const std::byte*>(t.const_data()), static_cast<std::size_t>(t.bytes())}};
   }
   write_safetensors(path, views, metadata);
 }

@@ -9,11 +9,11 @@
 namespace attend {
 namespace {
 
-std::string shape_text(IntArrayRef shape) {
+std::string shape_text(Dimensions shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-void check_shape(const std::string& file, const std::string& name, IntArrayRef found, IntArrayRef expected) {
+void check_shape(const std::string& file, const std::string& name, Dimensions found, Dimensions expected) {
   if (found != expected)
     fail("{}: {}: expected the shape {} (from config.json), found {}", file, name, shape_text(expected),
          shape_text(found));
@@ -105,7 +105,7 @@ std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& sour
       pieces.push_back(to_ours(piece, source));
     }
     for (const Tensor& piece : pieces)
-      if (piece.size(1) != pieces[0].size(1) || piece.scalar_type() != pieces[0].scalar_type())
+      if (piece.size(1) != pieces[0].size(1) || piece.type() != pieces[0].type())
         fail("{}: {}: its parts differ", source_, source.names[0] + part);
     stored[part] = pieces.size() == 1 ? pieces[0] : ops::cat(pieces);
   }
@@ -143,7 +143,7 @@ const std::string* WeightReader::find_one(const std::vector<std::string>& names)
 }
 
 Tensor WeightReader::map(const std::string& name, const std::vector<std::string>& names,
-                         IntArrayRef expected) const {
+                         Dimensions expected) const {
   const std::string* const found = find_one(names);
   if (found == nullptr) fail("{}: the tensor {} is missing", source_, name);
   const TensorView& view = *checkpoint_.find(*found);

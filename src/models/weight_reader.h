@@ -50,7 +50,7 @@ class WeightReader {
   std::vector<std::string> all_names(const std::string& name, const WeightSource& source) const;
   // The first of them that the checkpoint has; null: none.
   const std::string* find_one(const std::vector<std::string>& names) const;
-  Tensor map(const std::string& name, const std::vector<std::string>& names, IntArrayRef expected) const;
+  Tensor map(const std::string& name, const std::vector<std::string>& names, Dimensions expected) const;
 
   const WeightFiles& checkpoint_;
   std::string_view prefix_;

@@ -102,7 +102,7 @@ Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& we
   if (m.magnitude.defined()) return add_dora(y, x, m, weight, bias, pass, at);
   if (m.a.defined()) {
     const Tensor input = dropout(x, m.dropout, pass).contiguous();
-    if (GradMode::is_enabled())
+    if (recording())
       y = AddLowRank::apply(y, input, m.a, m.b, m.scale * m.share, at);
     else
       add_low_rank(y, input, m.a, m.b, m.scale * m.share, at);
@@ -124,11 +124,11 @@ Tensor adapt(Tensor y, const Tensor& x, std::span<const MatrixAdapter* const> ad
 }  // namespace
 
 Tensor MatrixAdapter::lengths(const Tensor& rows) const {
-  const bool trained = a.requires_grad() || b.requires_grad();
+  const bool trained = a.needs_gradient() || b.needs_gradient();
   const std::lock_guard lock(known_->mutex);
   if (!trained && known_->lengths.defined()) return known_->lengths;
-  NoGradGuard no_grad;
-  const Tensor found = ops::linalg_vector_norm(ops::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
+  Unrecorded no_grad;
+  const Tensor found = ops::vector_norm(ops::addmm(rows, b, a, /*beta=*/1, /*alpha=*/scale), 2, {1});
   if (!trained) known_->lengths = found;
   return found;
 }
@@ -216,8 +216,8 @@ Tensor adapt_rows(const Tensor& y, const Tensor& ids, const TableAdapter& t, con
   if (!t.magnitude.defined()) return y + low;
   Tensor lengths;
   {
-    NoGradGuard no_grad;
-    lengths = ops::linalg_vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
+    Unrecorded no_grad;
+    lengths = ops::vector_norm(table + t.scale * matrix_product(t.b, t.a).t(), 2, {0});
   }
   const Tensor factor = t.magnitude / lengths;
   return y + (factor - 1) * t.share * y + factor * low;

@@ -89,7 +89,7 @@ Tensor attend_by_distance(const Tensor& query, const Offsets& offsets, const Cac
     const auto [key, value] = use.cache->gather(use.sequences[static_cast<std::size_t>(b)], layer);
     if (call.spec.distance->with_key)
       call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
-    OwnKeys own = usual_keys(call.spec, offsets.length(b), key.size(0), query.options());
+    OwnKeys own = usual_keys(call.spec, offsets.length(b), key.size(0), query.type());
     if (offsets.length(b) == key.size(0)) own.places.fill_(key.size(0) - 1);
     parts.push_back(plain_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0, own));
   }
@@ -149,7 +149,7 @@ std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, c
     return project(rows.past.flatten(0, 1), 1, 2, pass).view({B, rows.past.size(1), 2 * kw}).unbind();
   if (spec_.empty_keys > 0 || (rows.visible && !rows.visible->own.empty()))
     return std::vector<Tensor>(static_cast<std::size_t>(B),
-                               ops::zeros({spec_.empty_keys, 2 * kw}, packed.options()));
+                               ops::zeros({spec_.empty_keys, 2 * kw}, packed.type()));
   return {};
 }
 

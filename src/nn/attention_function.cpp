@@ -47,7 +47,7 @@ std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call
   call.weights->clear();
   for (std::int64_t b = 0; b < layout.count(); ++b) {
     call.weights->push_back(ops::empty({call.spec.heads, layout.queries.length(b), layout.key_length[b]}));
-    pointers.push_back(call.weights->back().data_ptr<float>());
+    pointers.push_back(call.weights->back().data<float>());
   }
   return pointers;
 }
@@ -67,19 +67,19 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   a.window = spec.window;
   a.scale = static_cast<float>(spec.scale);
   a.soft_cap = static_cast<float>(spec.soft_cap);
-  if (call.sinks.defined()) a.sinks = call.sinks.const_data_ptr<float>();
+  if (call.sinks.defined()) a.sinks = call.sinks.const_data<float>();
   a.dropout = static_cast<float>(call.dropout);
   a.seed = call.seed;
   if (const DistanceTensors& d = call.distance; d.rows.defined()) {
     const auto point = [](const Tensor& table) {
-      return table.defined() ? table.const_data_ptr<float>() : nullptr;
+      return table.defined() ? table.const_data<float>() : nullptr;
     };
     for (const Tensor& table : {d.of_query, d.of_key, d.of_head})
       if (table.defined()) a.distance.count = table.size(-1);
     a.distance.of_segment = point(d.of_segment);
     if (d.segment.defined())
-      a.distance.query_segment = a.distance.key_segment = d.segment.const_data_ptr<std::int64_t>();
-    a.distance.row = d.rows.const_data_ptr<std::int32_t>() + d.zero;
+      a.distance.query_segment = a.distance.key_segment = d.segment.const_data<std::int64_t>();
+    a.distance.row = d.rows.const_data<std::int32_t>() + d.zero;
     a.distance.of_query = point(d.of_query);
     a.distance.of_key = point(d.of_key);
     a.distance.of_head = point(d.of_head);
@@ -100,13 +100,13 @@ OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Ten
   OwnRows rows;
   const auto append = [](auto& all, const Tensor& part) {
     const Tensor numbers = part.contiguous();
-    const std::int64_t* const first = numbers.const_data_ptr<std::int64_t>();
+    const std::int64_t* const first = numbers.const_data<std::int64_t>();
     all.insert(all.end(), first, first + numbers.numel());
   };
   for (std::int64_t b = 0; b < keys.count(); ++b) {
     const OwnKeys& of = own[static_cast<std::size_t>(b)];
     rows.penalties.push_back(of.penalty.contiguous());
-    rows.penalty.push_back(rows.penalties.back().const_data_ptr<float>());
+    rows.penalty.push_back(rows.penalties.back().const_data<float>());
     append(rows.places, of.places);
     if (segment.defined())
       append(rows.key_segment, of.segments.defined() ? of.segments : keys.part(segment, b));
@@ -116,7 +116,7 @@ OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Ten
 
 // Do the kernels know such keys?
 bool in_kernels(const OwnKeys& own) {
-  return !own.backwards && own.penalty.scalar_type() == kFloat;
+  return !own.backwards && own.penalty.type() == kFloat;
 }
 
 // `heads`: tasks of a sequence.
@@ -132,7 +132,7 @@ void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t 
   parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
                   [&](std::int64_t begin, std::int64_t end) {
                     const Tensor scratch = ops::empty({scratch_size}, kFloat);
-                    kernel(begin, end, scratch.data_ptr<float>());
+                    kernel(begin, end, scratch.data<float>());
                   });
 }
 
@@ -164,10 +164,10 @@ struct Views {
   }
 
   void point(kernels::Attention& a) const {
-    a.query = query.const_data_ptr<float>();
+    a.query = query.const_data<float>();
     a.query_stride = query.stride(0);
-    a.keys.key = key.const_data_ptr<float>();
-    a.keys.value = value.const_data_ptr<float>();
+    a.keys.key = key.const_data<float>();
+    a.keys.value = value.const_data<float>();
     a.keys.stride = key.stride(0);
   }
 };
@@ -175,10 +175,10 @@ struct Views {
 Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
                       const AttentionCall& call) {
   const std::int64_t w = call.spec.width();
-  const Tensor out = ops::empty({layout.queries.total(), w}, first.options());
+  const Tensor out = ops::empty({layout.queries.total(), w}, first.type());
   kernels::Attention a = describe(layout, call);
   Views(first, key_value, call.spec).point(a);
-  a.out = out.data_ptr<float>();
+  a.out = out.data<float>();
   a.out_stride = w;
   const std::vector<float*> weights = make_weights(layout, call);
   a.probabilities = call.weights ? weights.data() : nullptr;
@@ -223,34 +223,31 @@ struct AttentionFunction : autograd::Function<AttentionFunction> {
     Views(first, key_value, s.call.spec).point(a);
     const Views d(dfirst, dkey_value, s.call.spec);
     kernels::AttentionGradient g;
-    g.out_gradient = dout.const_data_ptr<float>();
+    g.out_gradient = dout.const_data<float>();
     g.out_gradient_stride = w;
-    g.query_gradient = d.query.data_ptr<float>();
+    g.query_gradient = d.query.data<float>();
     g.query_gradient_stride = d.query.stride(0);
-    g.key_gradient = d.key.data_ptr<float>();
-    g.value_gradient = d.value.data_ptr<float>();
+    g.key_gradient = d.key.data<float>();
+    g.value_gradient = d.value.data<float>();
     g.key_gradient_stride = d.key.stride(0);
     // Sums over rows that lie in several sequences, or were never met, begin at zero.
     const auto zeros = [](const Tensor& table) {
       return table.defined() ? ops::zeros_like(table) : Tensor();
     };
-    const auto point = [](const Tensor& table) {
-      return table.defined() ? table.data_ptr<float>() : nullptr;
-    };
+    const auto point = [](const Tensor& table) { return table.defined() ? table.data<float>() : nullptr; };
     const DistanceTensors& distance = s.call.distance;
     const Tensor dof_query = zeros(distance.of_query), dof_key = zeros(distance.of_key),
                  dof_segment = zeros(distance.of_segment);
     const Tensor dof_head =
         distance.of_head.defined()
-            ? ops::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.options())
+            ? ops::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.type())
             : Tensor();
     g.of_query = point(dof_query);
     g.of_key = point(dof_key);
     g.of_segment = point(dof_segment);
     g.of_head = point(dof_head);
-    const Tensor dsinks = s.call.sinks.defined()
-                              ? ops::empty({s.layout.count(), s.call.spec.heads}, first.options())
-                              : Tensor();
+    const Tensor dsinks =
+        s.call.sinks.defined() ? ops::empty({s.layout.count(), s.call.spec.heads}, first.type()) : Tensor();
     g.sinks = point(dsinks);
     run_kernel(a, s.layout, a.key_heads, kernels::kernels().attention_scratch(a),
                [&](std::int64_t begin, std::int64_t end, float* scratch) {
@@ -277,14 +274,14 @@ Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, co
   const Views views(first, key_value, call.spec);
   // Who wants to know how weights come about, and differentiates, gets weights that gradients reach: the
   // kernels' are none.
-  const bool traced = call.scores && GradMode::is_enabled();
+  const bool traced = call.scores && recording();
   if (!on_kernels(first) || traced) return plain_attention(views, layout, call);
   for (std::int64_t b = 0; call.scores && b < layout.count(); ++b)
     capture_scores(layout.queries.part(views.query, b),
                    views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
                    layout.queries.begin(b), layout.key_begin[b]);
-  if (!GradMode::is_enabled()) return forward_kernel(first, key_value, layout, call);
+  if (!recording()) return forward_kernel(first, key_value, layout, call);
   AttentionCall exact = call;
   exact.in_int8 = false;
   const DistanceTensors& d = call.distance;
@@ -363,13 +360,13 @@ Tensor cached_attention(const Tensor& query, const Offsets& offsets, const Paged
   }
   std::vector<const std::int32_t*> tables;
   for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
-  const Tensor out = ops::empty({query.size(0), call.spec.width()}, query.options());
+  const Tensor out = ops::empty({query.size(0), call.spec.width()}, query.type());
   kernels::Attention a = describe(layout, call);
-  a.query = query.const_data_ptr<float>();
+  a.query = query.const_data<float>();
   a.query_stride = query.stride(0);
   cache.pages().describe(layer, a.keys);
   a.keys.page_table = tables.data();
-  a.out = out.data_ptr<float>();
+  a.out = out.data<float>();
   a.out_stride = out.size(1);
   const std::vector<float*> weights = make_weights(layout, call);
   a.probabilities = call.weights ? weights.data() : nullptr;

@@ -96,7 +96,7 @@ std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& 
   std::int64_t block = 0;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const std::int64_t L = offsets.length(b), end = offsets.begin(b) + L;
-    Tensor whole = ops::zeros({of_blocks.front().size(0), L, L}, of_blocks.front().options());
+    Tensor whole = ops::zeros({of_blocks.front().size(0), L, L}, of_blocks.front().type());
     for (; block < queries.count() && queries.begin(block) < end; ++block) {
       const Tensor columns = keys.part(key_rows, block) - offsets.begin(b);
       Tensor rows = whole.narrow(1, queries.begin(block) - offsets.begin(b), queries.length(block));
@@ -117,7 +117,7 @@ void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets&
                              .reshape({L, 3, call.spec.heads, call.spec.head_size})
                              .permute({1, 2, 0, 3})
                              .contiguous();  // [3, H, L, D]
-    Tensor copies = ops::zeros({L, L}, packed.options());
+    Tensor copies = ops::zeros({L, L}, packed.type());
     for (; block < queries.count() && queries.begin(block) < end; ++block)
       copies.narrow(0, queries.begin(block) - offsets.begin(b), queries.length(block))
           .add_(ops::bincount(keys.part(key_rows, block) - offsets.begin(b), {}, L).unsqueeze(0));
@@ -125,7 +125,7 @@ void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets&
                             .key = heads[1],
                             .value = heads[2],
                             .scale = call.spec.scale,
-                            .penalty = ops::zeros({L, L}, packed.options()),
+                            .penalty = ops::zeros({L, L}, packed.type()),
                             .copies = copies});
   }
 }
@@ -135,7 +135,7 @@ Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Bloc
                         const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
   const Offsets queries(blocks.query_lengths), keys(blocks.key_lengths);
-  const Tensor key_rows = ops::tensor(blocks.key_rows, kLong).to(packed.device());
+  const Tensor key_rows = ops::tensor(blocks.key_rows, kLong);
   const Tensor gathered = packed.narrow(1, w, 2 * w).index_select(0, key_rows);  // [keys, 2 w]
   AttentionCall of_blocks = call;
   of_blocks.scores = nullptr;

@@ -16,7 +16,7 @@ kernels::Int8PageLayout layout_of(const CacheShape& shape) {
 }  // namespace
 
 std::int64_t CacheShape::page_bytes() const {
-  const auto number = static_cast<std::int64_t>(options.dtype().itemsize());
+  const auto number = static_cast<std::int64_t>(options.dtype().element_size());
   return layers * (format == CacheFormat::int8 ? layout_of(*this).page_bytes()
                                                : 2 * CachePages::kRows * width() * number);
 }
@@ -31,7 +31,7 @@ void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
   std::vector<std::int64_t> sizes = pages_.sizes().vec();
   sizes[0] = count;
-  const Tensor larger = ops::empty(sizes, pages_.options());
+  const Tensor larger = ops::empty(sizes, pages_.type());
   if (have > 0) larger.narrow(0, 0, have).copy_(pages_);
   pages_ = larger;
 }
@@ -42,8 +42,8 @@ void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
     return;
   }
   const std::int64_t half = kRows * shape_.width(), page = pages_.stride(0);
-  const float* source = pages_.const_data_ptr<float>() + from * page;
-  float* target = pages_.data_ptr<float>() + to * page;
+  const float* source = pages_.const_data<float>() + from * page;
+  float* target = pages_.data<float>() + to * page;
   for (std::int64_t at = 0; at < page; at += half)
     std::copy(source + at, source + at + rows * shape_.width(), target + at);
 }
@@ -52,16 +52,16 @@ void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot,
                        std::int64_t row) {
   const std::int64_t width = shape_.width(), at = page * pages_.stride(0) + layer * pages_.stride(1);
   if (in_int8()) {
-    write_int8(pages_.data_ptr<std::int8_t>() + at, slot,
-               key_value.const_data_ptr<float>() + row * key_value.stride(0));
+    write_int8(pages_.data<std::int8_t>() + at, slot,
+               key_value.const_data<float>() + row * key_value.stride(0));
     return;
   }
   if (!on_kernels(pages_)) {
     pages_[page][layer].select(1, slot).copy_(key_value[row].view({2, width}));
     return;
   }
-  const float* from = key_value.const_data_ptr<float>() + row * key_value.stride(0);
-  float* to = pages_.data_ptr<float>() + at + slot * width;
+  const float* from = key_value.const_data<float>() + row * key_value.stride(0);
+  float* to = pages_.data<float>() + at + slot * width;
   std::copy(from, from + width, to);
   std::copy(from + width, from + 2 * width, to + kRows * width);
 }
@@ -76,7 +76,7 @@ void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* k
 
 std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
                                              std::int64_t length) const {
-  const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end())).to(pages_.device());
+  const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end()));
   Tensor read = pages_.select(1, layer).index_select(0, index);
   if (in_int8()) read = widened(read);
   const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
@@ -96,9 +96,9 @@ void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const
   view.page_stride = pages_.stride(0);
   const std::int64_t first = layer * pages_.stride(1);
   if (in_int8())
-    view.int8_pages = pages_.const_data_ptr<std::int8_t>() + first;
+    view.int8_pages = pages_.const_data<std::int8_t>() + first;
   else
-    view.pages = pages_.const_data_ptr<float>() + first;
+    view.pages = pages_.const_data<float>() + first;
   view.page_rows = kRows;
   view.width = shape_.width();
 }

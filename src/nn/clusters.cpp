@@ -37,7 +37,7 @@ ClusterEmbeddingsImpl::ClusterEmbeddingsImpl(const ClusterSpec& spec, std::int64
 
 Tensor ClusterEmbeddingsImpl::forward(const Tensor& ids) {
   if (tables.size() == 1) return project(ops::embedding(tables[0], ids), projections[0]);
-  Tensor all = ops::zeros({ids.size(0), model_width_}, tables[0].options());
+  Tensor all = ops::zeros({ids.size(0), model_width_}, tables[0].type());
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const std::int64_t begin = begin_of(spec_, i);
     const Tensor rows = ids.ge(begin).logical_and(ids.lt(spec_.ends[i])).nonzero().squeeze(1);

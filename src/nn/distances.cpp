@@ -16,8 +16,8 @@ Tensor sinusoids(const SinusoidalDistances& spec, const Tensor& frequencies, std
                  std::int64_t count, const Tensor& like) {
   Tensor distance = first - ops::arange(count, kFloat);
   if (spec.clamp > 0) distance = distance.clamp(-spec.clamp, spec.clamp);
-  const Tensor angles = distance.unsqueeze(1) * frequencies.to(kCPU, kFloat);  // [count, width / 2]
-  return ops::cat({ops::sin(angles), ops::cos(angles)}, 1).to(like.options());
+  const Tensor angles = distance.unsqueeze(1) * frequencies.to(kFloat);  // [count, width / 2]
+  return ops::cat({ops::sin(angles), ops::cos(angles)}, 1).to(like.type());
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   }
   table.content_bias = content_bias_;
   table.distance_bias = distance_bias_;
-  table.rows = rows.to(kInt).to(like.device());
+  table.rows = rows.to(kInt);
   return table;
 }
 

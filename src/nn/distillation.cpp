@@ -11,7 +11,7 @@ namespace {
 Tensor divergence(const Tensor& student, const Tensor& teacher) {
   const Tensor wanted = teacher.exp();
   // What is never wanted may be impossible: nothing times infinity is to be nothing.
-  return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.options())).sum();
+  return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.type())).sum();
 }
 
 Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t rows) {
@@ -32,11 +32,11 @@ struct LinearSoftCrossEntropy : autograd::Function<LinearSoftCrossEntropy> {
       dweight = ops::zeros_like(weight);
       if (bias) dbias = ops::zeros_like(*bias);
     }
-    Tensor sum = ops::zeros({}, hidden.options().dtype(kDouble));
+    Tensor sum = ops::zeros({}, kDouble);
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t rows = std::min(block, n - begin);
       const auto logarithms = [&](const VocabularyScores& s) {
-        return ops::log_softmax(scores_of(s, begin, rows).to(hidden.options()) / temperature, 1);
+        return ops::log_softmax(scores_of(s, begin, rows).to(hidden.type()) / temperature, 1);
       };
       const Tensor ours = logarithms(student), theirs = logarithms(teacher);
       sum += divergence(ours, theirs) * (temperature * temperature);
@@ -47,7 +47,7 @@ struct LinearSoftCrossEntropy : autograd::Function<LinearSoftCrossEntropy> {
       if (dbias.defined()) dbias += dscores.sum(0);
     }
     if (with_gradients) ctx->save_for_backward({dhidden, dweight, dbias});
-    return sum.to(hidden.scalar_type());
+    return sum.to(hidden.type());
   }
 
   static autograd::variable_list backward(autograd::AutogradContext* ctx, autograd::variable_list gradients) {
@@ -77,7 +77,7 @@ LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double 
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]",
          fmt::join(student.sizes(), ", "), fmt::join(teacher.sizes(), ", "));
   const auto logarithms = [&](const Tensor& scores) { return ops::log_softmax(scores / temperature, 1); };
-  const Tensor theirs = logarithms(teacher.detach().to(student.options()));
+  const Tensor theirs = logarithms(teacher.detach().to(student.type()));
   return {divergence(logarithms(student), theirs) * (temperature * temperature), student.size(0)};
 }
 
@@ -90,7 +90,7 @@ LossSum linear_soft_cross_entropy(const VocabularyScores& student, const Vocabul
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]", fmt::join(ours, ", "),
          fmt::join(theirs, ", "));
   const bool with_gradients =
-      GradMode::is_enabled() && (student.hidden.requires_grad() || student.weight.requires_grad());
+      recording() && (student.hidden.needs_gradient() || student.weight.needs_gradient());
   return {LinearSoftCrossEntropy::apply(student.hidden.contiguous(), student.weight, if_defined(student.bias),
                                         teacher, temperature, with_gradients),
           ours[0]};

@@ -9,9 +9,9 @@ namespace {
 Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
   const Tensor out = ops::empty_like(x);
   parallel_ranges(x.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
-    kernels::kernels().dropout_add(out.data_ptr<float>(), x.const_data_ptr<float>(),
-                                   residual.defined() ? residual.const_data_ptr<float>() : nullptr, begin,
-                                   end, static_cast<float>(rate), seed);
+    kernels::kernels().dropout_add(out.data<float>(), x.const_data<float>(),
+                                   residual.defined() ? residual.const_data<float>() : nullptr, begin, end,
+                                   static_cast<float>(rate), seed);
   });
   return out;
 }
@@ -39,7 +39,7 @@ Tensor dropped(const Tensor& x, const Tensor& residual, double rate, std::uint64
                                   if_defined(residual.defined() ? residual.contiguous() : residual), rate,
                                   static_cast<std::int64_t>(seed));
   const Tensor kept = drop(ops::ones(x.sizes(), kFloat), {}, rate, seed);  // 0 or 1 / (1 - rate)
-  const Tensor y = x * kept.to(x.options());
+  const Tensor y = x * kept.to(x.type());
   return residual.defined() ? y + residual : y;
 }
 

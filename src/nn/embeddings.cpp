@@ -15,9 +15,8 @@ void check_range(std::span<const std::int64_t> values, std::int64_t count, const
       fail("{} {} is outside the model's 0 to {}{}", what, value, count - 1, hint);
 }
 void check_range(const Tensor& values, std::int64_t count, const char* what, const char* hint) {
-  const Tensor host = values.cpu().contiguous();
-  check_range({host.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(host.numel())}, count, what,
-              hint);
+  const Tensor host = values.contiguous();
+  check_range({host.const_data<std::int64_t>(), static_cast<std::size_t>(host.numel())}, count, what, hint);
 }
 
 constexpr const char* kTooLong = "; the text is longer than the model can read";
@@ -109,7 +108,7 @@ void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
   const std::lock_guard lock(growing_);
   if (fixed && fixed->grows && last >= positions.size(0) && last < kMostRows) {
     fixed->count = std::min(kMostRows, 2 * last) - fixed->offset;
-    positions = sinusoidal_positions(*fixed, spec_.width).to(positions.options());
+    positions = sinusoidal_positions(*fixed, spec_.width).to(positions.type());
   }
   check_range(rows, positions.size(0), what, kTooLong);
 }
@@ -118,8 +117,8 @@ Tensor EmbeddingsImpl::position_table(const Tensor& like) {
   if (!std::holds_alternative<SinusoidalPositions>(spec_.positions)) return positions;
   const std::lock_guard lock(growing_);
   // It is a buffer of the CPU in float32 until a pass wants it elsewhere.
-  if (positions.device() != like.device() || positions.scalar_type() != like.scalar_type())
-    positions = positions.to(like.options());
+  if (positions.device() != like.device() || positions.type() != like.type())
+    positions = positions.to(like.type());
   return positions;
 }
 
@@ -139,7 +138,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
     reach(batch.positions, "position_ids: position");
     return batch.positions;
   }
-  const Tensor ids = batch.ids.cpu(), rows = ops::empty_like(ids);
+  const Tensor ids = batch.ids, rows = ops::empty_like(ids);
   const auto id = ids.accessor<std::int64_t, 1>();
   auto row = rows.accessor<std::int64_t, 1>();
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
@@ -151,7 +150,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
       row[t] = id[t] == skipped ? offset - 1 : next++;
   }
   reach(rows, "position");
-  return rows.to(batch.ids.device());
+  return rows;
 }
 
 void EmbeddingsImpl::check_ids(std::span<const std::int64_t> ids) const {
@@ -167,8 +166,8 @@ Tensor EmbeddingsImpl::rows(const char* name, const Tensor& table, const Tensor&
 }
 
 Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {
-  const Tensor ids = given.cpu().contiguous();
-  check_ids({ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
+  const Tensor ids = given.contiguous();
+  check_ids({ids.const_data<std::int64_t>(), static_cast<std::size_t>(ids.numel())});
   return clusters ? clusters(given) : rows("tokens", tokens, given, spec_.padding_id, pass);
 }
 

@@ -12,7 +12,7 @@ Tensor part(const Tensor& x, std::int64_t heads, std::int64_t head) {
 }
 
 Tensor multiply(const Tensor& a, const Tensor& b, std::int64_t heads) {
-  const Tensor out = ops::empty({heads, a.size(0), b.size(0)}, a.options());
+  const Tensor out = ops::empty({heads, a.size(0), b.size(0)}, a.type());
   for (std::int64_t h = 0; h < heads; ++h)
     matrix_product(out[h], part(a, heads, h), part(b, heads, h).t(), /*add=*/false);
   return out;
@@ -31,7 +31,7 @@ struct HeadProducts : autograd::Function<HeadProducts> {
     const Tensor &a = saved[0], &b = saved[1];
     const Tensor dout = gradients[0].contiguous();  // [heads, T, R]
     const std::int64_t heads = dout.size(0);
-    const Tensor da = ops::empty(a.sizes(), a.options()), db = ops::empty(b.sizes(), b.options());
+    const Tensor da = ops::empty(a.sizes(), a.type()), db = ops::empty(b.sizes(), b.type());
     for (std::int64_t h = 0; h < heads; ++h) {
       matrix_product(part(da, heads, h), dout[h], part(b, heads, h), /*add=*/false);
       matrix_product(part(db, heads, h), dout[h].t(), part(a, heads, h), /*add=*/false);
@@ -49,7 +49,7 @@ Tensor head_products(const Tensor& a, const Tensor& b, std::int64_t heads) {
     };
     return ops::matmul(split(a), split(b).transpose(1, 2));
   }
-  if (!GradMode::is_enabled()) return multiply(a, b, heads);
+  if (!recording()) return multiply(a, b, heads);
   return HeadProducts::apply(a, b, heads);
 }
 

@@ -8,10 +8,10 @@ namespace {
 // The ids of a batch, text by text, on the host.
 class Texts {
  public:
-  explicit Texts(const TokenBatch& batch) : offsets_(batch.offsets), ids_(batch.ids.cpu().contiguous()) {}
+  explicit Texts(const TokenBatch& batch) : offsets_(batch.offsets), ids_(batch.ids.contiguous()) {}
   std::int64_t count() const { return offsets_.count(); }
   std::span<const std::int64_t> operator[](std::int64_t b) const {
-    return {ids_.const_data_ptr<std::int64_t>() + offsets_.begin(b),
+    return {ids_.const_data<std::int64_t>() + offsets_.begin(b),
             static_cast<std::size_t>(offsets_.length(b))};
   }
 
@@ -111,7 +111,7 @@ Tensor head_rows(const ScoreHeadSpec& spec, const TokenBatch& batch, const Tenso
                  const TokenBatch* source) {
   if (spec.input == HeadInput::mean) return pool(hidden, batch.offsets, SentencePooling::Mode::mean);
   const Tensor rows = head_row_numbers(spec, batch, source);
-  return rows.defined() ? hidden.index_select(0, rows.to(hidden.device())) : hidden;
+  return rows.defined() ? hidden.index_select(0, rows) : hidden;
 }
 
 }  // namespace attend

@@ -48,7 +48,7 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     labels = labels.index_select(0, rows);
   }
   // What the gradient of the loss as a whole needs is the matrix as it was.
-  if (!adapters.empty() || spec_.soft_cap > 0 || (packed() != nullptr && GradMode::is_enabled()))
+  if (!adapters.empty() || spec_.soft_cap > 0 || (packed() != nullptr && recording()))
     return cross_entropy(forward(hidden, pass), labels, options);
   if (!clusters_)
     return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
@@ -62,7 +62,7 @@ PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation
 }
 
 Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets, Pass& pass) {
-  return dense_(hidden.index_select(0, offsets.first_rows().to(hidden.device())), pass, activation_);
+  return dense_(hidden.index_select(0, offsets.first_rows()), pass, activation_);
 }
 
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {

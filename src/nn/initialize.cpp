@@ -93,11 +93,11 @@ void draw(const ModelSpec& model, const std::string& name, Tensor& p, Generator&
 
 void initialize(Transformer& model, std::uint64_t seed,
                 const std::function<bool(const std::string& parameter)>& wanted) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   Generator generator = ops::make_generator<ops::CPUGeneratorImpl>(seed);
   const auto is_wanted = [&](const std::string& name) { return !wanted || wanted(name); };
   for (auto& item : model->named_parameters())
-    if (item.value().requires_grad() && is_wanted(item.key()))
+    if (item.value().needs_gradient() && is_wanted(item.key()))
       draw(model->spec(), item.key(), item.value(), generator);
   for (const auto& [name, stack] : {std::pair{"encoder", model->encoder}, {"decoder", model->decoder}}) {
     if (!stack || !stack->embeddings) continue;

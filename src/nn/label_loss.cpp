@@ -10,16 +10,16 @@ Tensor targets_like(const Tensor& scores, const Tensor& targets) {
   if (targets.numel() != scores.numel())
     fail("targets: expected {} numbers of the shape [{}], found the shape [{}]", scores.numel(),
          fmt::join(scores.sizes(), ", "), fmt::join(targets.sizes(), ", "));
-  return targets.to(scores.options()).reshape(scores.sizes());
+  return targets.to(scores.type()).reshape(scores.sizes());
 }
 
 // On the CPU, one for each text.
 std::vector<std::int64_t> one_each(const Tensor& labels, const Offsets& texts, const char* name) {
-  if (labels.numel() != texts.count() || !ops::isIntegralType(labels.scalar_type(), false))
+  if (labels.numel() != texts.count() || !ops::is_integer(labels.type(), false))
     fail("{}: expected an integer for each of {} texts, found {} of the shape [{}]", name, texts.count(),
-         toString(labels.scalar_type()), fmt::join(labels.sizes(), ", "));
-  const Tensor host = labels.cpu().to(kLong).contiguous();
-  const auto* const begin = host.const_data_ptr<std::int64_t>();
+         name_of(labels.type()), fmt::join(labels.sizes(), ", "));
+  const Tensor host = labels.to(kLong).contiguous();
+  const auto* const begin = host.const_data<std::int64_t>();
   return {begin, begin + host.numel()};
 }
 
@@ -34,21 +34,18 @@ LossSum ragged_cross_entropy(const Tensor& scores, const Offsets& texts,
     counted.push_back(b);
     rows.push_back(texts.begin(b) + place);
   }
-  const auto index = [&](const std::vector<std::int64_t>& values) {
-    return ops::tensor(values, kLong).to(scores.device());
-  };
+  const auto index = [&](const std::vector<std::int64_t>& values) { return ops::tensor(values, kLong); };
   const Tensor text = ops::repeat_interleave(index(texts.lengths()));  // [T]: which text a row is of
   // Differences to the largest of each text: that cancels, so no gradient flows through it.
-  const Tensor largest =
-      ops::full({texts.count()}, -std::numeric_limits<double>::infinity(), scores.options())
-          .scatter_reduce(0, text, scores.detach(), "amax");
+  const Tensor largest = ops::full({texts.count()}, -std::numeric_limits<double>::infinity(), scores.type())
+                             .scatter_reduce(0, text, scores.detach(), "amax");
   const Tensor shifted = scores - largest.index_select(0, text);
-  const Tensor totals = ops::zeros({texts.count()}, scores.options()).index_add(0, text, shifted.exp());
+  const Tensor totals = ops::zeros({texts.count()}, scores.type()).index_add(0, text, shifted.exp());
   const Tensor losses = totals.index_select(0, index(counted)).log() - shifted.index_select(0, index(rows));
   return {losses.sum(), static_cast<std::int64_t>(counted.size())};
 }
 
-void check_rows(const Tensor& scores, const Offsets& texts, IntArrayRef shape) {
+void check_rows(const Tensor& scores, const Offsets& texts, Dimensions shape) {
   if (scores.sizes() != shape)
     fail("scores: expected the shape [{}] for {} texts of {} rows, found [{}]", fmt::join(shape, ", "),
          texts.count(), texts.total(), fmt::join(scores.sizes(), ", "));
@@ -112,7 +109,7 @@ LossSum contrastive_cross_entropy(const Tensor& a, const Tensor& b, double scale
            fmt::join(scores.sizes(), ", "), fmt::join(left_out.sizes(), ", "));
     scores = scores.masked_fill(left_out, -std::numeric_limits<double>::infinity());
   }
-  const Tensor labels = ops::arange(B, a.options().dtype(kLong));
+  const Tensor labels = ops::arange(B, kLong);
   const auto sum = [&](const Tensor& rows) {
     return ops::cross_entropy_loss(rows, labels, {}, ops::Reduction::Sum);
   };

@@ -46,7 +46,7 @@ Tensor plain_activation(const Tensor& x, Activation activation) {
 
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                      Activation activation, const Tensor& residual) {
-  const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.options());
+  const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.type());
   MatrixProduct m = product_of(x, y);
   Tensor once;  // the weight packed for this product alone
   if (Bfloat16Products::on()) {
@@ -56,7 +56,7 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   } else if (few(x.size(0), weight.size(0))) {
     point_at(m, weight.t());
   } else {
-    m.b = (once = panels_of(weight.t())).const_data_ptr<float>();
+    m.b = (once = panels_of(weight.t())).const_data<float>();
   }
   finish_with(m, bias, activation, residual);
   run(m);
@@ -66,7 +66,7 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 struct LinearFunction : autograd::Function<LinearFunction> {
   static Tensor forward(autograd::AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const std::optional<Tensor>& bias, PackedWeight* packed) {
-    ctx->save_for_backward({weight.requires_grad() ? x : Tensor(), weight});  // x is for its gradient alone
+    ctx->save_for_backward({weight.needs_gradient() ? x : Tensor(), weight});  // x is for its gradient alone
     ctx->saved_data["bias"] = bias.has_value();
     ctx->saved_data["bfloat16"] = Bfloat16Products::on();
     // A weight in training changes before a packed copy could serve again.
@@ -119,8 +119,8 @@ struct ActivationFunction : autograd::Function<ActivationFunction> {
     ctx->saved_data["activation"] = activation;
     const Tensor y = ops::empty_like(x);
     parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-      kernels::kernels().activation(static_cast<Activation>(activation), y.data_ptr<float>(),
-                                    x.const_data_ptr<float>(), begin, end);
+      kernels::kernels().activation(static_cast<Activation>(activation), y.data<float>(),
+                                    x.const_data<float>(), begin, end);
     });
     return y;
   }
@@ -129,8 +129,8 @@ struct ActivationFunction : autograd::Function<ActivationFunction> {
     const auto activation = static_cast<Activation>(ctx->saved_data["activation"].toInt());
     const Tensor dx = ops::empty_like(x);
     parallel_ranges(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-      kernels::kernels().activation_backward(activation, dx.data_ptr<float>(), dy.const_data_ptr<float>(),
-                                             x.const_data_ptr<float>(), begin, end);
+      kernels::kernels().activation_backward(activation, dx.data<float>(), dy.const_data<float>(),
+                                             x.const_data<float>(), begin, end);
     });
     return {dx, Tensor()};
   }
@@ -147,13 +147,13 @@ Tensor activate(const Tensor& x, Activation activation) {
 const float* PackedWeight::get(const Tensor& weight) {
   static std::mutex packing;  // of any weight: several threads may be the first to use one
   const std::lock_guard lock(packing);
-  const std::uint32_t version = weight._version();
-  if (!panels_.defined() || source_ != weight.const_data_ptr() || version_ != version) {
+  const std::uint32_t version = weight.version();
+  if (!panels_.defined() || source_ != weight.const_data() || version_ != version) {
     panels_ = panels_of(weight.t());
-    source_ = weight.const_data_ptr();
+    source_ = weight.const_data();
     version_ = version;
   }
-  return panels_.const_data_ptr<float>();
+  return panels_.const_data<float>();
 }
 
 void PackedWeight::prepare(const Tensor& weight) {
@@ -163,7 +163,7 @@ void PackedWeight::prepare(const Tensor& weight) {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation, const Tensor& residual) {
   if (packed != nullptr && packed->replacement() != nullptr) {
-    if (!GradMode::is_enabled()) return packed->replacement()->multiply(x, bias, activation, residual);
+    if (!recording()) return packed->replacement()->multiply(x, bias, activation, residual);
     const Tensor y = activate(PackedFunction::apply(x, if_defined(bias), packed->replacement()), activation);
     return residual.defined() ? y + residual : y;
   }
@@ -171,7 +171,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedW
     Tensor y = plain_activation(ops::linear(x, weight, bias), activation);
     return residual.defined() ? y + residual : y;
   }
-  if (!GradMode::is_enabled()) return kernel_linear(x, weight, bias, packed, activation, residual);
+  if (!recording()) return kernel_linear(x, weight, bias, packed, activation, residual);
   Tensor y = activate(LinearFunction::apply(x, weight, if_defined(bias), packed), activation);
   return residual.defined() ? y + residual : y;
 }
@@ -193,8 +193,7 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
   if (packed_.replacement() != nullptr) {
-    if (!adapters.empty() || GradMode::is_enabled())
-      return forward(x, pass).narrow(1, first, count).contiguous();
+    if (!adapters.empty() || recording()) return forward(x, pass).narrow(1, first, count).contiguous();
     const Tensor y = packed_.replacement()->part(x, first, count);
     return bias.defined() ? y + bias.narrow(0, first, count) : y;
   }

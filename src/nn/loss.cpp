@@ -57,12 +57,12 @@ struct LinearCrossEntropy : autograd::Function<LinearCrossEntropy> {
       dweight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
       if (bias.defined()) dbias = ops::zeros_like(bias);
     }
-    const Tensor losses = ops::empty({readings, T}, hidden.options());
+    const Tensor losses = ops::empty({readings, T}, hidden.type());
     const std::int64_t block = vocabulary_block(hidden.size(1), V);
     Tensor gradients;  // [readings, block, V]
     std::optional<RightFactor> to_scores, to_hidden;
     if (with_gradients) {
-      gradients = ops::empty({readings, std::min(block, T), V}, hidden.options());
+      gradients = ops::empty({readings, std::min(block, T), V}, hidden.type());
       to_scores.emplace(weight.t(), hidden.size(0));
       to_hidden.emplace(weight, hidden.size(0));
     }
@@ -72,14 +72,14 @@ struct LinearCrossEntropy : autograd::Function<LinearCrossEntropy> {
       RowLosses row_losses{options, V, {}, {}, {}};
       for (std::int64_t r = 0; r < readings; ++r) {
         x[r] = hidden.narrow(0, r * T + begin, rows);
-        NoGradGuard no_grad;
+        Unrecorded no_grad;
         if (with_gradients)
           to_scores->multiply(scores[r] = gradients[r].narrow(0, 0, rows), x[r], bias);
         else
           scores[r] = linear(x[r], weight, bias, packed);
-        row_losses.labels[r] = labels.const_data_ptr<std::int64_t>() + r * T + begin;
-        row_losses.scores[r] = scores[r].data_ptr<float>();
-        row_losses.losses[r] = losses[r].data_ptr<float>() + begin;
+        row_losses.labels[r] = labels.const_data<std::int64_t>() + r * T + begin;
+        row_losses.scores[r] = scores[r].data<float>();
+        row_losses.losses[r] = losses[r].data<float>() + begin;
       }
       parallel_ranges(rows, 4 * readings * V, row_losses);
       if (!with_gradients) continue;
@@ -108,8 +108,8 @@ struct LinearCrossEntropy : autograd::Function<LinearCrossEntropy> {
 }  // namespace
 
 std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const LossOptions& options) {
-  const Tensor host = labels.cpu().contiguous();
-  const auto* const values = host.const_data_ptr<std::int64_t>();
+  const Tensor host = labels.contiguous();
+  const auto* const values = host.const_data<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
     fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
@@ -153,9 +153,9 @@ LossSum linear_cross_entropy(const Tensor& hidden, const Tensor& weight, const T
   if (!on_kernels(hidden)) return cross_entropy(ops::linear(hidden, weight, bias), labels, options);
   LossSum result;
   result.count = count_labels(labels, weight.size(0), options);
-  const bool with_gradients = GradMode::is_enabled() && (hidden.requires_grad() || weight.requires_grad());
-  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias),
-                                         labels.cpu().contiguous(), options, &packed, with_gradients);
+  const bool with_gradients = recording() && (hidden.needs_gradient() || weight.needs_gradient());
+  result.sum = LinearCrossEntropy::apply(hidden.contiguous(), weight, if_defined(bias), labels.contiguous(),
+                                         options, &packed, with_gradients);
   return result;
 }
 

@@ -19,9 +19,9 @@ Tensor panels_of(const Tensor& b) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t depth = b.size(0), columns = b.size(1);
   Tensor packed = ops::empty({k.packed_size(depth, columns)}, kFloat);
-  float* const to = packed.data_ptr<float>();
+  float* const to = packed.data<float>();
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
-    k.pack_panels(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
+    k.pack_panels(to, b.const_data<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
   });
   return packed;
 }
@@ -30,9 +30,9 @@ Tensor pairs_of(const Tensor& b) {
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t depth = b.size(0), columns = b.size(1);
   Tensor packed = ops::empty({k.packed_size((depth + 1) / 2, columns)}, kInt);
-  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
+  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data<std::int32_t>());
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
-    k.pack_pairs(to, b.const_data_ptr<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
+    k.pack_pairs(to, b.const_data<float>(), b.stride(0), b.stride(1), depth, columns, begin, end);
   });
   return packed;
 }
@@ -41,7 +41,7 @@ Tensor pairs_of_panels(const float* panels, std::int64_t depth, std::int64_t col
   const kernels::Kernels& k = kernels::kernels();
   const std::int64_t width = k.packed_size(1, 1);
   Tensor packed = ops::empty({k.packed_size((depth + 1) / 2, columns)}, kInt);
-  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data_ptr<std::int32_t>());
+  auto* const to = reinterpret_cast<std::uint32_t*>(packed.data<std::int32_t>());
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
     // Within a panel column j is j % width numbers behind the panel's first.
     for (std::int64_t panel = begin; panel < end; ++panel)
@@ -74,11 +74,11 @@ bool few(std::int64_t rows, std::int64_t columns) {
 }
 
 void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
-  m.pairs = reinterpret_cast<const std::uint32_t*>(pairs.const_data_ptr<std::int32_t>());
+  m.pairs = reinterpret_cast<const std::uint32_t*>(pairs.const_data<std::int32_t>());
 }
 
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
-  Tensor c = ops::empty({a.size(0), b.size(1)}, a.options());
+  Tensor c = ops::empty({a.size(0), b.size(1)}, a.type());
   matrix_product(c, a, b, /*add=*/false);
   return c;
 }
@@ -109,13 +109,13 @@ void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias,
   }
   MatrixProduct m = product_of(a, c);
   m.accumulate = add;
-  if (bias.defined()) m.bias = bias.const_data_ptr<float>();
+  if (bias.defined()) m.bias = bias.const_data<float>();
   if (b_.defined())
     point_at(m, b_);
-  else if (panels_.scalar_type() == kInt)
+  else if (panels_.type() == kInt)
     point_at_pairs(m, panels_);
   else
-    m.b = panels_.const_data_ptr<float>();
+    m.b = panels_.const_data<float>();
   run(m);
 }
 

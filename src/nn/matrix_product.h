@@ -49,12 +49,11 @@ class Bfloat16Products {
 class PassScope {
  public:
   explicit PassScope(const Pass& pass)
-      : products_(pass.bfloat16 || Bfloat16Products::on()),
-        gradients_(pass.gradients && GradMode::is_enabled()) {}
+      : products_(pass.bfloat16 || Bfloat16Products::on()), gradients_(pass.gradients && recording()) {}
 
  private:
   Bfloat16Products products_;
-  AutoGradMode gradients_;
+  Recording gradients_;
 };
 
 // For those of this folder that keep a matrix in the kernels' order.

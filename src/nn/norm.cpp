@@ -11,16 +11,16 @@ Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, doub
                  Tensor* inverse) {
   const std::int64_t rows = x.size(0), d = x.size(1);
   const Tensor out = ops::empty_like(x);
-  const float* b = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  const float* b = bias.defined() ? bias.const_data<float>() : nullptr;
   if (mean) {
-    *mean = ops::empty({rows}, x.options());
-    *inverse = ops::empty({rows}, x.options());
+    *mean = ops::empty({rows}, x.type());
+    *inverse = ops::empty({rows}, x.type());
   }
   parallel_ranges(rows, 2 * d, [&](std::int64_t begin, std::int64_t end) {
-    kernels::kernels().layer_norm(out.data_ptr<float>(), x.const_data_ptr<float>(),
-                                  weight.const_data_ptr<float>(), b, begin, end, d,
-                                  static_cast<float>(epsilon), mean ? mean->data_ptr<float>() : nullptr,
-                                  inverse ? inverse->data_ptr<float>() : nullptr);
+    kernels::kernels().layer_norm(out.data<float>(), x.const_data<float>(), weight.const_data<float>(), b,
+                                  begin, end, d, static_cast<float>(epsilon),
+                                  mean ? mean->data<float>() : nullptr,
+                                  inverse ? inverse->data<float>() : nullptr);
   });
   return out;
 }
@@ -43,14 +43,14 @@ struct LayerNormFunction : autograd::Function<LayerNormFunction> {
     // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
     constexpr std::int64_t kParts = 16;
     const bool biased = ctx->saved_data["biased"].toBool();
-    const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.options());
+    const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.type());
     parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
         kernels::kernels().layer_norm_backward(
-            dx.data_ptr<float>(), sums.data_ptr<float>() + part * d,
-            biased ? sums.data_ptr<float>() + (kParts + part) * d : nullptr, dy.const_data_ptr<float>(),
-            x.const_data_ptr<float>(), weight.const_data_ptr<float>(), saved[2].const_data_ptr<float>(),
-            saved[3].const_data_ptr<float>(), rows * part / kParts, rows * (part + 1) / kParts, d);
+            dx.data<float>(), sums.data<float>() + part * d,
+            biased ? sums.data<float>() + (kParts + part) * d : nullptr, dy.const_data<float>(),
+            x.const_data<float>(), weight.const_data<float>(), saved[2].const_data<float>(),
+            saved[3].const_data<float>(), rows * part / kParts, rows * (part + 1) / kParts, d);
     });
     const Tensor total = sums.sum(1);  // [2, d], or [1, d] without a bias
     return {dx, total[0], biased ? total[1] : Tensor(), Tensor()};
@@ -75,7 +75,7 @@ Tensor LayerNormImpl::forward(const Tensor& x) {
                                   : ops::layer_norm(x, {x.size(-1)}, factor, bias, spec_.epsilon);
   const Tensor rows = x.contiguous();
   const Tensor& shift = bias.defined() ? bias : no_bias_;
-  if (!GradMode::is_enabled()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);
+  if (!recording()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);
   return LayerNormFunction::apply(rows, factor, if_defined(shift), spec_.epsilon);
 }
 

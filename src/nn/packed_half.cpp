@@ -14,7 +14,7 @@ class HalfWeights : public PanelMatrix {
         format_(format == WeightFormat::float16 ? HalfFormat::float16 : HalfFormat::bfloat16) {
     const kernels::Kernels& k = kernels::kernels();
     packed_ = ops::empty({k.packed_size(in_, out_)}, kShort);
-    auto* const to = reinterpret_cast<std::uint16_t*>(packed_.data_ptr<std::int16_t>());
+    auto* const to = reinterpret_cast<std::uint16_t*>(packed_.data<std::int16_t>());
     pack_in_parts(weight, panel(), 128 * in_, after_some,
                   [&](const WeightNumbers& from, std::int64_t begin, std::int64_t end) {
                     kernels::half_kernels().pack(format_, to, from.first, from.column, from.row, in_, out_,
@@ -28,7 +28,7 @@ class HalfWeights : public PanelMatrix {
     });
   }
 
-  std::int64_t bytes() const override { return static_cast<std::int64_t>(packed_.nbytes()); }
+  std::int64_t bytes() const override { return static_cast<std::int64_t>(packed_.bytes()); }
   WeightFormat format() const override {
     return format_ == HalfFormat::float16 ? WeightFormat::float16 : WeightFormat::bfloat16;
   }
@@ -38,7 +38,7 @@ class HalfWeights : public PanelMatrix {
 
  private:
   const std::uint16_t* halves() const {
-    return reinterpret_cast<const std::uint16_t*>(packed_.const_data_ptr<std::int16_t>());
+    return reinterpret_cast<const std::uint16_t*>(packed_.const_data<std::int16_t>());
   }
   void multiply_panels(kernels::MatrixProduct& m, std::int64_t first) const override {
     const std::uint16_t* const packed = halves() + first * in_;

@@ -44,7 +44,7 @@ class Int4Weights : public PackedMatrix {
 
   std::int64_t bytes() const override {
     std::size_t all = 0;
-    for (const Tensor& t : {numbers_, steps_, starts_, scales_, sums_}) all += t.nbytes();
+    for (const Tensor& t : {numbers_, steps_, starts_, scales_, sums_}) all += t.bytes();
     return static_cast<std::int64_t>(all);
   }
   WeightFormat format() const override { return WeightFormat::int4; }
@@ -104,11 +104,11 @@ class Int4Weights : public PackedMatrix {
     sums_ = ops::empty({columns}, kInt);
     matrix_ = {in,
                out,
-               numbers_.data_ptr<std::uint8_t>(),
-               steps_.data_ptr<std::uint8_t>(),
-               starts_.data_ptr<std::int8_t>(),
-               scales_.data_ptr<float>(),
-               sums_.data_ptr<std::int32_t>(),
+               numbers_.data<std::uint8_t>(),
+               steps_.data<std::uint8_t>(),
+               starts_.data<std::int8_t>(),
+               scales_.data<float>(),
+               sums_.data<std::int32_t>(),
                /*rotated=*/true};
   }
 

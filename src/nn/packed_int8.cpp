@@ -23,7 +23,7 @@ class Int8Weights : public PackedMatrix {
     weights_.zero_();
     scales_.zero_().narrow(0, 0, out_).copy_(scales.squeeze(1));
     sums_.zero_();
-    const std::int8_t* const from = integers.const_data_ptr<std::int8_t>();
+    const std::int8_t* const from = integers.const_data<std::int8_t>();
     const std::int64_t row = integers.stride(0), step = integers.stride(1);
     parallel_ranges(kernels::int8_panels(out_), 16 * in_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t panel = begin; panel < end; ++panel) {
@@ -60,13 +60,13 @@ class Int8Weights : public PackedMatrix {
   }
 
   std::int64_t bytes() const override {
-    return static_cast<std::int64_t>(weights_.nbytes() + scales_.nbytes() + sums_.nbytes());
+    return static_cast<std::int64_t>(weights_.bytes() + scales_.bytes() + sums_.bytes());
   }
   WeightFormat format() const override { return WeightFormat::int8; }
 
   std::map<std::string, Tensor> stored() const override {
     const Tensor integers = ops::empty({out_, in_}, kChar);
-    std::int8_t* const to = integers.data_ptr<std::int8_t>();
+    std::int8_t* const to = integers.data<std::int8_t>();
     parallel_ranges(out_, in_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t n = begin; n < end; ++n)
         for (std::int64_t k = 0; k < in_; ++k)
@@ -83,9 +83,9 @@ class Int8Weights : public PackedMatrix {
     sums_ = ops::empty({columns}, kInt);
     matrix_ = {in,
                out,
-               weights_.data_ptr<std::int8_t>(),
-               scales_.data_ptr<float>(),
-               sums_.data_ptr<std::int32_t>(),
+               weights_.data<std::int8_t>(),
+               scales_.data<float>(),
+               sums_.data<std::int32_t>(),
                /*rotated=*/true};
   }
 

@@ -10,18 +10,18 @@ const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std
                           ScalarType type, const std::vector<std::int64_t>& shape) {
   const auto found = stored.find(what);
   if (found == stored.end()) fail("expected a tensor of the same name and \"{}\", found none", what);
-  if (found->second.scalar_type() != type || found->second.sizes() != IntArrayRef(shape))
-    fail("{}: expected {} {}, found {} {}", what.empty() ? "the weight" : what, ops::toString(type),
-         IntArrayRef(shape), ops::toString(found->second.scalar_type()), found->second.sizes());
+  if (found->second.type() != type || found->second.sizes() != Dimensions(shape))
+    fail("{}: expected {} {}, found {} {}", what.empty() ? "the weight" : what, ops::name_of(type),
+         Dimensions(shape), ops::name_of(found->second.type()), found->second.sizes());
   return found->second;
 }
 
 kernels::Int8Product int8_product(const Tensor& x, const Tensor& y, const Tensor& bias, Activation activation,
                                   const Tensor& residual) {
   kernels::Int8Product m{.rows = x.size(0), .columns = y.size(1)};
-  m.x = x.const_data_ptr<float>();
+  m.x = x.const_data<float>();
   m.x_row = x.stride(0);
-  m.y = y.data_ptr<float>();
+  m.y = y.data<float>();
   m.y_row = y.size(1);
   finish_with(m, bias, activation, residual);
   return m;
@@ -49,9 +49,9 @@ Tensor PanelMatrix::product(std::int64_t first, std::int64_t columns, const Tens
 
 std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, WeightFormat format,
                                                        const AfterSome& after_some) {
-  if (!weight.device().is_cpu() || !ops::isFloatingType(weight.scalar_type()))
+  if (!weight.device().is_cpu() || !ops::is_floating(weight.type()))
     fail("weights as {} are for floating-point numbers on the CPU, found {} on {}", name(format),
-         ops::toString(weight.scalar_type()), weight.device().str());
+         ops::name_of(weight.type()), weight.device().str());
   const bool integers = format == WeightFormat::int8 || format == WeightFormat::int4;
   if (integers && weight.size(1) > kernels::kInt8LargestDepth)
     fail("weights as {}: a matrix has {} inputs, of which sums in 32 bits hold {} at most", name(format),
@@ -62,7 +62,7 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
     case WeightFormat::int4:
       return make_int4(weight, after_some);
     case WeightFormat::float16:
-      if (weight.numel() > 0 && weight.scalar_type() != kHalf) {
+      if (weight.numel() > 0 && weight.type() != kHalf) {
         const auto [least, most] = ops::aminmax(weight.to(kFloat));
         if (after_some) after_some();
         if (const double size = std::max(-least.item<double>(), most.item<double>()); size >= 65520)
@@ -91,7 +91,7 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::restore(const std::map<std::st
 Tensor PackedMatrix::checked(const Tensor& x) const {
   if (!on_kernels(x) || x.dim() != 2 || x.size(1) != in_)
     fail("a packed matrix expected float32 rows of {} numbers on the CPU, found {} {}", in_,
-         ops::toString(x.scalar_type()), x.sizes());
+         ops::name_of(x.type()), x.sizes());
   return x.stride(1) == 1 ? x : x.contiguous();
 }
 

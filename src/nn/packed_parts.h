@@ -90,14 +90,14 @@ template <class Pack>
 void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, const AfterSome& after_some,
                    const Pack& pack) {
   constexpr std::int64_t kSome = 4 << 20;
-  const std::int64_t numbers_of_part = weight.scalar_type() == kFloat ? kSome : 1 << 18;
+  const std::int64_t numbers_of_part = weight.type() == kFloat ? kSome : 1 << 18;
   const std::int64_t outputs = weight.size(0), panels = (outputs + width - 1) / width;
   const std::int64_t parts = 1 + weight.numel() / numbers_of_part, some = (panels + parts - 1) / parts;
   for (std::int64_t first = 0, seen = 0; first < panels; first += some) {
     const std::int64_t row = first * width, rows = std::min(some * width, outputs - row);
     const Tensor part = weight.narrow(0, row, rows).to(kFloat);
     // Panels are counted from the first of the whole.
-    const WeightNumbers numbers{part.const_data_ptr<float>() - row * part.stride(0), part.stride(0),
+    const WeightNumbers numbers{part.const_data<float>() - row * part.stride(0), part.stride(0),
                                 part.stride(1)};
     parallel_ranges(std::min(some, panels - first), cost,
                     [&](std::int64_t begin, std::int64_t end) { pack(numbers, first + begin, first + end); });
@@ -113,8 +113,8 @@ void pack_in_parts(const Tensor& weight, std::int64_t width, std::int64_t cost, 
 template <class Column>
 Tensor rows_by(const Tensor& ids, std::int64_t width, const Column& column) {
   const Tensor places = ids.to(kLong).contiguous(), found = ops::empty({ids.size(0), width}, kFloat);
-  const std::int64_t* const id = places.const_data_ptr<std::int64_t>();
-  float* const to = found.data_ptr<float>();
+  const std::int64_t* const id = places.const_data<std::int64_t>();
+  float* const to = found.data<float>();
   parallel_ranges(ids.size(0), width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) column(id[i], to + i * width);
   });

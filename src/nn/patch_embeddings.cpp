@@ -33,7 +33,7 @@ Tensor PatchEmbeddingsImpl::positions_of(std::int64_t rows, std::int64_t columns
   const Tensor trained = positions_.narrow(1, 1, positions_.size(1) - 1)
                              .reshape({1, spec_.rows(), spec_.columns(), width})
                              .permute({0, 3, 1, 2});
-  const Tensor between = ops::upsample_bicubic2d(trained, {rows, columns}, /*align_corners=*/false);
+  const Tensor between = ops::resize_bicubic(trained, {rows, columns}, /*align_corners=*/false);
   return ops::cat({positions_.narrow(1, 0, 1), between.permute({0, 2, 3, 1}).reshape({1, -1, width})}, 1);
 }
 

@@ -12,7 +12,7 @@ namespace {
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
                                                 std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
-  const Tensor distance = ops::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
+  const Tensor distance = ops::arange(Lk, own.places.type()).unsqueeze(0) - own.places.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
   const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
   std::vector<FormedScores::Term> terms;
@@ -92,7 +92,7 @@ OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
 
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
+  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.type());
   capture_scores(q, k, v, call, query, key, own);
 }
 
@@ -128,7 +128,7 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
+  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.type());
   return plain_attention(q, k, v, call, query, key, own);
 }
 
@@ -136,7 +136,7 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::
                         std::int64_t count, const AttentionCall& call, std::int64_t begin) {
   const std::int64_t L = q.size(0), before = k.size(0) - L;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
+  OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.type());
   if (call.spec.quirks.later_penalty) own.penalty.clamp_min_(*call.spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;

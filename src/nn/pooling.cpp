@@ -16,7 +16,7 @@ void check_lengths(const Offsets& offsets) {
 // One node of the graph for all texts. Each text is summed by itself, so that it adds up as it would alone.
 struct MeanFunction : public Function<MeanFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& hidden, const Offsets& offsets) {
-    Tensor pooled = ops::empty({offsets.count(), hidden.size(1)}, hidden.options());
+    Tensor pooled = ops::empty({offsets.count(), hidden.size(1)}, hidden.type());
     for (std::int64_t b = 0; b < offsets.count(); ++b) pooled[b].copy_(offsets.part(hidden, b).mean(0));
     ctx->saved_data["lengths"] = offsets.lengths();
     return pooled;
@@ -24,7 +24,7 @@ struct MeanFunction : public Function<MeanFunction> {
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const Tensor lengths =
         ops::tensor(ctx->saved_data["lengths"].toIntVector(), kLong).to(gradients[0].device());
-    const Tensor parts = gradients[0] / lengths.unsqueeze(1).to(gradients[0].scalar_type());
+    const Tensor parts = gradients[0] / lengths.unsqueeze(1).to(gradients[0].type());
     return {parts.repeat_interleave(lengths, 0), Tensor()};
   }
 };
@@ -33,8 +33,8 @@ struct MeanFunction : public Function<MeanFunction> {
 Tensor weighted_mean(const Tensor& hidden, const Offsets& offsets, const Tensor& places) {
   std::vector<Tensor> means;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
-    const Tensor weights = places.defined() ? offsets.part(places, b).to(hidden.options()) + 1
-                                            : ops::arange(1, offsets.length(b) + 1, hidden.options());
+    const Tensor weights = places.defined() ? offsets.part(places, b).to(hidden.type()) + 1
+                                            : ops::arange(1, offsets.length(b) + 1, hidden.type());
     means.push_back((offsets.part(hidden, b) * weights.unsqueeze(1)).sum(0) / weights.sum());
   }
   return ops::stack(means);
@@ -43,8 +43,8 @@ Tensor weighted_mean(const Tensor& hidden, const Offsets& offsets, const Tensor&
 // The gradient goes to the token that had the largest number.
 struct MaxFunction : public Function<MaxFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& hidden, const Offsets& offsets) {
-    Tensor pooled = ops::empty({offsets.count(), hidden.size(1)}, hidden.options());
-    Tensor rows = ops::empty({offsets.count(), hidden.size(1)}, hidden.options().dtype(kLong));
+    Tensor pooled = ops::empty({offsets.count(), hidden.size(1)}, hidden.type());
+    Tensor rows = ops::empty({offsets.count(), hidden.size(1)}, kLong);
     for (std::int64_t b = 0; b < offsets.count(); ++b) {
       const auto [values, places] = offsets.part(hidden, b).max(0);
       pooled[b].copy_(values);
@@ -56,7 +56,7 @@ struct MaxFunction : public Function<MaxFunction> {
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const Tensor rows = ctx->get_saved_variables()[0];
-    return {ops::zeros({ctx->saved_data["total"].toInt(), rows.size(1)}, gradients[0].options())
+    return {ops::zeros({ctx->saved_data["total"].toInt(), rows.size(1)}, gradients[0].type())
                 .scatter_(0, rows, gradients[0]),
             Tensor()};
   }
@@ -68,25 +68,25 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
   check_lengths(offsets);
   switch (mode) {
     case SentencePooling::Mode::cls:
-      return hidden.index_select(0, offsets.first_rows().to(hidden.device()));
+      return hidden.index_select(0, offsets.first_rows());
     case SentencePooling::Mode::mean:
       return MeanFunction::apply(hidden, offsets);
     case SentencePooling::Mode::max:
       return MaxFunction::apply(hidden, offsets);
     case SentencePooling::Mode::mean_sqrt_len: {
-      const Tensor lengths = ops::tensor(offsets.lengths(), hidden.options().requires_grad(false));
+      const Tensor lengths = ops::tensor(offsets.lengths(), hidden.type());
       return MeanFunction::apply(hidden, offsets) * lengths.sqrt().unsqueeze(1);
     }
     case SentencePooling::Mode::weighted_mean:
       return weighted_mean(hidden, offsets, places);
     case SentencePooling::Mode::last:
-      return hidden.index_select(0, offsets.last_rows().to(hidden.device()));
+      return hidden.index_select(0, offsets.last_rows());
   }
   fail("unknown way to pool");
 }
 
 Tensor to_unit_length(const Tensor& x) {
-  const Tensor length = ops::linalg_vector_norm(x, 2, {1}, true).clamp_min(1e-12);
+  const Tensor length = ops::vector_norm(x, 2, {1}, true).clamp_min(1e-12);
   // NaN in place of an infinite length, which would make zeros of x that no check finds.
   return x / (length + (length - length));
 }

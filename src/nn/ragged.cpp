@@ -62,11 +62,11 @@ TokenBatch TokenBatch::texts(std::int64_t first, std::int64_t count) const {
 
 TokenBatch TokenBatch::to(Device device) const {
   TokenBatch moved = *this;
-  moved.ids = ids.to(device);
-  moved.positions = positions.to(device);
-  if (types.defined()) moved.types = types.to(device);
-  if (languages.defined()) moved.languages = languages.to(device);
-  if (tasks.defined()) moved.tasks = tasks.to(device);
+  moved.ids = ids;
+  moved.positions = positions;
+  if (types.defined()) moved.types = types;
+  if (languages.defined()) moved.languages = languages;
+  if (tasks.defined()) moved.tasks = tasks;
   return moved;
 }
 

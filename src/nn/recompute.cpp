@@ -15,7 +15,8 @@ struct SavedSegment : autograd::Kept {
 // The inputs cut off from the graph they come from.
 std::vector<Tensor> leaves(TensorList inputs) {
   std::vector<Tensor> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_(input.requires_grad()));
+  for (const Tensor& input : inputs)
+    leaves.push_back(input.detach().set_needs_gradient(input.needs_gradient()));
   return leaves;
 }
 
@@ -32,7 +33,7 @@ struct Recompute : autograd::Function<Recompute> {
     saved->inputs = inputs.size();
     ctx->saved_data["saved"] = std::shared_ptr<autograd::Kept>(std::move(saved));
     // With a graph, which is dropped at once: without one blocks take other paths, which round otherwise.
-    AutoGradMode gradients(true);
+    Recording gradients(true);
     const Tensor result = function(leaves(inputs), *pass).detach();
     // A copy lies in memory that the graph left; the result itself lies behind it and would keep it in
     // pieces.
@@ -43,7 +44,7 @@ struct Recompute : autograd::Function<Recompute> {
     const auto kept = ctx->get_saved_variables();
     const auto capsule = ctx->saved_data["saved"].kept();
     const SavedSegment& saved = static_cast<const SavedSegment&>(*capsule);
-    const AutoGradMode with_graph(true);
+    const Recording with_graph(true);
     const Bfloat16Products rounded(saved.bfloat16);
     std::vector<Tensor> sources = leaves(TensorList(kept).slice(0, saved.inputs));
     Pass pass = saved.before;
@@ -51,12 +52,12 @@ struct Recompute : autograd::Function<Recompute> {
     sources.insert(sources.end(), kept.begin() + static_cast<std::ptrdiff_t>(saved.inputs), kept.end());
     std::vector<Tensor> wanted;
     for (const Tensor& source : sources)
-      if (source.requires_grad()) wanted.push_back(source);
+      if (source.needs_gradient()) wanted.push_back(source);
     const auto found = autograd::grad({result}, wanted, {gradients[0]}, /*retain_graph=*/false,
                                       /*create_graph=*/false, /*allow_unused=*/true);
     autograd::variable_list all{Tensor()};  // the function has none
     auto next = found.begin();
-    for (const Tensor& source : sources) all.push_back(source.requires_grad() ? *next++ : Tensor());
+    for (const Tensor& source : sources) all.push_back(source.needs_gradient() ? *next++ : Tensor());
     all.emplace_back();  // nor has the pass
     return all;
   }

@@ -31,8 +31,7 @@ Tensor angles_of(const RotarySpec& spec, const Tensor& positions, const Offsets&
     return positions.to(options).unsqueeze(1) / ops::pow(10000.0, exponents);
   }
   const auto times = [&](const Tensor& places, const std::vector<float>& frequencies) {
-    return places.to(kFloat).unsqueeze(1) *
-           ops::tensor(frequencies, kFloat).to(positions.device()).unsqueeze(0);
+    return places.to(kFloat).unsqueeze(1) * ops::tensor(frequencies, kFloat).unsqueeze(0);
   };
   if (!depends_on_length(spec)) return times(positions, spec.frequencies);
   std::vector<Tensor> parts;
@@ -63,16 +62,16 @@ RotaryTables rotary_tables(std::span<const RotarySpec> specs, const Tensor& posi
 
 Tensor rotate(const Tensor& rows, const RotaryTable& table, std::int64_t heads, std::int64_t head_size) {
   const std::int64_t T = rows.size(0), pairs = table.cosine.size(1), size = 2 * pairs;
-  if (on_kernels(rows) && !GradMode::is_enabled()) {
+  if (on_kernels(rows) && !recording()) {
     const kernels::Rotation rotation{.heads = heads,
                                      .head_size = head_size,
                                      .row = rows.stride(0),
                                      .pairs = pairs,
                                      .halves = table.halves,
-                                     .cosine = table.cosine.const_data_ptr<float>(),
-                                     .sine = table.sine.const_data_ptr<float>()};
+                                     .cosine = table.cosine.const_data<float>(),
+                                     .sine = table.sine.const_data<float>()};
     parallel_ranges(T, heads * size, [&](std::int64_t begin, std::int64_t end) {
-      kernels::kernels().rotate(rotation, rows.data_ptr<float>(), begin, end);
+      kernels::kernels().rotate(rotation, rows.data<float>(), begin, end);
     });
     return rows;
   }

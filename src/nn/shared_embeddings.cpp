@@ -22,7 +22,7 @@ void renew_head(Transformer& model, const Embeddings& embeddings) {
   const auto old = model->language_model_head->named_parameters();
   for (auto& item : head->named_parameters()) {
     item.value().set_data(old[item.key()]);
-    item.value().requires_grad_(old[item.key()].requires_grad());
+    item.value().set_needs_gradient(old[item.key()].needs_gradient());
   }
   model->language_model_head = LanguageModelHead(model->replace_module("language_model_head", head.ptr()));
 }

@@ -25,14 +25,14 @@ TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b)
     shifts.insert(shifts.end(), static_cast<std::size_t>(batch.offsets.length(b)),
                   before[static_cast<std::size_t>(b)]);
-  batch.positions = batch.positions + ops::tensor(shifts, kLong).to(batch.positions.device());
+  batch.positions = batch.positions + ops::tensor(shifts, kLong);
   batch.before = std::move(before);
   return batch;
 }
 
 // Is nothing wanted but the result, of rows that all are computed with the same adapters?
 bool only_reads(const Pass& pass, const Capture::Stack* capture, const Tensor& input) {
-  return !GradMode::is_enabled() && !pass.is_training() && pass.adapters == nullptr && capture == nullptr &&
+  return !recording() && !pass.is_training() && pass.adapters == nullptr && capture == nullptr &&
          input.is_cpu();
 }
 
@@ -51,7 +51,7 @@ std::shared_ptr<const RotaryTables> turns(const StackSpec& spec, const TokenBatc
 // been read they are `empty` zeros, which a norm makes something else of.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
   Tensor past = c.past;
-  if (!past.defined() && empty > 0) past = ops::zeros({c.offsets.count(), empty, x.size(1)}, x.options());
+  if (!past.defined() && empty > 0) past = ops::zeros({c.offsets.count(), empty, x.size(1)}, x.type());
   return past.defined() ? norm(past.flatten(0, 1)).view(past.sizes()) : past;
 }
 
@@ -164,7 +164,7 @@ Tensor StackImpl::result_of(const Tensor& x, Pass& pass) {
 }
 
 Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
-  return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.options()) : x;
+  return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.type()) : x;
 }
 
 Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
@@ -207,7 +207,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const En
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
   LayerContext context{.offsets = batch.offsets,
                        .visible = sees_less ? usual_sight(spec_, batch) : batch.visible,
-                       .rotaries = turns(spec_, batch, x.options()),
+                       .rotaries = turns(spec_, batch, x.type()),
                        .types = batch.types,
                        .cache = cache};
   return run_layers(x, std::move(context), memory, batch.past, own, pass, capture);
@@ -235,7 +235,7 @@ Tensor StackImpl::forward_together(const ImageBatch& images, Pass& pass, Capture
 }
 
 Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
-  if (!GradMode::is_enabled()) return layer(i)->forward(x, context, pass);
+  if (!recording()) return layer(i)->forward(x, context, pass);
   // The gradients of all uses of a tensor within the layer are summed before they join those of other layers.
   // So a layer that is computed again, which cannot do otherwise, gives the same sums.
   std::vector<Tensor> inputs{ops::alias(x)};
@@ -252,7 +252,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
   std::vector<Tensor> parameters;
   for (const std::vector<Tensor>& all : {module->parameters(), adapter_tensors(*module)})
     for (const Tensor& parameter : all)
-      if (parameter.requires_grad()) parameters.push_back(parameter);
+      if (parameter.needs_gradient()) parameters.push_back(parameter);
   return recompute(run, inputs, parameters, pass);
 }
 

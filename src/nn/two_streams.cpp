@@ -32,13 +32,13 @@ Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
 
 OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types) {
   const std::int64_t L = hidden.size(0);
-  const Tensor all = ops::constant_pad_nd(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
-  const Tensor itself = ops::constant_pad_nd(ops::eye(L, kBool), {past, 0});
+  const Tensor all = ops::with_margins(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
+  const Tensor itself = ops::with_margins(ops::eye(L, kBool), {past, 0});
   const Tensor unseen = ops::cat({all.logical_and(itself.logical_not()), all.index_select(0, targets)});
   OwnKeys keys;
   keys.penalty = unseen.to(kFloat) * kHidden;  // [L + P, past + L]
   keys.places = ops::cat({ops::arange(L), targets}) + past;
-  if (types.defined()) keys.segments = ops::constant_pad_nd(types, {past, 0});
+  if (types.defined()) keys.segments = ops::with_margins(types, {past, 0});
   return keys;
 }
 

@@ -79,9 +79,7 @@ std::optional<PromptedBatch> prompted(const std::vector<TokenPrompt>& prompts, s
   }
   if (ids.size() == rows.size()) return {};
   const Device device = given.ids.device();
-  const auto tensor = [&](const std::vector<std::int64_t>& numbers) {
-    return ops::tensor(numbers, kLong).to(device);
-  };
+  const auto tensor = [&](const std::vector<std::int64_t>& numbers) { return ops::tensor(numbers, kLong); };
   PromptedBatch result{given, choose_adapters(row_adapters), tensor(rows)};
   TokenBatch& batch = result.batch;
   batch.prompted = true;

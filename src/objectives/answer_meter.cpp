@@ -31,7 +31,7 @@ class AnswerMeter : public Meter {
       : windows_(windows), found_(windows.questions()), none_(windows.some_without_answer()) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor host = scores.detach().to(kFloat).cpu();
+    const Tensor host = scores.detach().to(kFloat);
     for (std::size_t b = 0; b < batch.examples.size(); ++b) {
       const auto& window = windows_.windows()[static_cast<std::size_t>(batch.examples[b])];
       const Tensor own = batch.tokens.offsets.part(host, static_cast<std::int64_t>(b));  // [L, 2]
@@ -71,7 +71,7 @@ std::optional<ScoredPlace> best_place(const Tensor& scores, std::int64_t begin, 
   if (!scores.isfinite().all().item<bool>()) fail("the model's scores are not finite: is it broken?");
   const Tensor columns = scores.t().contiguous();
   const auto length = static_cast<std::size_t>(scores.size(0));
-  const std::span starts(columns.const_data_ptr<float>(), length), ends(starts.data() + length, length);
+  const std::span starts(columns.const_data<float>(), length), ends(starts.data() + length, length);
   std::optional<ScoredPlace> best;
   const std::vector<std::int64_t> last = best_rows(ends);
   for (const std::int64_t s : best_rows(starts))

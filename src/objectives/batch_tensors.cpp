@@ -7,7 +7,7 @@ namespace {
 
 // [T] -> [B, L].
 Tensor padded(const Tensor& rows, const Offsets& offsets, std::int64_t filler) {
-  Tensor all = ops::full({offsets.count(), offsets.longest()}, filler, rows.options());
+  Tensor all = ops::full({offsets.count(), offsets.longest()}, filler, rows.type());
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     all[b].narrow(0, 0, offsets.length(b)).copy_(offsets.part(rows, b));
   return all;

@@ -49,7 +49,7 @@ namespace {
 // The loss of blocks that look back at what the blocks before them have left.
 Tensor streamed_loss(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
   const Tensor hidden = read_streams(trainee, batch, pass);
-  const Tensor labels = batch.token_labels.to(hidden.device());
+  const Tensor labels = batch.token_labels;
   return trainee.network()->language_model_head->loss(hidden, labels, options, pass).sum;
 }
 

@@ -96,7 +96,7 @@ Losses Classification::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                               const LossOptions& options) const {
   Tensor hidden;
   const Tensor scores = text_scores(trainee.model(), batch.tokens, pass, &hidden);  // [B, labels]
-  const Tensor labels = batch.labels.to(scores.device());
+  const Tensor labels = batch.labels;
   switch (problem_) {
     case ProblemType::single_label:
       return {{cross_entropy(scores, labels, options).sum}, scores, hidden};

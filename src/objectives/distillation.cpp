@@ -212,19 +212,19 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
   if (vocabulary_) {
     if (!student.hidden.defined() || student.hidden.size(0) != batch.token_labels.numel())
       fail("--teacher: this objective does not show the hidden states of the tokens that it predicts");
-    const Tensor rows = labelled_rows(batch.token_labels.to(student.hidden.device()));
+    const Tensor rows = labelled_rows(batch.token_labels);
     Pass pass = Pass::inference();  // scores have no dropout
     const VocabularyScores ours =
         vocabulary_scores(trainee.network(), student.hidden.index_select(0, rows), pass);
-    const NoGradGuard no_grad;
+    const Unrecorded no_grad;
     const VocabularyScores theirs =
         vocabulary_scores(std::get<Trainee>(teacher_).network(), taught.hidden.index_select(0, rows), pass);
-    const AutoGradMode gradients(student.hidden.requires_grad());
+    const Recording gradients(student.hidden.needs_gradient());
     return linear_soft_cross_entropy(ours, theirs, temperature_).sum;
   }
-  const Tensor taught_scores = taught.scores.to(student.scores.device());
+  const Tensor taught_scores = taught.scores;
   if (!are_classes(batch.labels)) return squared_error(student.scores, taught_scores).sum;
-  const Tensor rows = labelled_rows(batch.labels.to(student.scores.device()));
+  const Tensor rows = labelled_rows(batch.labels);
   return soft_cross_entropy(student.scores.index_select(0, rows), taught_scores.index_select(0, rows),
                             temperature_)
       .sum;

@@ -36,13 +36,13 @@ Batch ImageClassification::collate(std::span<const std::int64_t> examples, const
 Losses ImageClassification::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                                    const LossOptions& options) const {
   Transformer network = trainee.network();
-  const ImageBatch images{batch.images.pixels.to(network->device()), {}};
+  const ImageBatch images{batch.images.pixels, {}};
   const Tensor hidden = network->encode(images, pass);  // [B * patches, d]
   TokenBatch rows;
   rows.offsets =
       Offsets(std::vector<std::int64_t>(static_cast<std::size_t>(batch.sequences()), batch.patches));
   const Tensor scores = network->score_head(head_rows(network->score_head->spec(), rows, hidden), pass);
-  return {{cross_entropy(scores, batch.labels.to(scores.device()), options).sum}, scores, hidden};
+  return {{cross_entropy(scores, batch.labels, options).sum}, scores, hidden};
 }
 
 std::unique_ptr<Meter> ImageClassification::meter() const {

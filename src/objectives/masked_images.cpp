@@ -41,7 +41,7 @@ Losses MaskedImages::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                             const LossOptions& options) const {
   Transformer network = trainee.network();
   const Device device = network->device();
-  const ImageBatch images{batch.images.pixels.to(device), batch.images.hidden.to(device)};
+  const ImageBatch images{batch.images.pixels, batch.images.hidden};
   const Tensor hidden = network->encode(images, pass);  // [B * (1 + patches), d]
   const PatchEmbeddings& patches = network->encoder->patches;
   const auto [rows, columns] = patches->grid(images.pixels);

@@ -106,9 +106,9 @@ Batch MaskedLanguageModel::collate(std::span<const std::int64_t> examples, const
 
 TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pass,
                                 const LossOptions& options) {
-  const TokenBatch tokens = batch.tokens.to(model->device());
+  const TokenBatch tokens = batch.tokens;
   const Tensor hidden = model->decoder ? model->decode(tokens, pass) : model->encode(tokens, pass);
-  const Tensor labels = batch.token_labels.to(hidden.device());
+  const Tensor labels = batch.token_labels;
   return {hidden, model->language_model_head->loss(hidden, labels, options, pass).sum};
 }
 

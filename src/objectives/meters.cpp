@@ -16,7 +16,7 @@ class SingleLabelMeter : public Meter {
   explicit SingleLabelMeter(std::int64_t labels) : metric_(labels) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor chosen = scores.argmax(1).cpu(), expected = batch.labels.reshape(-1);
+    const Tensor chosen = scores.argmax(1), expected = batch.labels.reshape(-1);
     const auto a = chosen.accessor<std::int64_t, 1>(), b = expected.accessor<std::int64_t, 1>();
     for (std::int64_t i = 0; i < chosen.numel(); ++i)
       if (b[i] != kIgnoredLabel) metric_.add(a[i], b[i]);
@@ -32,7 +32,7 @@ class MultiLabelMeter : public Meter {
   explicit MultiLabelMeter(std::int64_t labels) : metric_(labels) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor predicted = scores.gt(0).cpu(), expected = batch.labels.gt(0.5);
+    const Tensor predicted = scores.gt(0), expected = batch.labels.gt(0.5);
     for (std::int64_t i = 0; i < predicted.size(0); ++i)
       metric_.add(numbers(predicted[i]), numbers(expected[i]));
   }
@@ -43,7 +43,7 @@ class MultiLabelMeter : public Meter {
  private:
   static std::vector<std::int64_t> numbers(const Tensor& flags) {
     const Tensor places = flags.nonzero().reshape(-1);
-    return {places.const_data_ptr<std::int64_t>(), places.const_data_ptr<std::int64_t>() + places.numel()};
+    return {places.const_data<std::int64_t>(), places.const_data<std::int64_t>() + places.numel()};
   }
 
   MultiLabelMetric metric_;
@@ -52,7 +52,7 @@ class MultiLabelMeter : public Meter {
 class RegressionMeter : public Meter {
  public:
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor made = scores.reshape(-1).to(kDouble).cpu(), expected = batch.labels.reshape(-1).to(kDouble);
+    const Tensor made = scores.reshape(-1).to(kDouble), expected = batch.labels.reshape(-1).to(kDouble);
     const auto a = made.accessor<double, 1>(), b = expected.accessor<double, 1>();
     for (std::int64_t i = 0; i < made.numel(); ++i) metric_.add(a[i], b[i]);
   }
@@ -73,7 +73,7 @@ class TagMeter : public Meter {
                 : "accuracy") {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor chosen = scores.argmax(1).cpu();
+    const Tensor chosen = scores.argmax(1);
     const auto a = chosen.accessor<std::int64_t, 1>(), b = batch.labels.accessor<std::int64_t, 1>();
     const Offsets& texts = batch.tokens.offsets;
     for (std::int64_t t = 0; t < texts.count(); ++t) {

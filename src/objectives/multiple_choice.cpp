@@ -14,7 +14,7 @@ namespace {
 class ChoiceMeter : public Meter {
  public:
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor host = scores.cpu();
+    const Tensor host = scores;
     for (std::int64_t q = 0; q < batch.groups.count(); ++q) {
       const auto chosen = batch.groups.part(host, q).argmax().item<std::int64_t>();
       right_ += chosen == batch.labels[q].item<std::int64_t>() ? 1 : 0;

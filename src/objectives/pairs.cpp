@@ -46,7 +46,7 @@ class RetrievalMeter : public Meter {
   explicit RetrievalMeter(std::vector<std::int64_t> widths) : widths_(std::move(widths)) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor vectors = scores.detach().to(kCPU, kFloat);
+    const Tensor vectors = scores.detach().to(kFloat);
     const auto numbers = batch.labels.accessor<std::int64_t, 2>();
     const std::int64_t pairs = batch.labels.size(0);
     for (std::int64_t i = 0; i < pairs; ++i) {
@@ -74,8 +74,7 @@ class RetrievalMeter : public Meter {
         cosines =
             ops::mm(queries.narrow(0, q, std::min(kBlock, queries.size(0) - q)), candidates).contiguous();
       const Tensor row = cosines[q % kBlock];
-      rank({row.mutable_data_ptr<float>(), static_cast<std::size_t>(row.numel())}, queries_.number(q),
-           metric);
+      rank({row.data<float>(), static_cast<std::size_t>(row.numel())}, queries_.number(q), metric);
     }
     return metric.figures();
   }
@@ -144,7 +143,7 @@ Batch Pairs::collate(std::span<const std::int64_t> examples, const Draws& draws)
 
 Losses Pairs::losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const {
   const auto [firsts, seconds] = vectors_(trainee, batch.tokens, pass);
-  const Tensor left_out = false_negatives(batch.labels.to(firsts.device()));
+  const Tensor left_out = false_negatives(batch.labels);
   Losses losses;
   for (const std::int64_t width : vectors_.widths())
     losses.sums.push_back(contrastive_cross_entropy(firsts.narrow(1, 0, width), seconds.narrow(1, 0, width),

@@ -79,7 +79,7 @@ Tensor Pictures::read(const Place& place) const {
   if (prepared_.defined()) return prepared_[place.prepared];
   const auto& [file, number, _] = place;
   const Tensor bytes = processor_.sized(files_[file].image(number));
-  if (bytes.sizes() != IntArrayRef({spec_.channels, spec_.height, spec_.width}))
+  if (bytes.sizes() != Dimensions({spec_.channels, spec_.height, spec_.width}))
     fail(
         "{}: preprocessor_config.json makes it {} x {} pixels of {} channels: expected {} x {} of {}, as "
         "config.json "
@@ -95,7 +95,7 @@ Tensor Pictures::moved(const Tensor& bytes, Random& random) const {
     const auto places = static_cast<std::uint64_t>(2 * shift_ + 1);
     const auto down = static_cast<std::int64_t>(random.below(places));
     const auto right = static_cast<std::int64_t>(random.below(places));
-    picture = ops::constant_pad_nd(picture, {shift_, shift_, shift_, shift_}, 0)
+    picture = ops::with_margins(picture, {shift_, shift_, shift_, shift_}, 0)
                   .narrow(1, down, spec_.height)
                   .narrow(2, right, spec_.width);
   }

@@ -43,8 +43,8 @@ QuestionWindows read_windows(const Setting& setting) {
 // 1 for the tokens of each text up to the first one of id `end`, which ends the question: [T, 1].
 Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
   std::vector<std::int64_t> flags;
-  const Tensor ids = tokens.ids.cpu().contiguous();
-  const auto* const all = ids.const_data_ptr<std::int64_t>();
+  const Tensor ids = tokens.ids.contiguous();
+  const auto* const all = ids.const_data<std::int64_t>();
   for (std::int64_t b = 0; b < tokens.offsets.count(); ++b) {
     bool question = true;
     for (std::int64_t i = tokens.offsets.begin(b); i < tokens.offsets.begin(b) + tokens.offsets.length(b);
@@ -66,7 +66,7 @@ Tensor span_scores(const PretrainedModel& model, const TokenBatch& given, Pass& 
   const Tensor question = question_rows(tokens, *end);
   if (!tokens.types.defined()) tokens.types = 1 - question.squeeze(1);
   const Tensor scores = text_scores(model, tokens, pass);
-  const Tensor ruled_out = question.index_fill(0, tokens.offsets.first_rows(), 0).to(scores.options());
+  const Tensor ruled_out = question.index_fill(0, tokens.offsets.first_rows(), 0).to(scores.type());
   return scores - 1e6 * ruled_out;
 }
 

@@ -26,7 +26,7 @@ Tensor labeled_places(const Tensor& labels) {
 
 // draw_tokens of the head's scores, which are made for so many rows at a time as the loss makes them.
 Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t vocabulary, std::uint64_t seed) {
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   const std::int64_t block = vocabulary_block(hidden.size(1), vocabulary);
   Pass pass = Pass::inference();
   std::vector<Tensor> drawn = {ops::empty({0}, kLong)};
@@ -40,17 +40,17 @@ Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t voc
 }  // namespace
 
 Tensor draw_tokens(const Tensor& scores, std::uint64_t seed, std::int64_t first) {
-  const Tensor odds = scores.detach().to(kFloat).softmax(1).cpu().contiguous();
+  const Tensor odds = scores.detach().to(kFloat).softmax(1).contiguous();
   const std::int64_t rows = odds.size(0), vocabulary = odds.size(1);
   const Tensor drawn = ops::empty({rows}, kLong);
   for (std::int64_t row = 0; row < rows; ++row) {
-    const float* of = odds.const_data_ptr<float>() + row * vocabulary;
+    const float* of = odds.const_data<float>() + row * vocabulary;
     double sum = 0;  // 1 but for rounding
     for (std::int64_t id = 0; id < vocabulary; ++id) sum += of[id];
     double left = Random(seed, first + row).uniform() * sum;
     std::int64_t id = 0;
     while (id + 1 < vocabulary && (left -= of[id]) >= 0) ++id;
-    drawn.mutable_data_ptr<std::int64_t>()[row] = id;
+    drawn.data<std::int64_t>()[row] = id;
   }
   return drawn;
 }
@@ -81,12 +81,12 @@ Losses ReplacedTokens::losses(Trainee& trainee, const Batch& batch, Pass& pass,
   Transformer generator = trainee.model(kGenerator).network();
   const TokenPredictions words = predict_tokens(generator, batch, pass, options);
   const Tensor places = labeled_places(batch.token_labels);
-  const Tensor drawn = draw_from(generator->language_model_head,
-                                 words.hidden.detach().index_select(0, places.to(words.hidden.device())),
-                                 generator->encoder->spec().embeddings.vocabulary, pass.next_seed());
+  const Tensor drawn =
+      draw_from(generator->language_model_head, words.hidden.detach().index_select(0, places),
+                generator->encoder->spec().embeddings.vocabulary, pass.next_seed());
   const Replaced replaced = replace_tokens(batch, drawn);
   const Tensor scores = text_scores(trainee.model(), replaced.tokens, pass).squeeze(1);  // [T]
-  return {{words.loss, sigmoid_cross_entropy(scores, replaced.labels.to(scores.device())).sum}};
+  return {{words.loss, sigmoid_cross_entropy(scores, replaced.labels).sum}};
 }
 
 namespace {

@@ -65,7 +65,7 @@ class SimilarityMeter : public Meter {
       : widths_(std::move(widths)), metrics_(widths_.size()) {}
 
   void add(const Batch& batch, const Tensor& scores) override {
-    const Tensor made = scores.detach().to(kCPU, kDouble), expected = batch.labels.to(kDouble);
+    const Tensor made = scores.detach().to(kDouble), expected = batch.labels.to(kDouble);
     const auto a = made.accessor<double, 2>();
     const auto b = expected.accessor<double, 1>();
     for (std::int64_t i = 0; i < made.size(0); ++i)
@@ -108,7 +108,7 @@ Batch ScoredPairs::collate(std::span<const std::int64_t> examples, const Draws& 
 Losses ScoredPairs::losses(Trainee& trainee, const Batch& batch, Pass& pass,
                            const LossOptions& options) const {
   const auto [firsts, seconds] = vectors_(trainee, batch.tokens, pass);
-  const Tensor labels = batch.labels.to(firsts.device());
+  const Tensor labels = batch.labels;
   Losses losses;
   std::vector<Tensor> cosines;
   for (const std::int64_t width : vectors_.widths()) {

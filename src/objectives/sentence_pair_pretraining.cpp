@@ -50,8 +50,7 @@ Losses SentencePairPretraining::losses(Trainee& trainee, const Batch& batch, Pas
   const TokenPredictions words = predict_tokens(model, batch, pass, options);
   const Tensor scores =
       model->score_head(model->pooler(words.hidden, batch.tokens.offsets, pass), pass);  // [B, 2]
-  return {.sums = {words.loss, cross_entropy(scores, batch.labels.to(scores.device()), options).sum},
-          .hidden = words.hidden};
+  return {.sums = {words.loss, cross_entropy(scores, batch.labels, options).sum}, .hidden = words.hidden};
 }
 
 namespace {

@@ -80,13 +80,11 @@ Batch make_pairs(const std::vector<TokenIds>& sources, const std::vector<TokenId
 
 Losses pair_losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
   Transformer model = trainee.network();
-  const TokenBatch source = batch.tokens.to(model->device());
+  const TokenBatch source = batch.tokens;
   const EncoderMemory memory = model->remember(source, pass);
-  const Tensor hidden = model->decode(batch.target.to(model->device()), pass, &memory);
-  return {
-      .sums = {model->language_model_head->loss(hidden, batch.token_labels.to(hidden.device()), options, pass)
-                   .sum},
-      .hidden = hidden};
+  const Tensor hidden = model->decode(batch.target, pass, &memory);
+  return {.sums = {model->language_model_head->loss(hidden, batch.token_labels, options, pass).sum},
+          .hidden = hidden};
 }
 
 Batch SequenceToSequence::collate(std::span<const std::int64_t> examples, const Draws& draws) const {

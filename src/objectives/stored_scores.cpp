@@ -55,9 +55,9 @@ StoredScores StoredScores::read(const std::filesystem::path& path) {
 }
 
 void StoredScores::write(const std::filesystem::path& path) const {
-  const Tensor host = scores.to(kCPU, kFloat).contiguous();
-  const std::span bytes(static_cast<const std::byte*>(host.const_data_ptr()),
-                        static_cast<std::size_t>(host.nbytes()));
+  const Tensor host = scores.to(kFloat).contiguous();
+  const std::span bytes(static_cast<const std::byte*>(host.const_data()),
+                        static_cast<std::size_t>(host.bytes()));
   write_safetensors(path, {{"scores", {DType::f32, host.sizes().vec(), bytes}}},
                     {{"labels", Json(labels.names).dump()}, {"problem_type", name_of(labels.problem)}});
 }
@@ -67,7 +67,7 @@ void ScoreCollector::add(const Batch& batch, const Tensor& scores) {
   if (!scores.defined() || scores.dim() != 2 || scores.size(0) != rows)
     fail("--save-scores: expected an objective with scores over labels for each example");
   if (!scores_.defined()) scores_ = ops::zeros({examples_, scores.size(1)});
-  scores_.index_copy_(0, ops::tensor(batch.examples), scores.detach().to(kCPU, kFloat));
+  scores_.index_copy_(0, ops::tensor(batch.examples), scores.detach().to(kFloat));
 }
 
 }  // namespace attend

@@ -9,7 +9,7 @@ namespace {
 TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
   TokenBatch target = tokens;
   target.ids = tokens.ids.roll(1);
-  target.ids.index_fill_(0, tokens.offsets.first_rows().to(tokens.ids.device()), start);
+  target.ids.index_fill_(0, tokens.offsets.first_rows(), start);
   return target;
 }
 
@@ -18,7 +18,7 @@ TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
 Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass, Tensor* last_hidden) {
   Transformer network = model.network();
   const ScoreHeadSpec& spec = network->score_head->spec();
-  const TokenBatch tokens = given.to(network->device());
+  const TokenBatch tokens = given;
   TokenBatch read = tokens;
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {

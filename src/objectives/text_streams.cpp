@@ -50,10 +50,10 @@ std::vector<std::vector<std::int64_t>> stream_batches(std::int64_t blocks, std::
 Tensor read_streams(Trainee& trainee, const Batch& batch, Pass& pass) {
   Transformer model = trainee.network();
   const StackSpec& stack = model->decoder->spec();
-  TokenBatch tokens = batch.tokens.to(model->device());
+  TokenBatch tokens = batch.tokens;
   const std::int64_t texts = tokens.offsets.count();
   tokens.past = recall(trainee, stack, texts, batch.continues);
-  for (Tensor& memory : tokens.past) memory = memory.to(model->device());
+  for (Tensor& memory : tokens.past) memory = memory;
 
   Capture states;
   states.hidden_states = true;

@@ -79,7 +79,7 @@ TokenBatch TextVectors::batch(std::span<const std::int64_t> pairs) const {
 std::pair<Tensor, Tensor> TextVectors::operator()(Trainee& trainee, const TokenBatch& batch,
                                                   Pass& pass) const {
   Transformer network = trainee.network();
-  const TokenBatch tokens = batch.to(network->device());
+  const TokenBatch tokens = batch;
   const Tensor vectors = pool(network->encode(tokens, pass), tokens.offsets, pooling_.mode);  // [2B, d]
   const std::int64_t B = vectors.size(0) / 2;
   return {vectors.narrow(0, 0, B), vectors.narrow(0, B, B)};

@@ -107,7 +107,7 @@ Losses TokenClassification::losses(Trainee& trainee, const Batch& batch, Pass& p
                                    const LossOptions& options) const {
   Tensor hidden;
   const Tensor scores = text_scores(trainee.model(), batch.tokens, pass, &hidden);  // [T, labels]
-  return {{cross_entropy(scores, batch.labels.to(scores.device()), options).sum}, scores, hidden};
+  return {{cross_entropy(scores, batch.labels, options).sum}, scores, hidden};
 }
 
 std::unique_ptr<Meter> TokenClassification::meter() const {

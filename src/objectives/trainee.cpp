@@ -14,7 +14,7 @@ std::vector<std::pair<std::string, Tensor>> own_parameters(const PretrainedModel
   for (const auto& adapter : model.adapters())
     for (const auto& [name, tensor] : adapter->parameters()) all.emplace_back(name, tensor);
   for (const auto& item : model.network()->named_parameters())
-    if (model.adapters().empty() || item.value().requires_grad()) all.emplace_back(item.key(), item.value());
+    if (model.adapters().empty() || item.value().needs_gradient()) all.emplace_back(item.key(), item.value());
   return all;
 }
 
@@ -74,7 +74,7 @@ void Trainee::find_constraints() {
 
 void Trainee::constrain_gradients() const {
   for (const auto& [table, row] : zero_rows_)
-    if (table.grad().defined()) table.grad()[row].zero_();
+    if (table.gradient().defined()) table.gradient()[row].zero_();
   for (const Part& part : parts_)
     for (const auto& adapter : part.model.adapters()) adapter->constrain_gradients();
 }

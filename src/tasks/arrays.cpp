@@ -8,14 +8,14 @@ namespace {
 template <class T>
 Tensor copy_of(const std::vector<T>& numbers, const std::vector<std::int64_t>& shape, ScalarType type) {
   Tensor tensor = ops::empty(shape, type);
-  std::ranges::copy(numbers, tensor.data_ptr<T>());
+  std::ranges::copy(numbers, tensor.data<T>());
   return tensor;
 }
 
 template <class T>
 std::vector<T> numbers_of(const Tensor& tensor, ScalarType type) {
-  const Tensor flat = tensor.detach().cpu().to(type).contiguous();
-  return {flat.const_data_ptr<T>(), flat.const_data_ptr<T>() + flat.numel()};
+  const Tensor flat = tensor.detach().to(type).contiguous();
+  return {flat.const_data<T>(), flat.const_data<T>() + flat.numel()};
 }
 
 }  // namespace
@@ -49,8 +49,7 @@ Tensor to_tensor(const Array& array, const std::string& name) {
 }
 
 Array to_array(const Tensor& tensor) {
-  if (ops::isFloatingType(tensor.scalar_type()))
-    return {tensor.sizes().vec(), numbers_of<float>(tensor, kFloat)};
+  if (ops::is_floating(tensor.type())) return {tensor.sizes().vec(), numbers_of<float>(tensor, kFloat)};
   return {tensor.sizes().vec(), numbers_of<std::int64_t>(tensor, kLong)};
 }
 

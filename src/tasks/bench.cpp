@@ -31,7 +31,7 @@ Sequences random_sequences(const BenchOptions& options, std::int64_t vocabulary)
 
 std::function<void()> encode_work(const PretrainedModel& model, const Sequences& sequences) {
   return [=] {
-    NoGradGuard inference;
+    Unrecorded inference;
     Transformer network = model.network();
     constexpr std::int64_t kBatchTokens = 4096;
     for (const auto& batch : batches_by_length(sequences, kBatchTokens)) {
@@ -53,10 +53,10 @@ std::function<void()> image_work(const PretrainedModel& model, std::int64_t coun
   const PatchSpec& patches = *model.network()->spec().encoder->patches;
   const ImageBatch images{ops::empty({count, patches.channels, patches.height, patches.width}), {}};
   Random random(1);
-  for (float& pixel : std::span(images.pixels.data_ptr<float>(), images.pixels.numel()))
+  for (float& pixel : std::span(images.pixels.data<float>(), images.pixels.numel()))
     pixel = static_cast<float>(random.below(1000)) / 500 - 1;
   return [=] {
-    NoGradGuard inference;
+    Unrecorded inference;
     Pass pass = Pass::inference();
     model.network()->encode(images, pass);
   };

@@ -56,7 +56,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(
 
 std::vector<std::vector<LabelScore>> ImageClassifier::classify(const std::vector<Picture>& pictures,
                                                                const ImageOptions& options) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const PretrainedModel& model = state_->model.with_adapter(options.adapter);
   if (!model.network()->score_head)
     fail("expected a model that classifies pictures, found {}", model.architecture());

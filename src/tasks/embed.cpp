@@ -189,7 +189,7 @@ std::vector<std::size_t> Embedder::count_tokens(const std::vector<std::string>& 
 
 std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& texts,
                                                 const EmbedOptions& options) {
-  NoGradGuard inference;
+  Unrecorded inference;
   Transformer network = state_->model.with_adapter(options.adapter).network();
   const std::int64_t size = state_->dimensions(options);
   VectorOptions how{.prompt_tokens = state_->prompt_tokens(options),
@@ -209,7 +209,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     if (!pooled.isfinite().all().item<bool>())
       fail("the model gives numbers that are not finite: are its weights whole?");
     pooled = pooled.contiguous();
-    const float* row = pooled.const_data_ptr<float>();
+    const float* row = pooled.const_data<float>();
     for (std::size_t i : batch) {
       vectors[i].assign(row, row + size);
       row += size;

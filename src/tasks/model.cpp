@@ -57,7 +57,7 @@ Arrays Model::forward(const Arrays& inputs, const OutputOptions& options) const 
     const std::lock_guard one(state_->collecting);
     return run();
   }
-  const NoGradGuard inference;
+  const Unrecorded inference;
   return run();
 }
 

@@ -48,7 +48,7 @@ class MeasuredMatrix : public WatchedMatrix {
 std::vector<MatrixError> measure_quantization(const ModelDirectory& directory, WeightFormat format,
                                               const std::filesystem::path& file,
                                               const std::map<std::string, Tensor>& factors) {
-  NoGradGuard inference;
+  Unrecorded inference;
   const PretrainedModel model = PretrainedModel::load(directory, {.packs = false, .factors = factors});
   Transformer network = model.network();
   std::vector<std::pair<std::string, std::shared_ptr<const MeasuredMatrix>>> matrices;

@@ -51,9 +51,8 @@ void append_scores(const Tensor& scores, std::span<const std::int64_t> labels, s
   for (std::size_t i = 0; i < labels.size(); ++i) {
     Score& score = all.emplace_back(Score{some[i]});
     if (likeliest == 0) continue;
-    const std::span<const float> row(
-        rows.const_data_ptr<float>() + static_cast<std::int64_t>(i) * rows.size(1),
-        static_cast<std::size_t>(rows.size(1)));
+    const std::span<const float> row(rows.const_data<float>() + static_cast<std::int64_t>(i) * rows.size(1),
+                                     static_cast<std::size_t>(rows.size(1)));
     for (const auto& [value, token] : top_k(row, most))
       score.likeliest.push_back({static_cast<TokenId>(token), value});
   }
@@ -193,7 +192,7 @@ struct TextScorer::State {
   // The tokens that the pieces of each text predict, in order.
   ScoredTexts score(std::size_t texts, const std::vector<ScoredPiece>& pieces, const RunOptions& options,
                     std::size_t likeliest = 0) const {
-    const NoGradGuard inference;
+    const Unrecorded inference;
     const PretrainedModel& own = text->model(options.adapter);
     Pass pass = Pass::inference();
     pass.adapters = choose_adapters({options.adapter});

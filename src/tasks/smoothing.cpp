@@ -39,7 +39,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
   if (!directory.adapters().empty()) fail("{}: smoothing is for a model without adapters beside it", source);
   if (stored_format(directory.config()) != WeightFormat::float32)
     fail("{}: its weights are stored in fewer bits: expected those that they were made of", source);
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
   Transformer network = model.network();
   const std::vector<NormedInput> inputs = normed_inputs(network->spec());

@@ -41,7 +41,7 @@ Head head_for(ScoreKind kind) {
 // Each sequence's numbers in its row, zeros behind them: [B, L].
 Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
   Tensor filled = ops::zeros({static_cast<std::int64_t>(rows.size()), length}, kLong);
-  std::int64_t* to = filled.data_ptr<std::int64_t>();
+  std::int64_t* to = filled.data<std::int64_t>();
   for (std::size_t b = 0; b < rows.size(); ++b) std::ranges::copy(*rows[b], to + b * length);
   return filled;
 }
@@ -160,7 +160,7 @@ void TextModel::check(const Encoding& encoding, const std::string& what) const {
 void TextModel::for_each_batch(
     std::span<const Encoding> encodings, const RunOptions& options,
     const std::function<void(const TextNumbers& batch, std::map<std::string, Tensor> inputs)>& work) const {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const ErrorScope scope(ErrorKind::input);
   const PretrainedModel& model = this->model(options.adapter);
   std::vector<std::int64_t> lengths;
@@ -243,7 +243,7 @@ std::vector<float> numbers(const Tensor& vector) {
   const Tensor flat = vector.to(kFloat).contiguous();
   if (!flat.isfinite().all().item<bool>())
     fail("the model gives numbers that are not finite: are its weights whole?");
-  return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
+  return {flat.const_data<float>(), flat.const_data<float>() + flat.numel()};
 }
 
 }  // namespace attend

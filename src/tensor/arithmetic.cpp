@@ -7,7 +7,7 @@ namespace attend::ops {
 namespace {
 
 int category(ScalarType type) {
-  return type == kBool ? 0 : isFloatingType(type) ? 2 : 1;
+  return type == kBool ? 0 : is_floating(type) ? 2 : 1;
 }
 
 }  // namespace
@@ -19,26 +19,26 @@ ScalarType promoted(ScalarType a, ScalarType b) {
     if (a == kDouble || b == kDouble) return kDouble;
     return kFloat;
   }
-  if (elementSize(a) != elementSize(b)) return elementSize(a) > elementSize(b) ? a : b;
+  if (bytes_of(a) != bytes_of(b)) return bytes_of(a) > bytes_of(b) ? a : b;
   return kShort;  // of bytes with a sign and without
 }
 
 ScalarType common_type(const Tensor& a, const Tensor& b) {
-  const ScalarType left = a.scalar_type(), right = b.scalar_type();
+  const ScalarType left = a.type(), right = b.type();
   if (a.dim() == 0 && b.dim() > 0 && category(left) <= category(right)) return right;
   if (b.dim() == 0 && a.dim() > 0 && category(right) <= category(left)) return left;
   return promoted(left, right);
 }
 
 ScalarType common_type(const Tensor& a, Scalar b) {
-  const ScalarType type = a.scalar_type();
+  const ScalarType type = a.type();
   if (category(b.type()) <= category(type)) return type;
   return b.type() == kDouble ? kFloat : b.type();
 }
 
-Dimensions broadcast(IntArrayRef a, IntArrayRef b) {
+Dimensions broadcast(Dimensions a, Dimensions b) {
   Dimensions shape = a.size() >= b.size() ? a : b;
-  const IntArrayRef other = a.size() >= b.size() ? b : a;
+  const Dimensions other = a.size() >= b.size() ? b : a;
   const std::size_t more = shape.size() - other.size();
   for (std::size_t d = 0; d < other.size(); ++d) {
     std::int64_t& size = shape[more + d];
@@ -229,7 +229,7 @@ Tensor Tensor::logical_not() const {
   return eq(0);
 }
 Tensor Tensor::isfinite() const {
-  return comparison(*this, *this, scalar_type(), [](auto a, auto) {
+  return comparison(*this, *this, type(), [](auto a, auto) {
     if constexpr (std::is_floating_point_v<decltype(a)>)
       return std::isfinite(a);
     else
@@ -285,9 +285,9 @@ Tensor chosen_from(const Tensor& condition, const Tensor& a, const Tensor& b) {
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
-      T* const to = out.data_ptr<T>() + starts[0];
-      const bool* const c = chosen.const_data_ptr<bool>() + starts[1];
-      const T *const l = x.const_data_ptr<T>() + starts[2], *const r = y.const_data_ptr<T>() + starts[3];
+      T* const to = out.data<T>() + starts[0];
+      const bool* const c = chosen.const_data<bool>() + starts[1];
+      const T *const l = x.const_data<T>() + starts[2], *const r = y.const_data<T>() + starts[3];
       for (std::int64_t i = 0; i < n; ++i)
         to[i * steps[0]] = c[i * steps[1]] ? l[i * steps[2]] : r[i * steps[3]];
     });
@@ -302,7 +302,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       [&] { return chosen_from(condition, a, b); },
       [&](const Tensor&) {
         return [left = needs_gradient(a), right = needs_gradient(b), c = Saved(condition)](const Tensor& g) {
-          const Tensor none = scalar_tensor(0, g.options());
+          const Tensor none = scalar_tensor(0, g.type());
           return std::vector<Tensor>{wanted_from(left, [&] { return chosen_from(c(), g, none); }),
                                      wanted_from(right, [&] { return chosen_from(c(), none, g); })};
         };
@@ -315,7 +315,7 @@ Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {
 }
 
 Tensor Tensor::masked_fill(const Tensor& mask, Scalar value) const {
-  return where(mask, alone(value, scalar_type()), *this);
+  return where(mask, alone(value, type()), *this);
 }
 
 }  // namespace attend::ops

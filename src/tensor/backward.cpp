@@ -18,8 +18,8 @@ bool is_ours(const Tensor& t) {
 
 // x summed over what it was repeated along, and of the type of what was repeated.
 Tensor fitted(Tensor x, const Node::Result& to) {
-  if (x.scalar_type() != to.type) x = x.to(to.type);
-  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  if (x.type() != to.type) x = x.to(to.type);
+  if (x.sizes() == Dimensions(to.sizes)) return x;
   const std::size_t more = x.sizes().size() - std::min(x.sizes().size(), to.sizes.size());
   Dimensions dims;
   for (std::size_t d = 0; d < x.sizes().size(); ++d)
@@ -28,10 +28,10 @@ Tensor fitted(Tensor x, const Node::Result& to) {
   const Dimensions from = x.sizes();
   if (dims.size() > 0) x = x.sum(dims, /*keep=*/true);
   for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
-  if (x.sizes() == IntArrayRef(to.sizes)) return x;
+  if (x.sizes() == Dimensions(to.sizes)) return x;
   if (more == 0 && x.numel() == 1 && to.sizes.size() == 0) return x.reshape({});
-  fail("a gradient of [{}] for what is [{}]", fmt::join(IntArrayRef(from).vec(), ", "),
-       fmt::join(IntArrayRef(to.sizes).vec(), ", "));
+  fail("a gradient of [{}] for what is [{}]", fmt::join(Dimensions(from).vec(), ", "),
+       fmt::join(Dimensions(to.sizes).vec(), ", "));
 }
 
 void accumulate(const Leaf& leaf, Tensor gradient) {
@@ -60,7 +60,7 @@ class Engine {
   }
 
   std::vector<Tensor> run() {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     for (auto& [edge, gradient] : roots_) {
       if (!states_.at(edge.node.get()).leads) continue;
       add(edge, std::move(gradient));

@@ -70,7 +70,7 @@ void copy(const Tensor& target, const Tensor& from) {
   const std::array<Dimensions, 2> strides{target.body().strides, source.body().strides};
   std::byte* const to = target.body().data.get();
   const std::byte* const start = source.body().data.get();
-  if (target.scalar_type() == source.scalar_type()) {
+  if (target.type() == source.type()) {
     const std::int64_t bytes = target.element_size();
     for_each_row_at_once(target.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       std::byte* t = to + starts[0] * bytes;
@@ -92,8 +92,8 @@ void copy(const Tensor& target, const Tensor& from) {
     });
     return;
   }
-  with_any_type(target.scalar_type(), [&](auto to_zero) {
-    with_any_type(source.scalar_type(), [&](auto from_zero) {
+  with_any_type(target.type(), [&](auto to_zero) {
+    with_any_type(source.type(), [&](auto from_zero) {
       using To = decltype(to_zero);
       using From = decltype(from_zero);
       for_each_row_at_once(target.sizes(), strides,
@@ -109,7 +109,7 @@ void copy(const Tensor& target, const Tensor& from) {
 
 void fill(const Tensor& target, Scalar value) {
   const std::array<Dimensions, 1> strides{target.body().strides};
-  with_any_type(target.scalar_type(), [&](auto zero) {
+  with_any_type(target.type(), [&](auto zero) {
     using T = decltype(zero);
     T filled{};
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
@@ -164,7 +164,7 @@ Tensor Tensor::contiguous() const {
 }
 
 Tensor Tensor::to(ScalarType type) const {
-  if (type == scalar_type()) return *this;
+  if (type == type()) return *this;
   return with_rule(
       [&] {
         const Tensor made = empty(sizes(), type);
@@ -174,7 +174,7 @@ Tensor Tensor::to(ScalarType type) const {
       [](const Tensor&) { return unchanged(); }, *this);
 }
 
-Tensor Tensor::repeat(IntArrayRef times) const {
+Tensor Tensor::repeat(Dimensions times) const {
   Tensor part = *this;
   while (part.dim() < static_cast<std::int64_t>(times.size())) part = part.unsqueeze(0);
   // Each dimension becomes two, of which the first repeats.
@@ -204,7 +204,7 @@ Tensor repeat_interleave(const Tensor& times) {
   const Tensor counts = times.to(kLong).contiguous();
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < counts.numel(); ++i)
-    places.insert(places.end(), static_cast<std::size_t>(counts.const_data_ptr<std::int64_t>()[i]), i);
+    places.insert(places.end(), static_cast<std::size_t>(counts.const_data<std::int64_t>()[i]), i);
   return tensor(places);
 }
 
@@ -260,8 +260,8 @@ Tensor cat(TensorList parts, std::int64_t d) {
   for (const Tensor& part : all)
     if (part.dim() > shaped->dim()) shaped = &part;
   const std::size_t place = shaped->wrapped(d);
-  ScalarType type = parts.front().scalar_type();
-  for (const Tensor& part : parts) type = promoted(type, part.scalar_type());
+  ScalarType type = parts.front().type();
+  for (const Tensor& part : parts) type = promoted(type, part.type());
   Dimensions shape = shaped->sizes();
   shape[place] = 0;
   for (const Tensor& part : all) {
@@ -283,9 +283,9 @@ Tensor cat(TensorList parts, std::int64_t d) {
     sizes.push_back(part.sizes()[place]);
   }
   const auto d_of_all = static_cast<std::int64_t>(place);
-  const bool recorded = GradMode::is_enabled() && std::any_of(own.begin(), own.end(), needs_gradient);
+  const bool recorded = recording() && std::any_of(own.begin(), own.end(), needs_gradient);
   {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < own.size(); ++i) {
       copy(made.narrow(d_of_all, first, sizes[i]), own[i]);
@@ -303,13 +303,13 @@ Tensor stack(TensorList parts, std::int64_t d) {
   return cat(all, d);
 }
 
-Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value) {
+Tensor with_margins(const Tensor& x, Dimensions before_and_behind, Scalar value) {
   const auto compute = [&] {
     Dimensions shape = x.sizes();
     const std::size_t padded = before_and_behind.size() / 2;
     for (std::size_t i = 0; i < padded; ++i)
       shape[shape.size() - 1 - i] += before_and_behind[2 * i] + before_and_behind[2 * i + 1];
-    const Tensor made = full(shape, value, x.options());
+    const Tensor made = full(shape, value, x.type());
     Tensor inside = made, kept = x;
     for (std::size_t i = 0; i < padded; ++i) {  // fewer than none before or behind cuts
       const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
@@ -327,7 +327,7 @@ Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar va
       [&](const Tensor&) {
         std::vector<std::int64_t> cut;
         for (const std::int64_t count : before_and_behind) cut.push_back(-count);
-        return [cut](const Tensor& g) { return std::vector<Tensor>{constant_pad_nd(g, cut)}; };
+        return [cut](const Tensor& g) { return std::vector<Tensor>{with_margins(g, cut)}; };
       },
       x);
 }

@@ -27,7 +27,7 @@ Tensor Tensor::bitwise_and(Scalar mask) const {
                       if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a & b;
                       return a;
                     })
-      .to(scalar_type());
+      .to(type());
 }
 Tensor Tensor::bitwise_right_shift(Scalar by) const {
   const Tensor bits = to(kLong);
@@ -36,7 +36,7 @@ Tensor Tensor::bitwise_right_shift(Scalar by) const {
                       if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a >> b;
                       return a;
                     })
-      .to(scalar_type());
+      .to(type());
 }
 Tensor Tensor::remainder(Scalar by) const {
   const ScalarType type = common_type(*this, by);
@@ -111,7 +111,7 @@ Tensor Tensor::rsqrt() const {
 }
 
 Tensor Tensor::clamp(std::optional<Scalar> least, std::optional<Scalar> most) const {
-  ScalarType type = scalar_type();
+  ScalarType type = type();
   if (least) type = promoted(type, common_type(*this, *least));
   if (most) type = promoted(type, common_type(*this, *most));
   return differentiable(
@@ -209,7 +209,7 @@ Tensor pow(Scalar base, const Tensor& exponent) {
       exponent, [&](auto v) { return std::pow(base.to<decltype(v)>(), v); },
       [rate = std::log(base.to<double>())](auto y) { return y * static_cast<decltype(y)>(rate); });
 }
-Tensor special_entr(const Tensor& x) {
+Tensor entropy_terms(const Tensor& x) {
   return of_input(
       x,
       [](auto v) {

@@ -38,7 +38,7 @@ std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
   throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
 }
 
-std::int64_t product(IntArrayRef sizes) {
+std::int64_t product(Dimensions sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes)
     if (size < 0 || __builtin_mul_overflow(count, size, &count))
@@ -46,7 +46,7 @@ std::int64_t product(IntArrayRef sizes) {
   return count;
 }
 
-Tensor made(const std::shared_ptr<Memory>& memory, ScalarType type, IntArrayRef sizes) {
+Tensor made(const std::shared_ptr<Memory>& memory, ScalarType type, Dimensions sizes) {
   auto body = std::make_shared<Tensor::Body>();
   body->data = std::shared_ptr<std::byte>(memory, memory->begin);
   body->memory = memory.get();
@@ -58,26 +58,26 @@ Tensor made(const std::shared_ptr<Memory>& memory, ScalarType type, IntArrayRef 
 
 }  // namespace
 
-const char* toString(ScalarType type) {
+const char* name_of(ScalarType type) {
   static constexpr const char* kNames[] = {"Byte", "Char",  "Short",  "Int",  "Long",
                                            "Half", "Float", "Double", "Bool", "BFloat16"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
-std::int64_t elementSize(ScalarType type) {
+std::int64_t bytes_of(ScalarType type) {
   static constexpr std::int64_t kSizes[] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2};
   return kSizes[static_cast<std::size_t>(type)];
 }
 
-bool isFloatingType(ScalarType type) {
+bool is_floating(ScalarType type) {
   return type == kFloat || type == kDouble || is_reduced(type);
 }
 
-bool isIntegralType(ScalarType type, bool with_bool) {
-  return type == kBool ? with_bool : !isFloatingType(type);
+bool is_integer(ScalarType type, bool with_bool) {
+  return type == kBool ? with_bool : !is_floating(type);
 }
 
-Dimensions contiguous_strides(IntArrayRef sizes) {
+Dimensions contiguous_strides(Dimensions sizes) {
   Dimensions strides = sizes;
   std::int64_t step = 1;
   for (std::size_t d = sizes.size(); d-- > 0;) {
@@ -110,15 +110,14 @@ std::size_t Tensor::wrapped(std::int64_t d) const {
 }
 
 void Tensor::check_type(ScalarType wanted) const {
-  if (scalar_type() != wanted)
-    fail("expected a tensor of type {}, found {}", toString(wanted), toString(scalar_type()));
+  if (type() != wanted) fail("expected a tensor of type {}, found {}", name_of(wanted), name_of(type()));
 }
 
 void Tensor::set_data(const Tensor& other) const {
   Body& own = body();
   own.data = other.body().data;
   own.memory = other.body().memory;
-  own.type = other.scalar_type();
+  own.type = other.type();
   own.sizes = other.body().sizes;
   own.strides = other.body().strides;
   if (own.gradients) own.gradients->leaf.reset();  // which knows the shape
@@ -126,51 +125,51 @@ void Tensor::set_data(const Tensor& other) const {
 
 Scalar Tensor::item() const {
   if (numel() != 1) fail("expected a tensor of one number, found {}", numel());
-  if (is_reduced(scalar_type())) return to(kFloat).item();
-  return with_type(scalar_type(),
+  if (is_reduced(type())) return to(kFloat).item();
+  return with_type(type(),
                    [&](auto zero) { return Scalar(*reinterpret_cast<decltype(zero)*>(body().data.get())); });
 }
 
-Tensor empty(IntArrayRef shape, const TensorOptions& options) {
+Tensor empty(Dimensions shape, const TensorOptions& options) {
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(product(shape), elementSize(options.type()), &bytes))
+  if (__builtin_mul_overflow(product(shape), bytes_of(options.type()), &bytes))
     throw Error(fmt::format("[{}] is too large for a tensor", fmt::join(shape.vec(), ", ")));
   return made(allocate(bytes), options.type(), shape);
 }
 
-Tensor full(IntArrayRef shape, Scalar value, const TensorOptions& options) {
+Tensor full(Dimensions shape, Scalar value, const TensorOptions& options) {
   const Tensor made = empty(shape, options);
   made.fill_(value);
   return made;
 }
 
-Tensor zeros(IntArrayRef shape, const TensorOptions& options) {
+Tensor zeros(Dimensions shape, const TensorOptions& options) {
   const Tensor made = empty(shape, options);
-  if (made.numel() > 0) std::memset(made.data_ptr(), 0, static_cast<std::size_t>(made.nbytes()));
+  if (made.numel() > 0) std::memset(made.data(), 0, static_cast<std::size_t>(made.bytes()));
   return made;
 }
 
-Tensor ones(IntArrayRef shape, const TensorOptions& options) {
+Tensor ones(Dimensions shape, const TensorOptions& options) {
   return full(shape, 1, options);
 }
 
 Tensor empty_like(const Tensor& like) {
-  return empty(like.sizes(), like.options());
+  return empty(like.sizes(), like.type());
 }
 Tensor zeros_like(const Tensor& like) {
-  return zeros(like.sizes(), like.options());
+  return zeros(like.sizes(), like.type());
 }
 Tensor zeros_like(const Tensor& like, const TensorOptions& options) {
   return zeros(like.sizes(), options);
 }
 Tensor ones_like(const Tensor& like) {
-  return ones(like.sizes(), like.options());
+  return ones(like.sizes(), like.type());
 }
 Tensor ones_like(const Tensor& like, const TensorOptions& options) {
   return ones(like.sizes(), options);
 }
 Tensor full_like(const Tensor& like, Scalar value) {
-  return full(like.sizes(), value, like.options());
+  return full(like.sizes(), value, like.type());
 }
 
 Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options) {
@@ -179,7 +178,7 @@ Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& option
   const Tensor made = empty({std::max<std::int64_t>(0, static_cast<std::int64_t>(count))}, options);
   with_type(options.type(), [&](auto zero) {
     using T = decltype(zero);
-    T* const to = made.data_ptr<T>();
+    T* const to = made.data<T>();
     for (std::int64_t i = 0; i < made.numel(); ++i) {
       if constexpr (std::is_floating_point_v<T>)
         to[i] = static_cast<T>(first.to<double>() + static_cast<double>(i) * step.to<double>());
@@ -217,12 +216,12 @@ Tensor tensor(std::initializer_list<std::int64_t> values, std::optional<TensorOp
   return tensor(ArrayRef<std::int64_t>(values), options);
 }
 
-Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options) {
-  return from_blob(data, shape, nullptr, options);
+Tensor from_memory(void* data, Dimensions shape, const TensorOptions& options) {
+  return from_memory(data, shape, nullptr, options);
 }
 
-Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
-                 const TensorOptions& options) {
+Tensor from_memory(void* data, Dimensions shape, const std::function<void(void*)>& deleter,
+                   const TensorOptions& options) {
   product(shape);
   const auto memory = std::make_shared<Memory>();
   memory->begin = static_cast<std::byte*>(data);

@@ -10,10 +10,10 @@ namespace {
 
 // The places as numbers from 0 to size - 1; negative ones count from the end where torch lets them.
 std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
-  if (!isIntegralType(places.scalar_type(), /*with_bool=*/false))
-    fail("expected places as integers, found {}", toString(places.scalar_type()));
+  if (!is_integer(places.type(), /*with_bool=*/false))
+    fail("expected places as integers, found {}", name_of(places.type()));
   const Tensor flat = places.to(kLong).contiguous();
-  const std::int64_t* const data = flat.const_data_ptr<std::int64_t>();
+  const std::int64_t* const data = flat.const_data<std::int64_t>();
   std::vector<std::int64_t> numbers(data, data + flat.numel());
   for (std::int64_t& number : numbers) {
     if (from_end && number < 0) number += size;
@@ -34,7 +34,7 @@ void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
 }
 
 // For each dimension of the mask, where it is true.
-std::vector<Tensor> places_in(const Tensor& mask, IntArrayRef sizes) {
+std::vector<Tensor> places_in(const Tensor& mask, Dimensions sizes) {
   if (mask.dim() == 0 || mask.dim() > std::ssize(sizes) ||
       !(mask.sizes() == sizes.slice(0, mask.sizes().size())))
     fail("a mask of the shape [{}] for a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
@@ -42,7 +42,7 @@ std::vector<Tensor> places_in(const Tensor& mask, IntArrayRef sizes) {
   return mask.nonzero().unbind(1);
 }
 
-void check_places(ArrayRef<Tensor> places, IntArrayRef sizes) {
+void check_places(ArrayRef<Tensor> places, Dimensions sizes) {
   if (places.empty() || places.size() > sizes.size())
     fail("places in {} dimensions for a tensor of {}", places.size(), sizes.size());
 }
@@ -84,17 +84,16 @@ bool has_rows(const Tensor& x, std::size_t d) {
 }
 
 Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>& numbers) {
-  const NoGradGuard unrecorded;
+  const Unrecorded unrecorded;
   const std::size_t w = x.wrapped(d);
   Dimensions shape = x.sizes();
   shape[w] = static_cast<std::int64_t>(numbers.size());
-  const Tensor made = empty(shape, x.scalar_type());
+  const Tensor made = empty(shape, x.type());
   if (has_rows(x, w)) {
     const std::int64_t row = x.select(0, 0).numel() * x.element_size(), step = x.stride(0) * x.element_size();
-    auto* to = static_cast<std::byte*>(made.data_ptr());
+    auto* to = static_cast<std::byte*>(made.data());
     for (const std::int64_t number : numbers) {
-      std::memcpy(to, static_cast<const std::byte*>(x.data_ptr()) + number * step,
-                  static_cast<std::size_t>(row));
+      std::memcpy(to, static_cast<const std::byte*>(x.data()) + number * step, static_cast<std::size_t>(row));
       to += row;
     }
     return made;
@@ -109,7 +108,7 @@ Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>
 void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::int64_t>& numbers,
                   const Tensor& values) {
   if (whole.numel() == 0 || values.numel() == 0) return;
-  const Tensor given = values.to(whole.scalar_type());
+  const Tensor given = values.to(whole.type());
   if (!has_rows(whole, whole.wrapped(d)) || whole.dim() == 0) {
     for (std::size_t i = 0; i < numbers.size(); ++i)
       whole.select(d, numbers[i]).add_(given.select(d, static_cast<std::int64_t>(i)));
@@ -117,10 +116,10 @@ void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::in
   }
   const Tensor rows = given.contiguous();
   const std::int64_t row = rows.numel() / rows.size(0), step = whole.stride(0);
-  with_type(whole.scalar_type(), [&](auto zero) {
+  with_type(whole.type(), [&](auto zero) {
     using T = decltype(zero);
-    T* const to = whole.data_ptr<T>();
-    const T* const from = rows.const_data_ptr<T>();
+    T* const to = whole.data<T>();
+    const T* const from = rows.const_data<T>();
     constexpr std::size_t kFewest = 1 << 14;
     parallel_for(static_cast<std::size_t>(row), std::max<std::size_t>(64, kFewest / numbers.size()),
                  [&](std::size_t begin, std::size_t end) {
@@ -164,7 +163,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
 }
 
 Tensor Tensor::index(ArrayRef<Tensor> places) const {
-  if (places.size() == 1 && places[0].scalar_type() == kBool) return index(places_in(places[0], sizes()));
+  if (places.size() == 1 && places[0].type() == kBool) return index(places_in(places[0], sizes()));
   check_places(places, sizes());
   // The first dimensions as one, of which rows are taken.
   Dimensions shape = places[0].sizes();
@@ -187,7 +186,7 @@ Tensor Tensor::index(ArrayRef<Tensor> places) const {
 }
 
 const Tensor& Tensor::index_put_(ArrayRef<Tensor> places, const Tensor& values) const {
-  if (places.size() == 1 && places[0].scalar_type() == kBool)
+  if (places.size() == 1 && places[0].type() == kBool)
     return index_put_(places_in(places[0], sizes()), values);
   check_places(places, sizes());
   Dimensions shape = places[0].sizes();
@@ -210,7 +209,7 @@ const Tensor& Tensor::index_put_(ArrayRef<Tensor> places, const Tensor& values) 
       *this, write,
       [&] {
         return [all = std::vector<Tensor>(places.begin(), places.end())](const Tensor& g) {
-          return std::vector<Tensor>{g.index_put(all, scalar_tensor(0, g.options())), g.index(all)};
+          return std::vector<Tensor>{g.index_put(all, scalar_tensor(0, g.type())), g.index(all)};
         };
       },
       values);
@@ -267,13 +266,12 @@ Tensor Tensor::index_fill(std::int64_t d, const Tensor& places, Scalar value) co
 namespace {
 
 void add_gathered(const Tensor& whole, std::int64_t d, const Tensor& places, const Tensor& values) {
-  with_type(whole.scalar_type(), [&](auto zero) {
+  with_type(whole.type(), [&](auto zero) {
     using T = decltype(zero);
-    for_gathered(
-        whole, d, places, values,
-        [to = whole.data_ptr<T>(), from = values.const_data_ptr<T>()](std::int64_t own, std::int64_t other) {
-          to[own] = static_cast<T>(to[own] + from[other]);
-        });
+    for_gathered(whole, d, places, values,
+                 [to = whole.data<T>(), from = values.const_data<T>()](std::int64_t own, std::int64_t other) {
+                   to[own] = static_cast<T>(to[own] + from[other]);
+                 });
   });
   whole.bump_version();
 }
@@ -281,11 +279,11 @@ void add_gathered(const Tensor& whole, std::int64_t d, const Tensor& places, con
 }  // namespace
 
 Tensor Tensor::gather(std::int64_t d, const Tensor& places) const {
-  Tensor made = empty(places.sizes(), scalar_type());
-  with_type(scalar_type(), [&](auto zero) {
+  Tensor made = empty(places.sizes(), type());
+  with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     for_gathered(*this, d, places, made,
-                 [from = const_data_ptr<T>(), to = made.data_ptr<T>()](std::int64_t own, std::int64_t other) {
+                 [from = const_data<T>(), to = made.data<T>()](std::int64_t own, std::int64_t other) {
                    to[other] = from[own];
                  });
   });
@@ -297,20 +295,21 @@ Tensor Tensor::gather(std::int64_t d, const Tensor& places) const {
 
 const Tensor& Tensor::scatter_(std::int64_t d, const Tensor& places, const Tensor& values) const {
   const auto write = [&] {
-    const Tensor given = values.to(scalar_type());
-    with_type(scalar_type(), [&](auto zero) {
+    const Tensor given = values.to(type());
+    with_type(type(), [&](auto zero) {
       using T = decltype(zero);
       for_gathered(*this, d, places, given,
-                   [to = data_ptr<T>(), from = given.const_data_ptr<T>()](
-                       std::int64_t own, std::int64_t other) { to[own] = from[other]; });
+                   [to = data<T>(), from = given.const_data<T>()](std::int64_t own, std::int64_t other) {
+                     to[own] = from[other];
+                   });
     });
   };
   return in_place(
       *this, write,
       [&] {
         return [d, places, shape = Dimensions(values.sizes())](const Tensor& g) {
-          const Tensor before = g.clone(), own = zeros(shape, g.options());
-          before.scatter_(d, places, zeros(places.sizes(), g.options()));
+          const Tensor before = g.clone(), own = zeros(shape, g.type());
+          before.scatter_(d, places, zeros(places.sizes(), g.type()));
           Tensor inside = own;
           for (std::int64_t i = 0; i < places.dim(); ++i) inside = inside.narrow(i, 0, places.size(i));
           inside.copy_(g.gather(d, places));
@@ -325,13 +324,12 @@ Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor
   if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not there", how);
   if (tracked(*this, values)) fail("scatter_reduce has no gradient");
   const Tensor made = clone();
-  with_type(scalar_type(), [&](auto zero) {
+  with_type(type(), [&](auto zero) {
     using T = decltype(zero);
-    for_gathered(
-        made, d, places, values,
-        [to = made.data_ptr<T>(), from = values.const_data_ptr<T>()](std::int64_t own, std::int64_t other) {
-          if (from[other] > to[own] || from[other] != from[other]) to[own] = from[other];
-        });
+    for_gathered(made, d, places, values,
+                 [to = made.data<T>(), from = values.const_data<T>()](std::int64_t own, std::int64_t other) {
+                   if (from[other] > to[own] || from[other] != from[other]) to[own] = from[other];
+                 });
   });
   return made;
 }
@@ -348,19 +346,19 @@ Tensor Tensor::nonzero() const {
   std::vector<std::int64_t> places;
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < numel(); ++i) {
-    if (!all.const_data_ptr<bool>()[i]) continue;
+    if (!all.const_data<bool>()[i]) continue;
     ++count;
     for (std::size_t d = 0; d < steps.size(); ++d) places.push_back(i / steps[d] % sizes()[d]);
   }
   return tensor(places).view({count, dim()});
 }
 
-std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool) {
-  if (x.is_floating_point()) fail("expected integers, found {}", toString(x.scalar_type()));
+std::tuple<Tensor, Tensor> unique(const Tensor& x, bool) {
+  if (x.is_floating_point()) fail("expected integers, found {}", name_of(x.type()));
   const Tensor all = x.to(kLong).contiguous();
-  const std::int64_t* const data = all.const_data_ptr<std::int64_t>();
+  const std::int64_t* const data = all.const_data<std::int64_t>();
   const std::set<std::int64_t> numbers(data, data + all.numel());
-  return {tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())).to(x.scalar_type()), Tensor()};
+  return {tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())).to(x.type()), Tensor()};
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
@@ -368,7 +366,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
   const Tensor numbers = x.to(kLong).contiguous();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(least));
   for (std::int64_t i = 0; i < numbers.numel(); ++i) {
-    const std::int64_t number = numbers.const_data_ptr<std::int64_t>()[i];
+    const std::int64_t number = numbers.const_data<std::int64_t>()[i];
     if (number < 0) fail("expected numbers from 0 on, found {}", number);
     if (number >= std::ssize(counts)) counts.resize(static_cast<std::size_t>(number) + 1);
     ++counts[static_cast<std::size_t>(number)];

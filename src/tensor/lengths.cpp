@@ -11,7 +11,7 @@ double sum_of_squares(const Tensor& x) {
   const Tensor all = x.contiguous();
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    const T* const data = all.const_data_ptr<T>();
+    const T* const data = all.const_data<T>();
     constexpr std::int64_t kPiece = 1 << 15, kLanes = 8;
     const std::int64_t length = all.numel(), pieces = (length + kPiece - 1) / kPiece;
     std::vector<double> sums(static_cast<std::size_t>(pieces));
@@ -32,21 +32,20 @@ double sum_of_squares(const Tensor& x) {
     });
     return std::accumulate(sums.begin(), sums.end(), 0.0);
   };
-  return all.scalar_type() == kDouble ? run(double{}) : run(float{});
+  return all.type() == kDouble ? run(double{}) : run(float{});
 }
 
 }  // namespace
 
-Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef given, bool keep,
-                          std::optional<ScalarType> type) {
+Tensor vector_norm(const Tensor& x, Scalar power, Dimensions given, bool keep,
+                   std::optional<ScalarType> type) {
   if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
   const Dimensions dims = given.empty() ? all_dims(x) : Dimensions(given);
-  const ScalarType wanted = type.value_or(x.scalar_type());
+  const ScalarType wanted = type.value_or(x.type());
   const auto compute = [&] {
     if (dims.size() == x.sizes().size() && !keep)
       return scalar_tensor(
-          std::sqrt(sum_of_squares(
-              isFloatingType(x.scalar_type()) && !is_reduced(x.scalar_type()) ? x : x.to(kDouble))),
+          std::sqrt(sum_of_squares(is_floating(x.type()) && !is_reduced(x.type()) ? x : x.to(kDouble))),
           wanted);
     return x.to(kDouble).square().sum(dims, keep).sqrt().to(wanted);
   };
@@ -62,7 +61,7 @@ Tensor linalg_vector_norm(const Tensor& x, Scalar power, IntArrayRef given, bool
       x);
 }
 Tensor Tensor::norm(Scalar power, std::int64_t d, bool keep) const {
-  return linalg_vector_norm(*this, power, IntArrayRef(d), keep);
+  return vector_norm(*this, power, Dimensions(d), keep);
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d) {
@@ -70,7 +69,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d) {
   return (a * b).sum(d) / (length(a) * length(b));
 }
 
-Tensor layer_norm(const Tensor& x, IntArrayRef, const Tensor& weight, const Tensor& bias, double epsilon) {
+Tensor layer_norm(const Tensor& x, Dimensions, const Tensor& weight, const Tensor& bias, double epsilon) {
   const Tensor centred = x - x.mean(-1, true);
   return centred * rsqrt(centred.square().mean(-1, true) + epsilon) * weight + bias;
 }

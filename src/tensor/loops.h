@@ -13,8 +13,8 @@ namespace attend::ops {
 template <class Out, class In, class Op>
 void loop(const Tensor& out, const Tensor& a, const Tensor& b, Op op) {
   const Tensor x = a.expand(out.sizes()), y = b.expand(out.sizes());
-  Out* const to = out.data_ptr<Out>();
-  const In *const left = x.const_data_ptr<In>(), *const right = y.const_data_ptr<In>();
+  Out* const to = out.data<Out>();
+  const In *const left = x.const_data<In>(), *const right = y.const_data<In>();
   const std::array<Dimensions, 3> strides{out.body().strides, x.body().strides, y.body().strides};
   for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
     Out* const t = to + starts[0];
@@ -33,7 +33,7 @@ void into(const Tensor& out, const Tensor& a, const Tensor& b, ScalarType type, 
   const Tensor x = a.to(type), y = b.to(type);
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    if (out.scalar_type() == type) return loop<T, T>(out, x, y, op);
+    if (out.type() == type) return loop<T, T>(out, x, y, op);
     const Tensor made = empty(out.sizes(), type);
     loop<T, T>(made, x, y, op);
     out.copy_(made);
@@ -63,7 +63,7 @@ inline Tensor alone(Scalar value, ScalarType type) {
 
 // Of integers and truth values a float is computed with.
 inline ScalarType floating(ScalarType type) {
-  return isFloatingType(type) ? type : kFloat;
+  return is_floating(type) ? type : kFloat;
 }
 
 inline constexpr auto kAdd = [](auto a, auto b) { return static_cast<decltype(a)>(a + b); };
@@ -90,17 +90,17 @@ inline Tensor scaled(const Tensor& a, const Tensor& b, Scalar factor) {
 // f of each number, in floats.
 template <class F>
 Tensor function(const Tensor& x, F f) {
-  const Tensor from = x.to(floating(x.scalar_type())), out = empty_like(from);
+  const Tensor from = x.to(floating(x.type())), out = empty_like(from);
   const std::array<Dimensions, 2> strides{out.body().strides, from.body().strides};
   const auto run = [&](auto zero) {
     using T = decltype(zero);
-    T* const to = out.data_ptr<T>();
-    const T* const data = from.const_data_ptr<T>();
+    T* const to = out.data<T>();
+    const T* const data = from.const_data<T>();
     for_each_row_at_once(out.sizes(), strides, [&](const auto& starts, std::int64_t n, const auto& steps) {
       for (std::int64_t i = 0; i < n; ++i) to[starts[0] + i * steps[0]] = f(data[starts[1] + i * steps[1]]);
     });
   };
-  from.scalar_type() == kDouble ? run(double{}) : run(float{});
+  from.type() == kDouble ? run(double{}) : run(float{});
   return out;
 }
 
@@ -113,7 +113,7 @@ Tensor to_integers(const Tensor& x, F f) {
 // f of each number, in its own type.
 template <class F>
 Tensor same_type(const Tensor& x, F f) {
-  return arithmetic(x, x, x.scalar_type(), [f](auto a, auto) { return static_cast<decltype(a)>(f(a)); });
+  return arithmetic(x, x, x.type(), [f](auto a, auto) { return static_cast<decltype(a)>(f(a)); });
 }
 
 template <class T>

@@ -17,7 +17,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
                           std::int64_t reduction, std::int64_t ignored, double smoothing) {
   Dimensions shape = scores.sizes();
   shape.erase(scores.wrapped(1));
-  if (!(labels.sizes() == IntArrayRef(shape)))
+  if (!(labels.sizes() == Dimensions(shape)))
     fail("labels of the shape [{}] for scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
          fmt::join(scores.sizes().vec(), ", "));
   const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
@@ -38,7 +38,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
     }
     losses = own * (1 - smoothing) - all.mean(1) * smoothing;
   }
-  const Tensor count = weight.defined() ? share.sum() : counted.sum().to(scores.scalar_type());
+  const Tensor count = weight.defined() ? share.sum() : counted.sum().to(scores.type());
   return reduced(where(counted, losses, 0), reduction, count);
 }
 
@@ -49,12 +49,12 @@ Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& want
   Tensor losses = positive.defined() ? (1 - wanted) * scores + ((positive - 1) * wanted + 1) * softplus
                                      : scores - scores * wanted + softplus;
   if (weight.defined()) losses = losses * weight;
-  return reduced(losses, reduction, scalar_tensor(losses.numel(), scores.options()));
+  return reduced(losses, reduction, scalar_tensor(losses.numel(), scores.type()));
 }
 
 Tensor mse_loss(const Tensor& a, const Tensor& b, std::int64_t reduction) {
   const Tensor losses = (a - b).square();
-  return reduced(losses, reduction, scalar_tensor(losses.numel(), losses.options()));
+  return reduced(losses, reduction, scalar_tensor(losses.numel(), losses.type()));
 }
 
 }  // namespace attend::ops

@@ -10,7 +10,7 @@ std::string joined(const std::string& prefix, const std::string& name) {
 }  // namespace
 
 Tensor& Module::register_parameter(std::string name, Tensor tensor, bool requires_grad) {
-  tensor.requires_grad_(requires_grad && tensor.is_floating_point());
+  tensor.set_needs_gradient(requires_grad && tensor.is_floating_point());
   return parameters_.insert(std::move(name), std::move(tensor));
 }
 

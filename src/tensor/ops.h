@@ -9,10 +9,10 @@
 namespace attend::ops {
 
 // Made.
-Tensor empty(IntArrayRef shape, const TensorOptions& options = {});
-Tensor zeros(IntArrayRef shape, const TensorOptions& options = {});
-Tensor ones(IntArrayRef shape, const TensorOptions& options = {});
-Tensor full(IntArrayRef shape, Scalar value, const TensorOptions& options);
+Tensor empty(Dimensions shape, const TensorOptions& options = {});
+Tensor zeros(Dimensions shape, const TensorOptions& options = {});
+Tensor ones(Dimensions shape, const TensorOptions& options = {});
+Tensor full(Dimensions shape, Scalar value, const TensorOptions& options);
 Tensor empty_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like, const TensorOptions& options);
@@ -26,13 +26,13 @@ Tensor arange(Scalar first, Scalar end, const TensorOptions& options);
 Tensor arange(Scalar first, Scalar end, Scalar step, const TensorOptions& options);
 Tensor eye(std::int64_t size, const TensorOptions& options = {});
 Tensor scalar_tensor(Scalar value, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options = {});
-Tensor from_blob(void* data, IntArrayRef shape, const std::function<void(void*)>& deleter,
-                 const TensorOptions& options = {});
+Tensor from_memory(void* data, Dimensions shape, const TensorOptions& options = {});
+Tensor from_memory(void* data, Dimensions shape, const std::function<void(void*)>& deleter,
+                   const TensorOptions& options = {});
 template <class T>
 Tensor tensor(ArrayRef<T> values, std::optional<TensorOptions> options = {}) {
   Tensor made = empty({static_cast<std::int64_t>(values.size())}, scalar_type_of<T>());
-  std::copy(values.begin(), values.end(), made.data_ptr<T>());
+  std::copy(values.begin(), values.end(), made.data<T>());
   return options ? made.to(*options) : made;
 }
 template <class T>
@@ -55,7 +55,7 @@ Tensor cat(TensorList parts, std::int64_t d = 0);
 Tensor stack(TensorList parts, std::int64_t d = 0);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
-Tensor constant_pad_nd(const Tensor& x, IntArrayRef before_and_behind, Scalar value = 0);
+Tensor with_margins(const Tensor& x, Dimensions before_and_behind, Scalar value = 0);
 Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t = -1);
 Tensor repeat_interleave(const Tensor& times);
 Tensor alias(const Tensor& x);  // another tensor of the same memory, on the tape too
@@ -65,7 +65,7 @@ inline Tensor argsort(const Tensor& x, bool stable, std::int64_t d, bool descend
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t count, std::int64_t d) {
   return x.topk(count, d);
 }
-std::tuple<Tensor, Tensor> _unique(const Tensor& x, bool sorted);  // the second is not made
+std::tuple<Tensor, Tensor> unique(const Tensor& x, bool sorted);  // the second is not made
 
 // Number by number.
 Tensor sin(const Tensor& x);
@@ -79,7 +79,7 @@ Tensor mish(const Tensor& x);
 Tensor leaky_relu(const Tensor& x);
 Tensor erf(const Tensor& x);
 Tensor ceil(const Tensor& x);
-Tensor special_entr(const Tensor& x);  // -x log x
+Tensor entropy_terms(const Tensor& x);  // -x log x
 inline Tensor rsqrt(const Tensor& x) {
   return x.rsqrt();
 }
@@ -112,12 +112,12 @@ inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
 // Along a dimension.
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type = {});
-Tensor logsumexp(const Tensor& x, IntArrayRef d, bool keep = false);
-Tensor linalg_vector_norm(const Tensor& x, Scalar power = 2, IntArrayRef dims = {}, bool keep = false,
-                          std::optional<ScalarType> type = {});
+Tensor logsumexp(const Tensor& x, Dimensions d, bool keep = false);
+Tensor vector_norm(const Tensor& x, Scalar power = 2, Dimensions dims = {}, bool keep = false,
+                   std::optional<ScalarType> type = {});
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d);
-Tensor layer_norm(const Tensor& x, IntArrayRef shape, const Tensor& weight, const Tensor& bias,
+Tensor layer_norm(const Tensor& x, Dimensions shape, const Tensor& weight, const Tensor& bias,
                   double epsilon);
 
 // Products.
@@ -130,11 +130,11 @@ Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1,
 void addmm_out(Tensor& out, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
-              std::int64_t padding, std::int64_t dilation, std::int64_t groups);     // of stride, dilation 1
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices);  // an Error
+              std::int64_t padding, std::int64_t dilation, std::int64_t groups);  // of stride, dilation 1
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices);      // an Error
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least);
 Tensor pixel_shuffle(const Tensor& x, std::int64_t by);
-Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners);
+Tensor resize_bicubic(const Tensor& x, Dimensions size, bool align_corners);
 
 // Losses.
 namespace Reduction {

@@ -10,10 +10,10 @@ Tensor Tensor::cumsum(std::int64_t d) const {
   const auto compute = [&] {
     const Tensor made = to(sum_type(*this, {})).transpose(d, -1).clone();
     const std::int64_t length = made.size(-1), count = length > 0 ? made.numel() / length : 0;
-    with_type(made.scalar_type(), [&](auto zero) {
+    with_type(made.type(), [&](auto zero) {
       using T = decltype(zero);
       for (std::int64_t i = 0; i < count; ++i) {
-        T* const row = made.data_ptr<T>() + i * length;
+        T* const row = made.data<T>() + i * length;
         Sum<T> sum = 0;
         for (std::int64_t j = 0; j < length; ++j) row[j] = static_cast<T>(sum += static_cast<Sum<T>>(row[j]));
       }
@@ -33,11 +33,11 @@ Tensor Tensor::cumsum(std::int64_t d) const {
 Tensor Tensor::argsort(bool, std::int64_t d, bool descending) const {  // always stable
   const Tensor from = transpose(d, -1).contiguous(), made = empty(from.sizes(), kLong);
   const std::int64_t length = from.size(-1), count = length > 0 ? from.numel() / length : 0;
-  with_type(scalar_type(), [&](auto zero) {
+  with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     for (std::int64_t i = 0; i < count; ++i) {
-      const T* const row = from.const_data_ptr<T>() + i * length;
-      std::int64_t* const places = made.data_ptr<std::int64_t>() + i * length;
+      const T* const row = from.const_data<T>() + i * length;
+      std::int64_t* const places = made.data<std::int64_t>() + i * length;
       std::iota(places, places + length, std::int64_t{0});
       // What is not a number counts as the largest.
       const auto less = [](T a, T b) { return a < b || (a == a && b != b); };
@@ -61,7 +61,7 @@ std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) cons
   const std::int64_t length = from.size(-1), rows = length > 0 ? from.numel() / length : 0;
   shape[shape.size() - 1] = count;
   const Tensor places = empty(shape, kLong);
-  with_type(scalar_type(), [&](auto zero) {
+  with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     using Scored = std::pair<T, std::int64_t>;
     const auto better = [](const Scored& a, const Scored& b) {
@@ -69,11 +69,10 @@ std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) cons
     };
     for (std::int64_t row = 0; row < rows && count > 0; ++row) {
       std::vector<Scored> queue;
-      for (std::int64_t i = 0; i < length; ++i)
-        queue.emplace_back(from.const_data_ptr<T>()[row * length + i], i);
+      for (std::int64_t i = 0; i < length; ++i) queue.emplace_back(from.const_data<T>()[row * length + i], i);
       keep_best(queue, static_cast<std::size_t>(count), static_cast<std::size_t>(length), better);
       for (std::int64_t i = 0; i < count; ++i)
-        places.data_ptr<std::int64_t>()[row * count + i] = queue[static_cast<std::size_t>(i)].second;
+        places.data<std::int64_t>()[row * count + i] = queue[static_cast<std::size_t>(i)].second;
     }
   });
   const Tensor found = places.transpose(d, -1).contiguous();

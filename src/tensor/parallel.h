@@ -9,7 +9,7 @@ namespace attend {
 
 // True where our own kernels can take the tensor; elsewhere (double, CUDA) torch's operations do the work.
 inline bool on_kernels(const Tensor& t) {
-  return t.device().is_cpu() && t.scalar_type() == kFloat;
+  return t.device().is_cpu() && t.type() == kFloat;
 }
 
 // An argument of an autograd function that may be missing: torch takes no undefined tensors there.

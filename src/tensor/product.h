@@ -12,10 +12,10 @@ kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
   m.rows = a.size(0);
   m.depth = a.size(1);
   m.columns = c.size(1);
-  m.a = a.template const_data_ptr<float>();
+  m.a = a.template const_data<float>();
   m.a_row = a.stride(0);
   m.a_column = a.stride(1);
-  m.c = c.template data_ptr<float>();
+  m.c = c.template data<float>();
   m.c_row = c.stride(0);
   return m;
 }
@@ -24,10 +24,10 @@ kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
 // lie behind each other, but for the rows of the residual.
 template <class Product, class Tensor>
 void finish_with(Product& m, const Tensor& bias, kernels::Activation activation, const Tensor& residual) {
-  if (bias.defined()) m.bias = bias.template const_data_ptr<float>();
+  if (bias.defined()) m.bias = bias.template const_data<float>();
   m.activation = activation;
   if (residual.defined()) {
-    m.residual = residual.template const_data_ptr<float>();
+    m.residual = residual.template const_data<float>();
     m.residual_row = residual.stride(0);
   }
 }
@@ -35,7 +35,7 @@ void finish_with(Product& m, const Tensor& bias, kernels::Activation activation,
 // B [k, n] where it lies, of any strides but 0 for its rows, which would mean that it is packed.
 template <class Tensor>
 void point_at(kernels::MatrixProduct& m, const Tensor& b) {
-  m.b = b.template const_data_ptr<float>();
+  m.b = b.template const_data<float>();
   m.b_row = b.stride(0);
   m.b_column = b.stride(1);
 }

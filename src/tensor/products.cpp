@@ -22,14 +22,13 @@ void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
                  for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i) {
                    std::fill(sums.begin(), sums.end(), 0.0);
                    for (std::int64_t k = 0; k < depth; ++k) {
-                     const double factor = a.const_data_ptr<double>()[i * a.stride(0) + k * a.stride(1)];
-                     const double* const row = rows.const_data_ptr<double>() + k * columns;
+                     const double factor = a.const_data<double>()[i * a.stride(0) + k * a.stride(1)];
+                     const double* const row = rows.const_data<double>() + k * columns;
                      for (std::int64_t j = 0; j < columns; ++j)
                        sums[static_cast<std::size_t>(j)] += factor * row[j];
                    }
                    for (std::int64_t j = 0; j < columns; ++j)
-                     c.data_ptr<double>()[i * c.stride(0) + j * c.stride(1)] =
-                         sums[static_cast<std::size_t>(j)];
+                     c.data<double>()[i * c.stride(0) + j * c.stride(1)] = sums[static_cast<std::size_t>(j)];
                  }
                });
 }
@@ -44,7 +43,7 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
     c.zero_();
     return;
   }
-  if (c.scalar_type() == kDouble) return multiply_doubles(c, a, b);
+  if (c.type() == kDouble) return multiply_doubles(c, a, b);
   if (b.stride(0) == 0) return multiply(c, a, b.clone(), at_once);
   kernels::MatrixProduct m = product_of(a, c);
   point_at(m, b);
@@ -60,14 +59,14 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
 
 // Of two matrices, or of batches of them, of one type.
 Tensor batched(const Tensor& a, const Tensor& b) {
-  const IntArrayRef left = a.sizes(), right = b.sizes();
+  const Dimensions left = a.sizes(), right = b.sizes();
   Dimensions shape = broadcast(left.slice(0, left.size() - 2), right.slice(0, right.size() - 2));
   Dimensions whole_a = shape, whole_b = shape, batch = shape;
   for (const std::int64_t d : {a.size(-2), a.size(-1)}) whole_a.push_back(d);
   for (const std::int64_t d : {b.size(-2), b.size(-1)}) whole_b.push_back(d);
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
-  const Tensor c = empty(shape, a.scalar_type());
+  const Tensor c = empty(shape, a.type());
   if (batch.size() == 0) {
     multiply(c, a, b, true);
     return c;
@@ -90,8 +89,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dim() == 0 || b.dim() == 0) fail("a product of matrices needs dimensions");
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
-  const ScalarType type = promoted(a.scalar_type(), b.scalar_type());
-  if (a.scalar_type() != type || b.scalar_type() != type) return matmul(a.to(type), b.to(type));
+  const ScalarType type = promoted(a.type(), b.type());
+  if (a.type() != type || b.type() != type) return matmul(a.to(type), b.to(type));
   // Rows of many matrices that meet the same one are rows of one matrix.
   if (a.dim() > 2 && b.dim() == 2 && a.is_contiguous()) {
     Dimensions shape = a.sizes();
@@ -133,7 +132,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::in
   if (stride != 1 || dilation != 1)
     fail("convolutions of stride {}, dilation {} are not there", stride, dilation);
   const std::int64_t width = weight.size(1), kernel = weight.size(2), out = weight.size(0) / groups;
-  const Tensor padded = constant_pad_nd(x, {padding, padding});  // [N, C, L + 2 p]
+  const Tensor padded = with_margins(x, {padding, padding});  // [N, C, L + 2 p]
   const std::int64_t length = padded.size(2) - kernel + 1;
   std::vector<Tensor> texts;
   for (std::int64_t n = 0; n < x.size(0); ++n) {
@@ -187,12 +186,11 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
   Dimensions shape = x.sizes();
   shape[shape.size() - 1] = size;
   const auto compute = [&] {
-    const Tensor from = x.contiguous(), made = zeros(shape, x.scalar_type());
+    const Tensor from = x.contiguous(), made = zeros(shape, x.type());
     const std::int64_t rows = length > 0 ? from.numel() / length : 0;
     for_resampled(length, size, [&](std::int64_t to, std::int64_t place, float weight) {
       for (std::int64_t row = 0; row < rows; ++row)
-        made.data_ptr<float>()[row * size + to] +=
-            weight * from.const_data_ptr<float>()[row * length + place];
+        made.data<float>()[row * size + to] += weight * from.const_data<float>()[row * length + place];
     });
     return made;
   };
@@ -200,12 +198,12 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
       compute,
       [&](const Tensor&) {
         return [length, size, whole = Dimensions(x.sizes())](const Tensor& g) {
-          const Tensor given = g.contiguous(), made = zeros(whole, g.options());
+          const Tensor given = g.contiguous(), made = zeros(whole, g.type());
           const std::int64_t rows = size > 0 ? given.numel() / size : 0;
           for_resampled(length, size, [&](std::int64_t from, std::int64_t place, float weight) {
             for (std::int64_t row = 0; row < rows; ++row)
-              made.data_ptr<float>()[row * length + place] +=
-                  weight * given.const_data_ptr<float>()[row * size + from];
+              made.data<float>()[row * length + place] +=
+                  weight * given.const_data<float>()[row * size + from];
           });
           return std::vector<Tensor>{made};
         };
@@ -215,7 +213,7 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
 
 }  // namespace
 
-Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef size, bool align_corners) {
+Tensor resize_bicubic(const Tensor& x, Dimensions size, bool align_corners) {
   if (align_corners) fail("resampling with aligned corners is not there");
   return resampled(resampled(x, size[1]).transpose(2, 3), size[0]).transpose(2, 3).contiguous();
 }

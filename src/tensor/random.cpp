@@ -9,7 +9,7 @@ namespace attend::ops {
 
 Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options) {
   const Tensor made = arange(count);
-  auto* const numbers = made.data_ptr<std::int64_t>();
+  auto* const numbers = made.data<std::int64_t>();
   for (std::int64_t i = 0; i + 1 < count; ++i)
     std::swap(
         numbers[i],
@@ -17,11 +17,11 @@ Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& op
   return made.to(options);
 }
 
-Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generator generator,
+Tensor randint(std::int64_t least, std::int64_t end, Dimensions shape, Generator generator,
                const TensorOptions& options) {
   const Tensor made = empty(shape, kLong);
   for (std::int64_t i = 0; i < made.numel(); ++i)
-    made.data_ptr<std::int64_t>()[i] =
+    made.data<std::int64_t>()[i] =
         least + static_cast<std::int64_t>(generator.random() % static_cast<std::uint64_t>(end - least));
   return made.to(options);
 }
@@ -50,7 +50,7 @@ void make_normal(float* x, double mean, double deviation) {
 template <class Draw>
 const Tensor& drawn(const Tensor& x, const Draw& draw) {
   const Tensor made = empty(x.sizes(), kFloat);
-  draw(made.data_ptr<float>(), made.numel());
+  draw(made.data<float>(), made.numel());
   return x.copy_(made);
 }
 

@@ -17,7 +17,7 @@ inline Generator createCPUGenerator(std::uint64_t seed) {
 }  // namespace detail
 
 Tensor randperm(std::int64_t count, Generator generator, const TensorOptions& options);
-Tensor randint(std::int64_t least, std::int64_t end, IntArrayRef shape, Generator generator,
+Tensor randint(std::int64_t least, std::int64_t end, Dimensions shape, Generator generator,
                const TensorOptions& options);
 
 }  // namespace attend::ops

@@ -9,10 +9,10 @@ namespace {
 template <class F>
 Tensor extreme(const RowsAlong& rows, bool keep, F better) {
   if (rows.length == 0) fail("nothing has no largest number");
-  return with_type(rows.x.scalar_type(), [&](auto zero) {
+  return with_type(rows.x.type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<T>(rows, keep, [&](std::int64_t i) {
-      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      const T* const row = rows.x.const_data<T>() + i * rows.length;
       // Several at a time, which the compiler makes one instruction; what is not a number is looked for
       // apart.
       constexpr std::int64_t kLanes = 16;
@@ -45,7 +45,7 @@ constexpr auto kSmaller = [](auto a, auto b) { return a < b; };
 
 }  // namespace
 
-RowsAlong rows_along(const Tensor& x, IntArrayRef dims) {
+RowsAlong rows_along(const Tensor& x, Dimensions dims) {
   Dimensions order;
   RowsAlong rows{{}, 1, 1, {}, {}};
   std::array<bool, Dimensions::kMost> gone{};
@@ -103,7 +103,7 @@ Sum<T> long_row_sum(const T* row, std::int64_t length) {
 template <class T>
 Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
   const Tensor sums = empty({columns}, scalar_type_of<Sum<T>>());
-  Sum<T>* const to = sums.data_ptr<Sum<T>>();
+  Sum<T>* const to = sums.data<Sum<T>>();
   constexpr std::int64_t kBlock = 256;  // columns, whose sums stay close
   const std::int64_t blocks = (columns + kBlock - 1) / kBlock;
   const std::int64_t grain = 1 + 64 / std::max<std::int64_t>(1, rows);
@@ -123,13 +123,13 @@ Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
   return sums;
 }
 
-Tensor sum_of(const Tensor& x, IntArrayRef dims, bool keep, ScalarType wanted) {
-  const Tensor given = x.to(isFloatingType(x.scalar_type()) ? wanted : x.scalar_type());
+Tensor sum_of(const Tensor& x, Dimensions dims, bool keep, ScalarType wanted) {
+  const Tensor given = x.to(is_floating(x.type()) ? wanted : x.type());
   std::size_t leading = 0;  // do the dimensions stand first?
   while (leading < dims.size() && given.wrapped(dims[leading]) == leading) ++leading;
   const bool columns = leading == dims.size() && leading > 0 && leading < given.sizes().size() &&
                        given.numel() > 0 && given.is_contiguous();
-  return with_type(given.scalar_type(), [&](auto zero) {
+  return with_type(given.type(), [&](auto zero) {
     using T = decltype(zero);
     if (columns) {
       std::int64_t rows = 1;
@@ -142,13 +142,13 @@ Tensor sum_of(const Tensor& x, IntArrayRef dims, bool keep, ScalarType wanted) {
         else
           kept.push_back(size);
       }
-      return column_sums(given.const_data_ptr<T>(), rows, given.numel() / rows)
+      return column_sums(given.const_data<T>(), rows, given.numel() / rows)
           .view(keep ? with_ones : kept)
           .to(wanted);
     }
     const RowsAlong rows = rows_along(given, dims);
     const Tensor sums = reduce<Sum<T>>(rows, keep, [&](std::int64_t i) {
-      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      const T* const row = rows.x.const_data<T>() + i * rows.length;
       return rows.count == 1 && rows.length > (1 << 17) ? long_row_sum(row, rows.length)
                                                         : row_sum(row, rows.length);
     });
@@ -160,7 +160,7 @@ Tensor sum_of(const Tensor& x, IntArrayRef dims, bool keep, ScalarType wanted) {
 auto to_equals(const Tensor& x, const Dimensions& with_ones) {
   return [x = Saved(x), with_ones](const Tensor& y) {
     return [x, with_ones, y = Saved::result(y)](const Tensor& g) {
-      const Tensor same = x().eq(y().reshape(with_ones)).to(g.scalar_type());
+      const Tensor same = x().eq(y().reshape(with_ones)).to(g.type());
       Dimensions dims;
       for (std::size_t d = 0; d < with_ones.size(); ++d)
         if (with_ones[d] == 1) dims.push_back(static_cast<std::int64_t>(d));
@@ -171,7 +171,7 @@ auto to_equals(const Tensor& x, const Dimensions& with_ones) {
 
 }  // namespace
 
-Tensor Tensor::sum(IntArrayRef dims, bool keep, std::optional<ScalarType> type) const {
+Tensor Tensor::sum(Dimensions dims, bool keep, std::optional<ScalarType> type) const {
   const ScalarType wanted = sum_type(*this, type);
   return with_rule([&] { return sum_of(*this, dims, keep, wanted); },
                    [&](const Tensor&) {
@@ -205,8 +205,8 @@ Tensor Tensor::max() const {
                    to_equals(*this, ones_along(*this, all_dims(*this))), *this);
 }
 Tensor Tensor::amax(std::int64_t d, bool keep) const {
-  return with_rule([&] { return extreme(rows_along(*this, IntArrayRef(d)), keep, kLarger); },
-                   to_equals(*this, ones_along(*this, IntArrayRef(d))), *this);
+  return with_rule([&] { return extreme(rows_along(*this, Dimensions(d)), keep, kLarger); },
+                   to_equals(*this, ones_along(*this, Dimensions(d))), *this);
 }
 std::tuple<Tensor, Tensor> Tensor::max(std::int64_t d, bool keep) const {
   const Tensor places = argmax(d, keep);
@@ -219,12 +219,12 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
 }
 
 Tensor Tensor::argmax(std::int64_t d, bool keep) const {
-  const RowsAlong rows = rows_along(*this, IntArrayRef(d));
+  const RowsAlong rows = rows_along(*this, Dimensions(d));
   if (rows.length == 0) fail("nothing has no largest number");
-  return with_type(scalar_type(), [&](auto zero) {
+  return with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<std::int64_t>(rows, keep, [&](std::int64_t i) {
-      const T* const row = rows.x.const_data_ptr<T>() + i * rows.length;
+      const T* const row = rows.x.const_data<T>() + i * rows.length;
       std::int64_t best = 0;
       for (std::int64_t j = 1; j < rows.length && row[best] == row[best]; ++j)
         if (row[j] > row[best] || row[j] != row[j]) best = j;
@@ -235,7 +235,7 @@ Tensor Tensor::argmax(std::int64_t d, bool keep) const {
 
 Tensor Tensor::any() const {
   const Tensor all = to(kBool).contiguous();
-  const bool* const begin = all.const_data_ptr<bool>();
+  const bool* const begin = all.const_data<bool>();
   return scalar_tensor(std::any_of(begin, begin + numel(), [](bool x) { return x; }), kBool);
 }
 Tensor Tensor::any(std::int64_t d) const {
@@ -243,7 +243,7 @@ Tensor Tensor::any(std::int64_t d) const {
 }
 Tensor Tensor::all() const {
   const Tensor all = to(kBool).contiguous();
-  const bool* const begin = all.const_data_ptr<bool>();
+  const bool* const begin = all.const_data<bool>();
   return scalar_tensor(std::all_of(begin, begin + numel(), [](bool x) { return x; }), kBool);
 }
 

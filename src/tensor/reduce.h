@@ -15,7 +15,7 @@ using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t
 template <class Out, class F>
 Tensor reduce(const RowsAlong& rows, bool keep, F reduced) {
   const Tensor out = empty(rows.shape(keep), scalar_type_of<Out>());
-  Out* const to = out.data_ptr<Out>();
+  Out* const to = out.data<Out>();
   if (rows.count == 1) {  // whose row may be cut for threads
     to[0] = reduced(0);
     return out;
@@ -35,14 +35,14 @@ inline Dimensions all_dims(const Tensor& x) {
   return dims;
 }
 
-inline Dimensions ones_along(const Tensor& x, IntArrayRef dims) {
+inline Dimensions ones_along(const Tensor& x, Dimensions dims) {
   Dimensions shape = x.sizes();
   for (const std::int64_t d : dims) shape[x.wrapped(d)] = 1;
   return shape;
 }
 
 inline ScalarType sum_type(const Tensor& x, std::optional<ScalarType> type) {
-  return type.value_or(x.is_floating_point() ? x.scalar_type() : kLong);
+  return type.value_or(x.is_floating_point() ? x.type() : kLong);
 }
 
 }  // namespace attend::ops

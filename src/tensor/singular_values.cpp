@@ -5,17 +5,17 @@
 
 namespace attend::ops {
 
-std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& x, bool full_matrices) {
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices) {
   if (full_matrices || x.dim() != 2) fail("singular values: expected a matrix and no full bases");
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const NoGradGuard unrecorded;
+  const Unrecorded unrecorded;
   const Tensor numbers = x.to(kDouble).contiguous();
-  const Eigen::Map<const Matrix> matrix(numbers.const_data_ptr<double>(), x.size(0), x.size(1));
+  const Eigen::Map<const Matrix> matrix(numbers.const_data<double>(), x.size(0), x.size(1));
   const Eigen::BDCSVD<Eigen::MatrixXd> found(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const auto tensor_of = [&](const Matrix& values) {
     const Tensor made = empty({values.rows(), values.cols()}, kDouble);
-    std::copy_n(values.data(), values.size(), made.data_ptr<double>());
-    return made.to(x.scalar_type());
+    std::copy_n(values.data(), values.size(), made.data<double>());
+    return made.to(x.type());
   };
   return {tensor_of(found.matrixU()), tensor_of(found.singularValues()).flatten(),
           tensor_of(found.matrixV().transpose())};

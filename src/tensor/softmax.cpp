@@ -14,12 +14,12 @@ Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float
   if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
   const Tensor rows = x.transpose(d, -1).contiguous(), made = empty_like(rows);
   const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
-  if (rows.scalar_type() == kDouble) {
+  if (rows.type() == kDouble) {
     made.copy_(rows);
-    for (std::int64_t i = 0; i < count; ++i) f(made.data_ptr<double>() + i * length, length);
+    for (std::int64_t i = 0; i < count; ++i) f(made.data<double>() + i * length, length);
   } else {
-    const float* const from = rows.const_data_ptr<float>();
-    float* const to = made.data_ptr<float>();
+    const float* const from = rows.const_data<float>();
+    float* const to = made.data<float>();
     const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows worth a thread
     parallel_for(static_cast<std::size_t>(count), static_cast<std::size_t>(grain),
                  [&](std::size_t begin, std::size_t end) {
@@ -64,7 +64,7 @@ void softmax_gradient(T* to, const T* y, const T* g, std::int64_t n, bool logari
 Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64_t d, bool logarithms) {
   if (result.dim() == 0) return zeros_like(result);
   const Tensor y = result.transpose(d, -1).contiguous(),
-               g = gradient.to(result.scalar_type()).transpose(d, -1).contiguous(), made = empty_like(y);
+               g = gradient.to(result.type()).transpose(d, -1).contiguous(), made = empty_like(y);
   const std::int64_t length = y.size(-1), count = length > 0 ? y.numel() / length : 0;
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -72,11 +72,11 @@ Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64
                  static_cast<std::size_t>(1 + 4096 / std::max<std::int64_t>(1, length)),
                  [&](std::size_t begin, std::size_t end) {
                    for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
-                     softmax_gradient(made.data_ptr<T>() + i * length, y.const_data_ptr<T>() + i * length,
-                                      g.const_data_ptr<T>() + i * length, length, logarithms);
+                     softmax_gradient(made.data<T>() + i * length, y.const_data<T>() + i * length,
+                                      g.const_data<T>() + i * length, length, logarithms);
                  });
   };
-  y.scalar_type() == kDouble ? run(double{}) : run(float{});
+  y.type() == kDouble ? run(double{}) : run(float{});
   return made.transpose(d, -1);
 }
 
@@ -95,7 +95,7 @@ Tensor with_softmax_rule(const Tensor& x, std::int64_t d, bool logarithms, const
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
-  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, false, [&] {
     return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
       const double most = largest(row, n);
@@ -111,7 +111,7 @@ Tensor Tensor::softmax(std::int64_t d) const {
 }
 
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
-  const Tensor given = x.to(type.value_or(x.scalar_type()));
+  const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, true, [&] {
     return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
       const double most = largest(row, n);
@@ -123,16 +123,16 @@ Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> ty
   });
 }
 
-Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
+Tensor logsumexp(const Tensor& x, Dimensions dims, bool keep) {
   const auto compute = [&] {
     const RowsAlong rows = rows_along(x, dims);
     const auto run = [&](auto zero) {
       using T = decltype(zero);
       return reduce<T>(rows, keep, [&](std::int64_t i) {
-        return log_of_sum(rows.x.const_data_ptr<T>() + i * rows.length, rows.length);
+        return log_of_sum(rows.x.const_data<T>() + i * rows.length, rows.length);
       });
     };
-    return x.scalar_type() == kDouble ? run(double{}) : run(float{});
+    return x.type() == kDouble ? run(double{}) : run(float{});
   };
   return with_rule(
       compute,
@@ -144,7 +144,7 @@ Tensor logsumexp(const Tensor& x, IntArrayRef dims, bool keep) {
       x);
 }
 Tensor Tensor::logsumexp(std::int64_t d, bool keep) const {
-  return ops::logsumexp(*this, IntArrayRef(d), keep);
+  return ops::logsumexp(*this, Dimensions(d), keep);
 }
 
 }  // namespace attend::ops

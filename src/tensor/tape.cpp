@@ -43,14 +43,14 @@ Gradients& gradients_of(const Tensor& t) {
 
 void set_maker(const Tensor& result, std::shared_ptr<Node> node) {
   if (!result.is_floating_point()) return;  // whole numbers have no gradient
-  node->results = {{result.sizes(), result.scalar_type()}};
+  node->results = {{result.sizes(), result.type()}};
   gradients_of(result).made_by = {std::move(node), 0};
   result.body().requires_grad = true;
 }
 
 // A view of the memory of `base`, described so that the same part of another tensor of its shape can be seen.
 Part part_of(const Tensor& base, const Tensor& view) {
-  if (!base.is_contiguous() || base.scalar_type() != view.scalar_type())
+  if (!base.is_contiguous() || base.type() != view.type())
     fail("a view of [{}] is too involved to be changed in place while gradients are recorded",
          fmt::join(base.sizes().vec(), ", "));
   const std::ptrdiff_t offset = view.body().data.get() - base.body().data.get();
@@ -100,7 +100,7 @@ void Node::add_to(const Tensor&, const Tensor&) const {
 }
 
 const Tensor& Saved::operator()() const {
-  if (tensor_.defined() && tensor_._version() != version_)
+  if (tensor_.defined() && tensor_.version() != version_)
     fail("[{}] was changed in place, but its gradient needs what it was",
          fmt::join(tensor_.sizes().vec(), ", "));
   return tensor_;
@@ -110,9 +110,9 @@ Edge edge_of(const Tensor& t) {
   if (!needs_gradient(t)) return {};
   Gradients& own = gradients_of(t);
   // A view of what was changed in place meanwhile is a part of what it has become.
-  if (own.base.defined() && own.version != t._version()) {
+  if (own.base.defined() && own.version != t.version()) {
     own.made_by = {};
-    own.version = t._version();
+    own.version = t.version();
     if (Edge edge = edge_of(own.base)) {
       auto node = std::make_shared<AddingNode>();
       node->add = adding(part_of(own.base, t));
@@ -127,7 +127,7 @@ Edge edge_of(const Tensor& t) {
   if (!leaf) {
     auto made = std::make_shared<Leaf>();
     made->body = t.body_ptr();
-    made->results = {{t.sizes(), t.scalar_type()}};
+    made->results = {{t.sizes(), t.type()}};
     made->number = std::numeric_limits<std::uint64_t>::max();
     own.leaf = leaf = std::move(made);
   }
@@ -160,13 +160,13 @@ void note_base(const Tensor& view, const Tensor& input) {
   Gradients& own = gradients_of(view);
   const auto& of_input = input.body().gradients;
   own.base = of_input && of_input->base.defined() ? of_input->base : input;
-  own.version = view._version();
+  own.version = view.version();
 }
 
 }  // namespace
 
 void record_view(const Tensor& result, const Tensor& input, std::function<Tensor(const Tensor&)> rule) {
-  if (!GradMode::is_enabled()) return;
+  if (!recording()) return;
   note_base(result, input);
   if (needs_gradient(input))
     record(result, std::vector<Tensor>{input},
@@ -174,7 +174,7 @@ void record_view(const Tensor& result, const Tensor& input, std::function<Tensor
 }
 
 void record_part(const Tensor& result, const Tensor& input, Part part) {
-  if (!GradMode::is_enabled()) return;
+  if (!recording()) return;
   note_base(result, input);
   if (needs_gradient(input)) record_adding(result, input, adding(std::move(part)));
 }
@@ -222,27 +222,27 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   node->add = adding(part);
   node->inputs.push_back(edge_of(base));
   set_maker(to, std::move(node));
-  own.version = to._version();
+  own.version = to.version();
 }
 
 // A view of something that came to need gradients after the view was made.
 bool Tensor::sees_gradients() const {
-  return body().gradients->base.defined() && body().gradients->version != _version() &&
-         body().gradients->base.requires_grad();
+  return body().gradients->base.defined() && body().gradients->version != version() &&
+         body().gradients->base.needs_gradient();
 }
 
-const Tensor& Tensor::requires_grad_(bool on) const {
+const Tensor& Tensor::set_needs_gradient(bool on) const {
   if (on && !is_floating_point())
-    fail("expected floating point numbers, whose gradients there are, found {}", toString(scalar_type()));
+    fail("expected floating point numbers, whose gradients there are, found {}", name_of(type()));
   if (!on && !is_leaf()) fail("a result needs the gradient that its inputs need: detach it");
   body().requires_grad = on;
   return *this;
 }
 
-std::shared_ptr<Node> Tensor::grad_fn() const {
+std::shared_ptr<Node> Tensor::made_by() const {
   const auto& own = body().gradients;
   if (!own) return nullptr;
-  if (own->base.defined() && own->version != _version()) edge_of(*this);
+  if (own->base.defined() && own->version != version()) edge_of(*this);
   return own->made_by.node;
 }
 
@@ -250,7 +250,7 @@ Tensor Tensor::grad() const {
   return body().gradients ? body().gradients->grad : Tensor();
 }
 
-Tensor& Tensor::mutable_grad() const {
+Tensor& Tensor::mutable_gradient() const {
   return gradients_of(*this).grad;
 }
 

@@ -22,20 +22,20 @@ struct GradMode {
   static inline thread_local bool enabled = true;
 };
 
-class AutoGradMode {
+class Recording {
  public:
-  explicit AutoGradMode(bool on) : before_(GradMode::is_enabled()) { GradMode::set_enabled(on); }
-  AutoGradMode(const AutoGradMode&) = delete;
-  AutoGradMode& operator=(const AutoGradMode&) = delete;
-  ~AutoGradMode() { GradMode::set_enabled(before_); }
+  explicit Recording(bool on) : before_(recording()) { GradMode::set_enabled(on); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() { GradMode::set_enabled(before_); }
 
  private:
   bool before_;
 };
-struct NoGradGuard : AutoGradMode {
-  NoGradGuard() : AutoGradMode(false) {}
+struct Unrecorded : Recording {
+  Unrecorded() : Recording(false) {}
 };
-using InferenceMode = NoGradGuard;
+using Unrecorded = Unrecorded;
 
 // Result number `result` of a node. Null: nothing needs its gradient.
 struct Edge {
@@ -86,18 +86,18 @@ struct Gradients {
 
 // Does the tape have to know of what is computed with these?
 inline bool needs_gradient(const Tensor& t) {
-  return t.defined() && t.requires_grad();
+  return t.defined() && t.needs_gradient();
 }
 template <class... Tensors>
 bool tracked(const Tensors&... inputs) {
-  return GradMode::is_enabled() && (needs_gradient(inputs) || ...);
+  return recording() && (needs_gradient(inputs) || ...);
 }
 
 // A tensor that a rule reads. An Error when it is read, if it was changed in place meanwhile.
 class Saved {
  public:
   Saved() = default;
-  explicit Saved(const Tensor& t) : tensor_(t), version_(t.defined() ? t._version() : 0) {}
+  explicit Saved(const Tensor& t) : tensor_(t), version_(t.defined() ? t.version() : 0) {}
   // The result of the node that saves it: a view, for it would keep itself.
   static Saved result(const Tensor& t) { return Saved(t.detach()); }
   const Tensor& operator()() const;
@@ -129,7 +129,7 @@ Tensor with_rule(const Compute& compute, const MakeRule& make_rule, const Inputs
   if (!tracked(inputs...)) return compute();
   Tensor result;
   {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     result = compute();
   }
   record(result, std::vector<Tensor>{inputs...}, make_rule(result));
@@ -151,7 +151,7 @@ const Tensor& in_place(const Tensor& to, const Write& write, const MakeRule& mak
   begin_write(to);
   Rule rule = make_rule();
   {
-    const NoGradGuard unrecorded;
+    const Unrecorded unrecorded;
     write();
   }
   to.bump_version();

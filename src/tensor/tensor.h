@@ -19,8 +19,8 @@ namespace attend {
 
 using ops::ArrayRef;
 using ops::Device;
+using ops::Dimensions;
 using ops::Generator;
-using ops::IntArrayRef;
 using ops::kBFloat16, ops::kBool, ops::kByte, ops::kChar, ops::kDouble, ops::kFloat, ops::kHalf, ops::kInt,
     ops::kLong, ops::kShort;
 using ops::kCPU;
@@ -29,9 +29,9 @@ using ops::Tensor;
 using ops::TensorList;
 using ops::TensorOptions;
 
-using ops::AutoGradMode;
 using ops::GradMode;
-using ops::NoGradGuard;
+using ops::Recording;
+using ops::Unrecorded;
 namespace autograd = ops::autograd;
 
 using ops::nn::Module;

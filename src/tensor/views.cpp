@@ -13,7 +13,7 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
                            : std::shared_ptr<std::byte>(x.body().data,
                                                         x.body().data.get() + offset * x.element_size());
   body->memory = x.body().memory;
-  body->type = x.scalar_type();
+  body->type = x.type();
   body->sizes = sizes;
   body->strides = strides;
   return Tensor(std::move(body));
@@ -23,7 +23,7 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
 template <class Rule>
 Tensor whole_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, const Rule& rule) {
   Tensor seen = view_of(x, sizes, strides);
-  if (GradMode::is_enabled()) record_view(seen, x, rule);
+  if (recording()) record_view(seen, x, rule);
   return seen;
 }
 
@@ -32,7 +32,7 @@ template <class Part>
 Tensor part_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, std::int64_t offset,
                const Part& part) {
   Tensor seen = view_of(x, sizes, strides, offset);
-  if (GradMode::is_enabled()) record_part(seen, x, part);
+  if (recording()) record_part(seen, x, part);
   return seen;
 }
 
@@ -42,7 +42,7 @@ Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& stri
 }
 
 // With the one -1 replaced by what is left.
-Dimensions whole_shape(const Tensor& x, IntArrayRef shape) {
+Dimensions whole_shape(const Tensor& x, Dimensions shape) {
   Dimensions whole = shape;
   std::int64_t known = 1;
   std::int64_t* open = nullptr;
@@ -87,7 +87,7 @@ std::optional<Dimensions> strides_for(const Tensor& x, const Dimensions& shape) 
 
 }  // namespace
 
-Tensor Tensor::view(IntArrayRef shape) const {
+Tensor Tensor::view(Dimensions shape) const {
   const Dimensions whole = whole_shape(*this, shape);
   const auto strides = strides_for(*this, whole);
   if (!strides)
@@ -96,10 +96,9 @@ Tensor Tensor::view(IntArrayRef shape) const {
 }
 
 Tensor Tensor::view(ScalarType type) const {
-  const std::int64_t from = element_size(), to = elementSize(type);
+  const std::int64_t from = element_size(), to = bytes_of(type);
   if (!is_contiguous() || dim() == 0 || size(-1) * from % to != 0)
-    fail("[{}] of {} cannot be seen as {}", fmt::join(sizes().vec(), ", "), toString(scalar_type()),
-         toString(type));
+    fail("[{}] of {} cannot be seen as {}", fmt::join(sizes().vec(), ", "), name_of(type()), name_of(type));
   Dimensions shape = body().sizes;
   shape[shape.size() - 1] = size(-1) * from / to;
   const Tensor seen = view_of(*this, shape, contiguous_strides(shape));
@@ -107,7 +106,7 @@ Tensor Tensor::view(ScalarType type) const {
   return seen;
 }
 
-Tensor Tensor::reshape(IntArrayRef shape) const {
+Tensor Tensor::reshape(Dimensions shape) const {
   const Dimensions whole = whole_shape(*this, shape);
   if (const auto strides = strides_for(*this, whole)) return in_shape(*this, whole, *strides);
   return clone().view(whole);
@@ -158,7 +157,7 @@ Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
   return whole_of(*this, shape, steps, [=](const Tensor& g) { return g.transpose(a, b); });
 }
 
-Tensor Tensor::permute(IntArrayRef order) const {
+Tensor Tensor::permute(Dimensions order) const {
   if (order.size() != sizes().size()) fail("{} places for {} dimensions", order.size(), dim());
   Dimensions shape, steps;
   std::array<bool, Dimensions::kMost> taken{};
@@ -196,7 +195,7 @@ Tensor Tensor::squeeze() const {
   return result;
 }
 
-Tensor Tensor::expand(IntArrayRef shape) const {
+Tensor Tensor::expand(Dimensions shape) const {
   const std::size_t more = shape.size() - std::min(shape.size(), sizes().size());
   if (shape.size() < sizes().size()) fail("{} dimensions for a tensor of {}", shape.size(), dim());
   Dimensions whole = shape, steps = shape;
@@ -254,7 +253,7 @@ std::vector<Tensor> Tensor::split(std::int64_t each, std::int64_t d) const {
   return parts;
 }
 
-std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef sizes, std::int64_t d) const {
+std::vector<Tensor> Tensor::split_with_sizes(Dimensions sizes, std::int64_t d) const {
   std::vector<Tensor> parts;
   std::int64_t first = 0;
   for (const std::int64_t size : sizes) {
@@ -284,7 +283,7 @@ Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
   return reshape(shape);
 }
 
-Tensor Tensor::unflatten(std::int64_t d, IntArrayRef shape) const {
+Tensor Tensor::unflatten(std::int64_t d, Dimensions shape) const {
   const std::size_t w = wrapped(d);
   std::int64_t known = 1;
   for (const std::int64_t size : shape) known *= size == -1 ? 1 : size;

@@ -6,7 +6,7 @@
 
 namespace attend::ops {
 
-// f with a value of the type that the numbers have: with_type(x.scalar_type(), [&](auto zero) { using T =
+// f with a value of the type that the numbers have: with_type(x.type(), [&](auto zero) { using T =
 // decltype(zero); ... }).
 template <class F>
 decltype(auto) with_type(ScalarType type, F&& f) {
@@ -31,7 +31,7 @@ decltype(auto) with_type(ScalarType type, F&& f) {
     case kBFloat16:
       break;
   }
-  fail("tensors of type {} can be copied and converted, nothing else", toString(type));
+  fail("tensors of type {} can be copied and converted, nothing else", name_of(type));
 }
 
 inline bool is_reduced(ScalarType type) {
@@ -42,13 +42,13 @@ ScalarType promoted(ScalarType a, ScalarType b);
 ScalarType common_type(const Tensor& a, const Tensor& b);
 ScalarType common_type(const Tensor& a, Scalar b);
 
-Dimensions broadcast(IntArrayRef a, IntArrayRef b);
-Dimensions contiguous_strides(IntArrayRef sizes);
+Dimensions broadcast(Dimensions a, Dimensions b);
+Dimensions contiguous_strides(Dimensions sizes);
 
 // Calls row(starts, n, steps) for runs of n elements: where each of the N tensors begins, and how far apart
 // its elements are. Dimensions that lie behind each other in all of them are one.
 template <std::size_t N, class Row>
-void for_each_row(IntArrayRef sizes, const std::array<Dimensions, N>& strides, Row row) {
+void for_each_row(Dimensions sizes, const std::array<Dimensions, N>& strides, Row row) {
   Dimensions merged;
   std::array<Dimensions, N> steps;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -90,7 +90,7 @@ void for_each_row(IntArrayRef sizes, const std::array<Dimensions, N>& strides, R
 
 // The same on all threads where it is worth it, for rows that write only where they begin.
 template <std::size_t N, class Row>
-void for_each_row_at_once(IntArrayRef sizes, const std::array<Dimensions, N>& strides, Row row) {
+void for_each_row_at_once(Dimensions sizes, const std::array<Dimensions, N>& strides, Row row) {
   constexpr std::int64_t kWorthAThread = 1 << 14;
   std::int64_t all = 1;
   std::size_t longest = 0;
@@ -120,8 +120,8 @@ struct RowsAlong {
   std::int64_t count, length;
   Dimensions kept;       // the shape without `dims`
   Dimensions with_ones;  // with 1 in their place
-  IntArrayRef shape(bool keep) const { return keep ? with_ones : kept; }
+  Dimensions shape(bool keep) const { return keep ? with_ones : kept; }
 };
-RowsAlong rows_along(const Tensor& x, IntArrayRef dims);
+RowsAlong rows_along(const Tensor& x, Dimensions dims);
 
 }  // namespace attend::ops

@@ -29,8 +29,8 @@ class Adafactor : public UpdateRule {
       std::vector<std::int64_t> rows = weight.sizes().vec(), columns = rows;
       rows.pop_back();
       columns.erase(columns.end() - 2);
-      state.push_back({"row_variance", ops::zeros(rows, weight.options().requires_grad(false))});
-      state.push_back({"column_variance", ops::zeros(columns, weight.options().requires_grad(false))});
+      state.push_back({"row_variance", ops::zeros(rows, weight.type())});
+      state.push_back({"column_variance", ops::zeros(columns, weight.type())});
     }
     if (options_.beta1 > 0) state.push_back({"mean", ops::zeros_like(weight)});
     return state;

@@ -36,8 +36,8 @@ class AdamW : public UpdateRule {
     const Tensor &weight = u.weight, &mean = u.state[0].value, &variance = u.state[1].value;
     if (u.in_loops()) {
       parallel_ranges(weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
-        kernels::kernels().adam(adam, weight.data_ptr<float>(), u.gradient.const_data_ptr<float>(),
-                                mean.data_ptr<float>(), variance.data_ptr<float>(), begin, end);
+        kernels::kernels().adam(adam, weight.data<float>(), u.gradient.const_data<float>(),
+                                mean.data<float>(), variance.data<float>(), begin, end);
       });
       return;
     }

@@ -115,7 +115,7 @@ Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, T
 }
 
 void average_weights(const std::vector<fs::path>& checkpoints, Trainee& trainee) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   std::vector<Tensor> sums;  // in double: the mean of equal weights is that weight
   for (const fs::path& checkpoint : checkpoints) {
     trainee.load_weights(checkpoint);

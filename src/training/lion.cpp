@@ -23,8 +23,8 @@ class Lion : public UpdateRule {
       const auto rate = static_cast<float>(u.rate), scale = static_cast<float>(u.scale),
                  kept = static_cast<float>(1 - u.rate * u.decay), beta1 = static_cast<float>(beta1_),
                  beta2 = static_cast<float>(beta2_);
-      float *const w = weight.data_ptr<float>(), *const m = mean.data_ptr<float>();
-      const float* const gradient = u.gradient.const_data_ptr<float>();
+      float *const w = weight.data<float>(), *const m = mean.data<float>();
+      const float* const gradient = u.gradient.const_data<float>();
       parallel_ranges(weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const float g = gradient[i] * scale, mixed = beta1 * m[i] + (1 - beta1) * g;

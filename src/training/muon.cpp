@@ -19,7 +19,7 @@ constexpr double kEpsilon = 1e-7;
 Tensor orthogonalized(Tensor x, std::int64_t steps) {
   const bool tall = x.size(0) > x.size(1);
   if (tall) x = x.t();  // the products are of the shorter side
-  x = (x / std::max(kEpsilon, ops::linalg_vector_norm(x).item<double>())).contiguous();
+  x = (x / std::max(kEpsilon, ops::vector_norm(x).item<double>())).contiguous();
   for (std::int64_t i = 0; i < steps; ++i) {
     const Tensor gram = matrix_product(x, x.t());
     Tensor polynomial = matrix_product(gram, gram).mul_(kC).add_(gram, kB);

@@ -54,9 +54,9 @@ std::vector<Tensor> parts_of(const Parameter& p, const Tensor& weight) {
 
 // A float32 sum of squares may overflow where no gradient does; then double decides.
 double norm_of(const Tensor& gradient) {
-  const double norm = ops::linalg_vector_norm(gradient).item<double>();
+  const double norm = ops::vector_norm(gradient).item<double>();
   if (std::isfinite(norm) || !gradient.is_floating_point()) return norm;
-  return ops::linalg_vector_norm(gradient, 2, {}, false, kDouble).item<double>();
+  return ops::vector_norm(gradient, 2, {}, false, kDouble).item<double>();
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void check_range(const char* what, double value, double low, double high) {
 }
 
 double root_mean_square(const Tensor& x) {
-  return ops::linalg_vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
+  return ops::vector_norm(x).item<double>() / std::sqrt(static_cast<double>(x.numel()));
 }
 
 bool Update::in_loops() const {
@@ -88,7 +88,7 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
   std::set<std::string> names;
   bool any_hidden = false;
   for (const Parameter& p : parameters) {
-    if (!p.weight.requires_grad() || p.weight.numel() == 0) continue;
+    if (!p.weight.needs_gradient() || p.weight.numel() == 0) continue;
     if (!names.insert(p.name).second) fail("optimizer: two parameters are called {}", p.name);
     const bool hidden = muon && p.hidden_matrix;
     if (hidden && p.weight.dim() != 2)
@@ -110,13 +110,13 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
 Optimizer::~Optimizer() = default;
 
 void Optimizer::step(double rate, double gradient_scale) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   ++steps_;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Parameter& p = parameters_[i];
-    if (!p.weight.grad().defined()) continue;
+    if (!p.weight.gradient().defined()) continue;
     const std::vector<Tensor> weights = parts_of(p, p.weight.detach()),
-                              gradients = parts_of(p, p.weight.grad().contiguous());
+                              gradients = parts_of(p, p.weight.gradient().contiguous());
     for (std::size_t part = 0; part < weights.size(); ++part) {
       double factor = p.rate;
       if (rate_by_size_) factor *= std::max(kSmallestSize, root_mean_square(weights[part]));
@@ -125,7 +125,7 @@ void Optimizer::step(double rate, double gradient_scale) {
     }
     // Perhaps written through pointers: packed copies of the weight must notice.
     p.weight.bump_version();
-    p.weight.mutable_grad().reset();
+    p.weight.mutable_gradient().reset();
   }
 }
 
@@ -152,12 +152,12 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& paramete
 }
 
 GradientNorm gradient_norm(std::span<const Parameter> parameters) {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   GradientNorm result;
   double squares = 0;
   for (const Parameter& p : parameters) {
-    if (!p.weight.grad().defined()) continue;
-    const double norm = norm_of(p.weight.grad());
+    if (!p.weight.gradient().defined()) continue;
+    const double norm = norm_of(p.weight.gradient());
     if (!std::isfinite(norm) && result.not_finite.empty()) result.not_finite = p.name;
     squares += norm * norm;
   }

@@ -145,7 +145,7 @@ void freeze(const PlacedTensors& tensors, const std::vector<std::string>& patter
     for (std::size_t i = 0; i < matched.size(); ++i)
       if (matched[i]) {
         any = true;
-        Tensor(tensors.all[i].second).set_requires_grad(false);
+        Tensor(tensors.all[i].second).set_needs_gradient(false);
       }
     if (!any)
       fail(
@@ -215,7 +215,7 @@ std::vector<Parameter> parameter_groups(const NamedTensors& all, const Parameter
   std::vector<Parameter> parameters;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [name, weight] = all[i];
-    if (!weight.requires_grad()) continue;
+    if (!weight.needs_gradient()) continue;
     const NamedPlace& place = tensors.places[i];
     Parameter p{name, weight};
     p.rate = layer_rate(place, options.layer_decay);

@@ -22,7 +22,7 @@ const Offsets& answered_texts(const Batch& batch) {
 
 // Numbers of classes where labels are such, else how far each label holds.
 Answers label_answers(const Batch& batch, const Tensor& scores, const std::optional<ProblemType>& problem) {
-  const Tensor labels = batch.labels.to(kCPU), host = scores.to(kCPU);
+  const Tensor labels = batch.labels, host = scores;
   if (labels.is_floating_point())
     return {labels, problem == ProblemType::multi_label ? host.sigmoid() : host};
   Answers answers{labels, host.argmax(-1)};
@@ -33,15 +33,14 @@ Answers label_answers(const Batch& batch, const Tensor& scores, const std::optio
 
 // The most likely token of each row with a label.
 Answers token_answers(const Trainee& trainee, const Batch& batch, const Tensor& hidden) {
-  Answers answers{batch.token_labels.to(kCPU), batch.token_labels.to(kCPU).clone()};
+  Answers answers{batch.token_labels, batch.token_labels.clone()};
   answers.counting = answers.expected.ne(kIgnoredLabel);
   const Tensor rows = answers.counting.nonzero().squeeze(1);
   Pass pass = Pass::inference();
-  const VocabularyScores scores =
-      vocabulary_scores(trainee.network(), hidden.index_select(0, rows.to(hidden.device())), pass);
+  const VocabularyScores scores = vocabulary_scores(trainee.network(), hidden.index_select(0, rows), pass);
   Tensor all = ops::linear(scores.hidden, scores.weight);
   if (scores.bias.defined()) all = all + scores.bias;
-  answers.said.index_put_({rows}, all.argmax(-1).to(kCPU));
+  answers.said.index_put_({rows}, all.argmax(-1));
   return answers;
 }
 
@@ -66,8 +65,8 @@ std::optional<Answers> ask(const Trainee& trainee, const Objective& objective, c
 
 std::string decode(const Tokenizer* tokenizer, const Tensor& ids) {
   if (tokenizer == nullptr) return "";
-  const Tensor host = ids.to(kCPU, kLong).contiguous();
-  const std::span all(host.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(host.numel()));
+  const Tensor host = ids.to(kLong).contiguous();
+  const std::span all(host.const_data<std::int64_t>(), static_cast<std::size_t>(host.numel()));
   return tokenizer->decode(std::vector<TokenId>(all.begin(), all.end()));
 }
 

@@ -30,9 +30,9 @@ class Sgd : public UpdateRule {
   void apply_in_loops(const Update& u) const {
     const auto rate = static_cast<float>(u.rate), scale = static_cast<float>(u.scale),
                decay = static_cast<float>(u.decay), momentum = static_cast<float>(momentum_);
-    float* const weight = u.weight.data_ptr<float>();
-    const float* const gradient = u.gradient.const_data_ptr<float>();
-    float* const mean = momentum_ > 0 ? u.state[0].value.data_ptr<float>() : nullptr;
+    float* const weight = u.weight.data<float>();
+    const float* const gradient = u.gradient.const_data<float>();
+    float* const mean = momentum_ > 0 ? u.state[0].value.data<float>() : nullptr;
     parallel_ranges(u.weight.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         float g = gradient[i] * scale + decay * weight[i];

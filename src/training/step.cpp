@@ -32,7 +32,7 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
       loss = loss.defined() ? loss + part : part;
       sums[k] = sums[k].defined() ? sums[k] + sum.detach() : sum.detach();
     }
-    if (loss.defined() && loss.requires_grad()) loss.backward();
+    if (loss.defined() && loss.needs_gradient()) loss.backward();
   }
   for (std::size_t k = 0; k < terms.size(); ++k) {
     const double sum = sums[k].defined() ? sums[k].item<double>() : 0;

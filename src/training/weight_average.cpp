@@ -11,21 +11,21 @@ WeightAverage::WeightAverage(std::span<const Parameter> parameters, double decay
   if (!(decay >= 0 && decay < 1))
     fail("the average of weights: decay: expected a number from 0 to below 1, found {}", decay);
   for (const Parameter& p : parameters)
-    if (p.weight.requires_grad()) pairs_.push_back({p.name, p.weight, p.weight.detach().clone()});
+    if (p.weight.needs_gradient()) pairs_.push_back({p.name, p.weight, p.weight.detach().clone()});
 }
 
 void WeightAverage::update() {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   ++updates_;
   const double kept = std::min(decay_, 1 - 1 / static_cast<double>(updates_));
   for (const Pair& pair : pairs_) pair.average.lerp_(pair.weight, 1 - kept);
 }
 
 void WeightAverage::swap() {
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   for (const Pair& pair : pairs_) {
     if (on_kernels(pair.weight) && pair.weight.is_contiguous()) {
-      float *const weight = pair.weight.data_ptr<float>(), *const average = pair.average.data_ptr<float>();
+      float *const weight = pair.weight.data<float>(), *const average = pair.average.data<float>();
       parallel_ranges(pair.weight.numel(), 2, [&](std::int64_t begin, std::int64_t end) {
         std::swap_ranges(weight + begin, weight + end, average + begin);
       });

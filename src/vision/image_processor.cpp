@@ -31,7 +31,7 @@ std::int64_t read_channels(const Fields& config) {
 // As Pillow's convert("L"): the weights of ITU-R 601, in integers.
 Tensor grey(const Image& image) {
   Tensor bytes = ops::empty({1, image.height, image.width}, kByte);
-  auto* const out = bytes.mutable_data_ptr<std::uint8_t>();
+  auto* const out = bytes.data<std::uint8_t>();
   const std::uint8_t* rgb = image.pixels.data();
   for (std::int64_t i = 0; i < bytes.numel(); ++i, rgb += 3)
     out[i] = static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);

@@ -82,13 +82,13 @@ class Case {
     return x;
   }
   double score(const std::vector<Tensor>& x) const {
-    const NoGradGuard no_gradients;
+    const Unrecorded no_gradients;
     Pass pass = Pass::inference();
     return asked.of(function->scores(x, asked, pass)).item<double>();
   }
   // As the model itself has it, by ids.
   double score_of(Tensor ids, Tensor target) const {
-    const NoGradGuard no_gradients;
+    const Unrecorded no_gradients;
     std::map<std::string, Tensor> given;
     if (function->is_picture())
       given["pixel_values"] = function->input().pixels;
@@ -197,7 +197,7 @@ TEST(ValueZeroing, LeavesNothingOfValuesToWhichTheAttentionAddsABias) {
   const OneLayer layer(stack, 0);
   const AttentionSpec& spec = layer.spec().self_attention;
   const std::int64_t n = 3, w = spec.heads * spec.head_size;
-  const NoGradGuard no_gradients;
+  const Unrecorded no_gradients;
   const Tensor x = ops::sin(ops::arange(n * layer.query_key_value().weight.size(1), kFloat)).view({n, -1});
   const auto run = [&](Pass pass) { return layer.run(x, Offsets({n}), {}, {}, {}, pass); };
   ASSERT_GT(layer.value_bias().abs().max().item<float>(), 0);

@@ -13,12 +13,12 @@ namespace {
 // The scores of a prompt's next token.
 std::vector<float> next_scores(const PretrainedModel& model, const Prompt& prompt,
                                const std::vector<std::int64_t>& tokens) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const auto decoder = make_decoder(model, {});
   const auto sequence = add_prompts(*decoder, {prompt})[0];
   const std::vector<Decoder::Feed> feeds = {{sequence, tokens}};
   const Tensor scores = decoder->step(feeds)[0].contiguous();
-  return {scores.const_data_ptr<float>(), scores.const_data_ptr<float>() + scores.numel()};
+  return {scores.const_data<float>(), scores.const_data<float>() + scores.numel()};
 }
 
 constexpr std::int64_t kNewTokens = 11;
@@ -45,7 +45,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
         std::vector<float> scores = next_scores(model, prompt, has_encoder ? begin : ids);
         if (config.num_beams > 1) {
           const Tensor logs = ops::log_softmax(tensor_of(scores), 0);
-          scores.assign(logs.const_data_ptr<float>(), logs.const_data_ptr<float>() + logs.numel());
+          scores.assign(logs.const_data<float>(), logs.const_data<float>() + logs.numel());
         }
         const std::vector<std::int64_t>& said = has_encoder ? begin : ids;
         LogitsProcessors(config).apply(scores, {said, {}, ids});

@@ -44,7 +44,7 @@ std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths
 
 // Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
 Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   PagedDecoder decoder(model);
   const auto sequences = add_prompts(decoder, prompts);
   std::vector<Tensor> all;
@@ -129,7 +129,7 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
 // Two prompts that begin alike: the second finds the pages of the first.
 TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
-  const NoGradGuard inference;
+  const Unrecorded inference;
   Ids first(22, 5), second(22, 5);
   first.back() = 8, second.back() = 9;
   PagedDecoder shared(model);

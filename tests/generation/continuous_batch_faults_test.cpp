@@ -14,7 +14,7 @@ std::string message_of(const BatchResult& result) {
 // One text meets numbers that are none, one client is gone: the others go on.
 TEST(ContinuousBatch, WhatFailsFailsAlone) {
   const PretrainedModel model = load_model("gpt2-generation");
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
   const Tensor damaged = positions.clone();
   damaged[30].fill_(NAN);  // which only a long text meets
@@ -124,7 +124,7 @@ TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
     submit(batch, model, all[i], step);
   }
   batch.step();
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
   const Tensor whole = positions.clone();
   positions.set_data(positions.narrow(0, 0, 1).clone());  // there is no place for what comes next

@@ -10,7 +10,7 @@ namespace {
 
 Tensor step(Decoder& decoder,
             const std::vector<std::pair<Decoder::Sequence, std::vector<std::int64_t>>>& feeds) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   std::vector<Decoder::Feed> all;
   for (const auto& [sequence, tokens] : feeds) all.push_back({sequence, tokens});
   return decoder.step(all);
@@ -45,7 +45,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
 
 TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   const PretrainedModel model = load_model("marian-generation");
-  const NoGradGuard inference;
+  const Unrecorded inference;
   PagedDecoder decoder(model);
   const std::vector<Prompt> sources = {{{3, 4, 5, 0}, {}, {}}, {{9, 0}, {}, {}}, {{11, 12, 0}, {}, {}}};
   const auto first = add_prompts(decoder, {sources[0], sources[1]});
@@ -73,7 +73,7 @@ TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
   step(decoder, {{a, {4}}});
   const Tensor scores = step(decoder, {{a, {6}}, {b, {4}}});
 
-  const NoGradGuard inference;
+  const Unrecorded inference;
   TokenBatch whole = TokenBatch::from({{7, 8, 9, 4, 6}});
   whole.positions = ops::tensor({2, 3, 5, 6, 7}, kLong);
   Pass pass = Pass::inference();

@@ -33,7 +33,7 @@ TokenizerPair word_tokenizers(const TemporaryDirectory& directory, const std::ve
 struct Foreign {
   explicit Foreign(const std::string& name)
       : model(PretrainedModel::load(ModelDirectory(model_path(name)), {.packs = false})) {
-    const NoGradGuard no_grad;
+    const Unrecorded no_grad;
     Tensor& tokens = model.network()->decoder->embeddings->tokens;
     const std::int64_t count = tokens.size(0);
     for (std::int64_t i = 0; i < count; ++i) order.push_back(count - 1 - i);
@@ -51,7 +51,7 @@ std::vector<std::int64_t> in_order(std::int64_t count) {
 
 // A model that differs in nothing but its tokens guesses what the model itself will say.
 TEST(ForeignDraft, GuessesAreTranslated) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const PretrainedModel model = load_model("gpt2-generation");
   const Foreign foreign("gpt2-generation");
   const TemporaryDirectory here, there;

@@ -135,7 +135,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
   const auto prompts = make_prompts(4);
   const auto greedy =
       generate(model, prompts, config_of(model, {{"max_new_tokens", 9}, {"output_scores", true}}));
-  const NoGradGuard inference;
+  const Unrecorded inference;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     ASSERT_EQ(greedy[i].log_probabilities.size(), greedy[i].ids.size());
     PagedDecoder decoder(model);
@@ -333,7 +333,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,
                                  kForcedWords, kContrastive, kMirostat, kAlternatives, kAlternativeBeams}) {
       const PretrainedModel model = load_model(name);
-      const NoGradGuard inference;
+      const Unrecorded inference;
       SearchSettings shared{config_of(model, Json::parse(settings)), {}, 1};
       PagedDecoder decoder(model);
       const std::vector<Prompt> prompts = {{{3, 4, 5}, {}, {}}, {{9}, {}, {}}};
@@ -360,7 +360,7 @@ TEST(DecoderCache, EmptyAfterEverySearch) {
           search->feed(feeds);
           Tensor scores = decoder.step(feeds);
           if (shared.config.num_beams > 1) scores = ops::log_softmax(scores, 1);
-          search->choose(scores.data_ptr<float>(), scores.size(1));
+          search->choose(scores.data<float>(), scores.size(1));
           EXPECT_GT(decoder.cache().pages_in_use(), 0);
           search->advance(decoder);
         }

@@ -49,7 +49,7 @@ const Json kWithoutPadding = {{"suppress_tokens", {kPadding}}};
 
 // The formula, at every token of a text.
 void expect_guided(const PretrainedModel& model, const Prompt& prompt, double scale, const Ids& ids) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const Ids negative = prompt.negative.empty() ? Ids{prompt.ids.back()} : prompt.negative;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const std::span<const std::int64_t> before = std::span(ids).first(i);

@@ -36,16 +36,16 @@ TEST(TopK, AsTorchAmongEqualScoresToo) {
     Tensor scores = ops::zeros({rows, vocabulary});
     std::vector<float> offsets;
     for (std::int64_t i = 0; i < count; ++i)
-      scores.data_ptr<float>()[i] = random() % 10 == 0 ? kNever : -static_cast<float>(random() % 50) / 4;
+      scores.data<float>()[i] = random() % 10 == 0 ? kNever : -static_cast<float>(random() % 50) / 4;
     std::vector<const float*> pointers;
     for (std::int64_t r = 0; r < rows; ++r) {
       offsets.push_back(r == 0 ? 0 : random() % 2 ? -1e9f : -static_cast<float>(random() % 8) / 4);
-      pointers.push_back(scores.const_data_ptr<float>() + r * vocabulary);
+      pointers.push_back(scores.const_data<float>() + r * vocabulary);
     }
     const Tensor sums = (scores + ops::tensor(offsets).unsqueeze(1)).reshape(-1);
     const auto [values, places] = sums.topk(k);
     const auto ours = top_k(pointers, offsets, vocabulary, k);
-    const auto plain = top_k({sums.const_data_ptr<float>(), static_cast<std::size_t>(count)}, k);
+    const auto plain = top_k({sums.const_data<float>(), static_cast<std::size_t>(count)}, k);
     ASSERT_EQ(ours.size(), static_cast<std::size_t>(k));
     for (std::int64_t i = 0; i < k; ++i) {
       ASSERT_EQ(ours[i].first, values[i].item<float>()) << "round " << round << ", place " << i;
@@ -144,7 +144,7 @@ TEST(Draw, ChiSquareOver200000Draws) {
 
   Tensor scores = logits.clone();
   const std::vector<std::int64_t> tokens = {1};
-  const std::span<float> row(scores.data_ptr<float>(), kVocabulary);
+  const std::span<float> row(scores.data<float>(), kVocabulary);
   LogitsProcessors(config).apply(row, {tokens, {}});
   // One text of many steps, and many texts of one step.
   for (const bool by_step : {true, false}) {

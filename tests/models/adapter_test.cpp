@@ -178,7 +178,7 @@ TEST(FreshAdapterTest, UntiesWhatItSaves) {
   model.add_adapter(adapter);
   adapter->train(model);
   {
-    NoGradGuard no_grad;
+    Unrecorded no_grad;
     Tensor(model.network()->named_parameters()["decoder.embeddings.tokens"]).mul_(1.5);
   }
   const Tensor expected = run_forward(model, inputs, {}).at("logits");
@@ -244,7 +244,7 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
       model, {.rank = 2, .targets = {"c_attn", "c_fc"}, .initialization = "pissa"}, "CAUSAL_LM", 7));
   model.add_adapter(adapter);
   {
-    NoGradGuard no_grad;
+    Unrecorded no_grad;
     for (const auto& [name, tensor] : adapter->parameters())
       Tensor(tensor).mul_(1.1);  // as if it had learned
   }
@@ -275,7 +275,7 @@ TEST(MergeTest, UnmergingGivesTheBaseBack) {
   const auto adapt = [&] {
     auto adapter = std::make_shared<Adapter>(
         Adapter::fresh(model, {.rank = 2, .targets = {"all-linear"}}, "CAUSAL_LM", 7));
-    NoGradGuard no_grad;
+    Unrecorded no_grad;
     for (const auto& [name, tensor] : adapter->parameters())
       if (name.ends_with("lora_B.weight")) Tensor(tensor).fill_(0.25);
     model.add_adapter(adapter);

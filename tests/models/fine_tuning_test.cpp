@@ -153,7 +153,7 @@ TEST(FreshHeads, FollowFromTheirSeed) {
 TEST(FreshHeads, LearnAndTheirLabelsAreSaved) {
   const PretrainedModel model = with_head(golden("bert-masked-lm"), Head::sequence_classification,
                                           Labels{{"sad", "glad"}, ProblemType::multi_label});
-  for (const Tensor& p : model.network()->parameters()) EXPECT_TRUE(p.requires_grad());
+  for (const Tensor& p : model.network()->parameters()) EXPECT_TRUE(p.needs_gradient());
   const TemporaryDirectory copy;
   model.save(copy.path());
   const ModelDirectory saved(copy.path());
@@ -219,7 +219,7 @@ TEST(FreshHeads, LabelsThatCannotBeToldApartAreAnError) {
 Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   Transformer net = model.network();
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
-  NoGradGuard no_grad;
+  Unrecorded no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
   const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);

@@ -53,7 +53,7 @@ std::size_t compare(const std::vector<std::vector<Tensor>>& weights,
 class Formed : public testing::TestWithParam<std::string> {};
 
 TEST_P(Formed, ScoresGiveTheWeights) {
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(test_data() / "models" / GetParam()), Purpose::training);
   ModelSpec spec = model.network()->spec();

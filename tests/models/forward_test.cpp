@@ -86,7 +86,7 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
 
 // The hidden states of images together and alone.
 void expect_images_apart(Transformer& network) {
-  NoGradGuard inference;
+  Unrecorded inference;
   Pass pass = Pass::inference();
   const PatchSpec& patches = network->encoder->patches->spec();
   const Tensor pixels = ops::randn({5, patches.channels, patches.height, patches.width});
@@ -112,7 +112,7 @@ TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
     for (std::int64_t i = 0; i <= b * 7 % longest; ++i)
       sentences.back().push_back((b * 31 + i * 17) % spec.embeddings.vocabulary);
   }
-  NoGradGuard inference;
+  Unrecorded inference;
   const auto hidden = [&](const std::vector<std::vector<std::int64_t>>& batch) {
     Pass pass = Pass::inference();
     const TokenBatch tokens = TokenBatch::from(batch);

@@ -52,7 +52,7 @@ TEST(FreshModels, KnowNothingYet) {
     const TokenBatch batch =
         TokenBatch::from({{ids.begin(), ids.begin() + 30}, {ids.begin() + 30, ids.end()}});
     Pass pass = Pass::inference();
-    NoGradGuard no_grad;
+    Unrecorded no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
       const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);

@@ -219,7 +219,7 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
                    PackedMatrix::restore(broken, 20, 70, format))
           << part;
       broken[part] = tensor.narrow(0, 0, 19).contiguous();
-      EXPECT_ERROR(fmt::format("found {} [19, ", ops::toString(tensor.scalar_type())),
+      EXPECT_ERROR(fmt::format("found {} [19, ", ops::name_of(tensor.type())),
                    PackedMatrix::restore(broken, 20, 70, format))
           << part;
       broken[part] = tensor.to(kDouble);

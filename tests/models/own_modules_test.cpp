@@ -30,8 +30,7 @@ std::string message_of(const std::function<void()>& work) {
 bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor x = a.contiguous(), y = b.contiguous();
   return x.sizes() == y.sizes() &&
-         std::equal(x.const_data_ptr<float>(), x.const_data_ptr<float>() + x.numel(),
-                    y.const_data_ptr<float>());
+         std::equal(x.const_data<float>(), x.const_data<float>() + x.numel(), y.const_data<float>());
 }
 
 bool takes_decoder_inputs(const ModelDirectory& directory) {
@@ -154,12 +153,11 @@ TEST(OwnWeightsTest, ShareAllElseWithTheBase) {
   for (const auto& item : own) {
     const std::string name = item.key();
     if (name.ends_with(".bias") || name.find("norm") != name.npos) {
-      apart +=
-          !model.network()->packed(name) && plain[name].const_data_ptr() != item.value().const_data_ptr();
+      apart += !model.network()->packed(name) && plain[name].const_data() != item.value().const_data();
     } else {
       const PackedMatrix* const packed = model.network()->packed(name);
       EXPECT_EQ(packed, model.with_adapter(-1).network()->packed(name)) << name;
-      EXPECT_TRUE(packed || plain[name].const_data_ptr() == item.value().const_data_ptr()) << name;
+      EXPECT_TRUE(packed || plain[name].const_data() == item.value().const_data()) << name;
       ++shared;
     }
   }

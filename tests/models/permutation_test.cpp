@@ -53,7 +53,7 @@ TEST(PermutationLanguageModel, GivesTheGradientsOfPaddedTensors) {
   loss.mean().backward();
   std::size_t compared = 0;
   for (const auto& [name, gradient] : model.by_checkpoint_name(
-           [](const std::string&, const Tensor& weight) { return weight.grad(); }, false)) {
+           [](const std::string&, const Tensor& weight) { return weight.gradient(); }, false)) {
     const Tensor wanted = expected.at("grad." + name);
     EXPECT_LT((gradient - wanted).abs().max().item<double>(), 1e-5 * (1 + wanted.abs().max().item<double>()))
         << name;

@@ -32,7 +32,7 @@ TokenBatch texts(const Stack& reader, std::int64_t seed) {
 // How many functions the gradient of `result` goes through.
 std::size_t graph_size(const Tensor& result) {
   std::set<const ops::Node*> seen;
-  std::vector<const ops::Node*> next{result.grad_fn().get()};
+  std::vector<const ops::Node*> next{result.made_by().get()};
   while (!next.empty()) {
     const ops::Node* const node = next.back();
     next.pop_back();
@@ -54,7 +54,7 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
   initialize(network, 5);
   std::map<bool, std::size_t> graphs;
   const auto results = [&](bool recompute) {
-    for (const Tensor& p : network->parameters()) p.mutable_grad().reset();
+    for (const Tensor& p : network->parameters()) p.mutable_gradient().reset();
     Pass pass = Pass::training(11);
     pass.recompute = recompute;
     Tensor hidden;
@@ -75,7 +75,8 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
     (hidden * sin(ops::arange(hidden.numel())).view(hidden.sizes())).sum().backward();
     std::map<std::string, Tensor> all{{"hidden", hidden.detach().clone()}};
     for (const auto& item : network->named_parameters())
-      if (item.value().grad().defined()) all["gradient of " + item.key()] = item.value().grad().clone();
+      if (item.value().gradient().defined())
+        all["gradient of " + item.key()] = item.value().gradient().clone();
     all["the next seed"] = ops::scalar_tensor(static_cast<std::int64_t>(pass.next_seed()), kLong);
     return all;
   };

@@ -103,8 +103,8 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
     exact_loss.backward();
     const auto expected = exact->named_parameters();
     for (const auto& item : fast->named_parameters()) {
-      if (!item.value().requires_grad()) continue;  // a constant of the checkpoint
-      const Tensor wanted = expected[item.key()].grad(), found = item.value().grad();
+      if (!item.value().needs_gradient()) continue;  // a constant of the checkpoint
+      const Tensor wanted = expected[item.key()].gradient(), found = item.value().gradient();
       ASSERT_TRUE(found.defined() && wanted.defined()) << item.key();
       EXPECT_LT((found - wanted).abs().max().item<double>(), 2e-5 * (1 + wanted.abs().max().item<double>()))
           << item.key();
@@ -115,7 +115,8 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
 TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
   ops::manual_seed(1);
   const Tensor bias = ops::randn({50}), dy = ops::randn({37, 50});
-  const Tensor x = ops::randn({37, 29}).requires_grad_(), weight = ops::randn({50, 29}).requires_grad_();
+  const Tensor x = ops::randn({37, 29}).set_needs_gradient(),
+               weight = ops::randn({50, 29}).set_needs_gradient();
   const auto rounded = [](const Tensor& t) {
     return Bfloat16Products::available() ? t.detach().to(kBFloat16).to(kFloat) : t.detach();
   };
@@ -134,8 +135,8 @@ TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
     expect_close(y, ops::linear(rounded(x), rounded(weight), bias));
   }
   ops::backward(y, dy);  // as the function did, which remembers it
-  expect_close(x.grad(), ops::mm(rounded(dy), rounded(weight)));
-  expect_close(weight.grad(), ops::mm(rounded(dy).t(), rounded(x)));
+  expect_close(x.gradient(), ops::mm(rounded(dy), rounded(weight)));
+  expect_close(weight.gradient(), ops::mm(rounded(dy).t(), rounded(x)));
   expect_close(linear(x, weight, bias, &packed), ops::linear(x, weight, bias));
 }
 
@@ -151,10 +152,10 @@ TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
   const Tensor exact = encode(false, true), rounded = encode(true, true);
   EXPECT_EQ(ops::equal(exact, rounded), !Bfloat16Products::available());
   EXPECT_TRUE(ops::allclose(exact, rounded, 0.05, 0.05));
-  EXPECT_TRUE(exact.requires_grad());
-  EXPECT_FALSE(encode(false, false).requires_grad());
-  const NoGradGuard no_grad;
-  EXPECT_FALSE(encode(false, true).requires_grad());
+  EXPECT_TRUE(exact.needs_gradient());
+  EXPECT_FALSE(encode(false, false).needs_gradient());
+  const Unrecorded no_grad;
+  EXPECT_FALSE(encode(false, true).needs_gradient());
   EXPECT_FALSE(Bfloat16Products::on());
 }
 
@@ -162,7 +163,7 @@ TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
 TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
   ops::manual_seed(3);
   const Tensor labels = ops::tensor({4, -100, 16, 4, -100, 16}, kLong);
-  const auto leaf = [](IntArrayRef shape) { return ops::randn(shape).requires_grad_(); };
+  const auto leaf = [](Dimensions shape) { return ops::randn(shape).set_needs_gradient(); };
   const Tensor hidden = leaf({6, 5}), weight = leaf({17, 5}), bias = leaf({17});
   const auto gradients_of = [&](const Tensor& loss) {
     return autograd::grad({loss}, {hidden, weight, bias});
@@ -200,7 +201,7 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
 
 TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
   ops::manual_seed(4);
-  const auto leaf = [](IntArrayRef shape) { return ops::randn(shape).requires_grad_(); };
+  const auto leaf = [](Dimensions shape) { return ops::randn(shape).set_needs_gradient(); };
   const std::int64_t rows = 2 * 1100;  // two blocks a reading: one of 1024, the longest, and a shorter one
   const Tensor hidden = leaf({rows, 7}), weight = leaf({33, 7}), bias = leaf({33});
   const Tensor once = ops::randint(33, {rows / 2}).index_fill_(0, ops::tensor({5, 1050}), -100);
@@ -262,8 +263,8 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   };
   loss().backward();
   const Tensor direction = ops::randn_like(weight);
-  const double slope = (weight.grad() * direction).sum().item<double>();
-  NoGradGuard no_grad;
+  const double slope = (weight.gradient() * direction).sum().item<double>();
+  Unrecorded no_grad;
   constexpr double h = 2e-4;
   weight.add_(direction, h);
   const double above = loss().item<double>();
@@ -274,7 +275,7 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
 
 class Decoding : public testing::TestWithParam<ModelSpec> {};
 TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
-  NoGradGuard inference;
+  Unrecorded inference;
   Transformer network(GetParam());
   initialize(network, 2);
   Pass pass = Pass::inference();

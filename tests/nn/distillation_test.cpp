@@ -34,11 +34,11 @@ void expect_same(const LossSum& found, const Tensor& expected, const std::vector
 class Distillation : public testing::TestWithParam<ScalarType> {
  protected:
   void SetUp() override { ops::manual_seed(5); }
-  Tensor leaf(IntArrayRef shape) const { return ops::randn(shape, GetParam()).requires_grad_(); }
+  Tensor leaf(Dimensions shape) const { return ops::randn(shape, GetParam()).set_needs_gradient(); }
   double tolerance() const { return GetParam() == kDouble ? 1e-11 : 2e-5; }
 };
 INSTANTIATE_TEST_SUITE_P(Precisions, Distillation, testing::Values(kFloat, kDouble),
-                         [](const auto& info) { return std::string(toString(info.param)); });
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
   const Tensor student = leaf({5, 7}), teacher = leaf({5, 7});

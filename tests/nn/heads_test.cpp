@@ -21,7 +21,7 @@ struct Head {
     ops::convert(*embeddings, type);
     head = LanguageModelHead(spec, kWidth, embeddings);
     ops::convert(*head, type);
-    NoGradGuard no_grad;
+    Unrecorded no_grad;
     for (const Tensor& p : head->parameters()) p.copy_(ops::randn_like(p));
     for (const Tensor& p : embeddings->parameters()) p.copy_(ops::randn_like(p));
   }
@@ -54,10 +54,10 @@ void expect_loss_of_all_scores(const std::vector<std::int64_t>& values, const Lo
   const Tensor labels = ops::tensor(values, kLong);
   for (const ScalarType type : {kFloat, kDouble})
     for (Head& h : heads(type)) {
-      SCOPED_TRACE(fmt::format("{} labels [{}], smoothing {}", toString(type), fmt::join(values, " "),
+      SCOPED_TRACE(fmt::format("{} labels [{}], smoothing {}", name_of(type), fmt::join(values, " "),
                                options.label_smoothing));
       const double tolerance = type == kFloat ? 1e-5 : 1e-11;
-      const Tensor hidden = ops::randn({labels.numel(), kWidth}, type).requires_grad_();
+      const Tensor hidden = ops::randn({labels.numel(), kWidth}, type).set_needs_gradient();
       Pass pass = Pass::inference();
       const LossSum found = h.head->loss(hidden, labels, options, pass);
       const LossSum wanted = cross_entropy(h.head(hidden, pass), labels, options);

@@ -12,12 +12,12 @@ namespace {
 class LabelLoss : public testing::TestWithParam<ScalarType> {
  protected:
   void SetUp() override { ops::manual_seed(7); }
-  Tensor leaf(IntArrayRef shape) const { return ops::randn(shape, GetParam()).requires_grad_(); }
+  Tensor leaf(Dimensions shape) const { return ops::randn(shape, GetParam()).set_needs_gradient(); }
   double tolerance() const { return GetParam() == kDouble ? 1e-12 : 2e-5; }
 
   // The same loss, and the same gradients of it.
   void expect_equal(const Tensor& found, const Tensor& expected, const std::vector<Tensor>& leaves) const {
-    EXPECT_EQ(found.scalar_type(), GetParam());
+    EXPECT_EQ(found.type(), GetParam());
     EXPECT_NEAR(found.item<double>(), expected.item<double>(),
                 tolerance() * (1 + std::abs(expected.item<double>())));
     const auto gradients = autograd::grad({found}, leaves, {}, true),
@@ -32,7 +32,7 @@ class LabelLoss : public testing::TestWithParam<ScalarType> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Precisions, LabelLoss, testing::Values(kFloat, kDouble),
-                         [](const auto& info) { return std::string(toString(info.param)); });
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 const auto kSum = ops::Reduction::Sum;
 
@@ -99,7 +99,7 @@ TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
   EXPECT_EQ(loss.end.count, 4);
   std::vector<Tensor> padded;
   for (std::int64_t b = 0; b < texts.count(); ++b)
-    padded.push_back(ops::constant_pad_nd(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
+    padded.push_back(ops::with_margins(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
   const Tensor all = ops::stack(padded);  // [5, 6, 2]
   const auto expected = [&](std::int64_t end, std::vector<std::int64_t> places) {
     return ops::cross_entropy_loss(all.select(2, end), ops::tensor(places, kLong), {}, ops::Reduction::Mean,
@@ -118,7 +118,7 @@ TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
 }
 
 TEST_P(LabelLoss, LargeScoresDoNotOverflow) {
-  const Tensor scores = ops::full({3}, 1e4, GetParam()).requires_grad_();
+  const Tensor scores = ops::full({3}, 1e4, GetParam()).set_needs_gradient();
   const LossSum loss = choice_cross_entropy(scores, Offsets({3}), ops::tensor({1}, kLong));
   EXPECT_NEAR(loss.sum.item<double>(), std::log(3), 1e-6);
 }
@@ -168,7 +168,7 @@ TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
 }
 
 TEST_P(LabelLoss, AVectorOfZerosHasAGradient) {
-  const Tensor a = ops::zeros({2, 3}, GetParam()).requires_grad_(), b = leaf({2, 3});
+  const Tensor a = ops::zeros({2, 3}, GetParam()).set_needs_gradient(), b = leaf({2, 3});
   const LossSum loss = contrastive_cross_entropy(a, b, 20);
   EXPECT_TRUE(autograd::grad({loss.sum}, {a})[0].isfinite().all().item<bool>());
 }

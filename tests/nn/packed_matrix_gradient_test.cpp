@@ -17,19 +17,20 @@ TEST(PackedMatrix, LetsGradientsThrough) {
     const Tensor dequantized = packed.replacement()->dequantized();
     Tensor nothing = ops::empty({77, 130});
     release(nothing);
-    const auto leaf = [](const Tensor& t) { return t.clone().requires_grad_(true); };
+    const auto leaf = [](const Tensor& t) { return t.clone().set_needs_gradient(true); };
     const Tensor start = ops::randn({9, 130}), zero = ops::zeros({77});
     const Tensor x = leaf(start), bias = leaf(zero), expected_x = leaf(start), expected_bias = leaf(zero);
     ops::backward(linear(x, nothing, bias, &packed, Activation::none, residual), dy);
     ops::backward((ops::linear(expected_x, dequantized, expected_bias) + residual), dy);
-    EXPECT_LT((x.grad() - expected_x.grad()).abs().max().item<double>(), 1e-4) << name(format);
-    EXPECT_LT((bias.grad() - expected_bias.grad()).abs().max().item<double>(), 1e-5) << name(format);
+    EXPECT_LT((x.gradient() - expected_x.gradient()).abs().max().item<double>(), 1e-4) << name(format);
+    EXPECT_LT((bias.gradient() - expected_bias.gradient()).abs().max().item<double>(), 1e-5) << name(format);
     // Through an activation too, where nothing else is rounded.
     if (format == WeightFormat::int8 || format == WeightFormat::int4) continue;
     const Tensor again = leaf(start), expected_again = leaf(start);
     ops::backward(linear(again, nothing, {}, &packed, Activation::gelu), dy);
     ops::backward(ops::gelu(ops::linear(expected_again, dequantized)), dy);
-    EXPECT_LT((again.grad() - expected_again.grad()).abs().max().item<double>(), 1e-4) << name(format);
+    EXPECT_LT((again.gradient() - expected_again.gradient()).abs().max().item<double>(), 1e-4)
+        << name(format);
   }
 }
 

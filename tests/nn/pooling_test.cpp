@@ -25,12 +25,12 @@ TEST(Pooling, HasTheVectorsAndGradientsOfEachTextAlone) {
   const Offsets offsets({3, 1, 17});
   const Tensor data = ops::randn({21, 5}, kDouble), direction = ops::randn({3, 5}, kDouble);
   for (const Mode mode : {Mode::mean, Mode::cls, Mode::max}) {
-    const Tensor one = data.clone().requires_grad_(true), two = data.clone().requires_grad_(true);
+    const Tensor one = data.clone().set_needs_gradient(true), two = data.clone().set_needs_gradient(true);
     const Tensor fast = pool(one, offsets, mode), slow = pool_slowly(two, offsets, mode);
     EXPECT_TRUE(ops::equal(fast, slow));
     (to_unit_length(fast) * direction).sum().backward();
     (to_unit_length(slow) * direction).sum().backward();
-    EXPECT_TRUE(ops::allclose(one.grad(), two.grad(), 1e-12, 1e-12));
+    EXPECT_TRUE(ops::allclose(one.gradient(), two.gradient(), 1e-12, 1e-12));
     for (std::int64_t b = 0; b < offsets.count(); ++b)
       EXPECT_TRUE(ops::equal(pool(offsets.part(data, b), Offsets({offsets.length(b)}), mode)[0], fast[b]));
   }

@@ -11,8 +11,8 @@ namespace {
 
 TEST(Recompute, CallsTheFunctionAgainWithThePassAsItStood) {
   ops::manual_seed(1);
-  const Tensor x = ops::randn({5, 4}).requires_grad_(), y = ops::randn({5, 4}).requires_grad_();
-  const Tensor constant = ops::randn({5, 4}), weight = ops::randn({5, 4}).requires_grad_();
+  const Tensor x = ops::randn({5, 4}).set_needs_gradient(), y = ops::randn({5, 4}).set_needs_gradient();
+  const Tensor constant = ops::randn({5, 4}), weight = ops::randn({5, 4}).set_needs_gradient();
   int calls = 0;
   const Recomputable function = [&](const std::vector<Tensor>& inputs, Pass& pass) {
     ++calls;
@@ -33,25 +33,25 @@ TEST(Recompute, CallsTheFunctionAgainWithThePassAsItStood) {
 }
 
 TEST(Recompute, GivesGradientsWhereTheyAreAskedForOnly) {
-  const Tensor x = ops::randn({3}), weight = ops::randn({3}).requires_grad_(),
-               unused = ops::randn({3}).requires_grad_();
+  const Tensor x = ops::randn({3}), weight = ops::randn({3}).set_needs_gradient(),
+               unused = ops::randn({3}).set_needs_gradient();
   Pass pass = Pass::training(1);
   const Recomputable function = [&](const std::vector<Tensor>& inputs, Pass&) { return inputs[0] * weight; };
   recompute(function, {x}, {weight, unused}, pass).sum().backward();
-  EXPECT_TRUE(ops::equal(weight.grad(), x));
-  EXPECT_FALSE(unused.grad().defined());
-  const NoGradGuard no_grad;
-  EXPECT_FALSE(recompute(function, {x}, {weight}, pass).requires_grad());
+  EXPECT_TRUE(ops::equal(weight.gradient(), x));
+  EXPECT_FALSE(unused.gradient().defined());
+  const Unrecorded no_grad;
+  EXPECT_FALSE(recompute(function, {x}, {weight}, pass).needs_gradient());
 }
 
 // It would be computed again with another weight than before.
 TEST(Recompute, NoticesThatAParameterWasChanged) {
-  const Tensor x = ops::randn({3}).requires_grad_(), weight = ops::randn({3}).requires_grad_();
+  const Tensor x = ops::randn({3}).set_needs_gradient(), weight = ops::randn({3}).set_needs_gradient();
   Pass pass = Pass::training(1);
   const Tensor y = recompute([&](const std::vector<Tensor>& inputs, Pass&) { return inputs[0] * weight; },
                              {x}, {weight}, pass);
   {
-    const NoGradGuard no_grad;
+    const Unrecorded no_grad;
     Tensor changed = weight;
     changed += 1;
   }

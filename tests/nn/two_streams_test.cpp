@@ -40,7 +40,7 @@ PermutedText some_text(bool types) {
 }
 
 Tensor encode(Transformer& net, const TwoStreams& streams) {
-  NoGradGuard inference;
+  Unrecorded inference;
   Pass pass = Pass::inference();
   return net->encode(streams.batch, pass);
 }

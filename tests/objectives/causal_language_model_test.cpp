@@ -106,7 +106,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
     for (std::size_t i = 0; i < 2; ++i) {
       const Tensor& memory = parts.carried.at(fmt::format("memory.{}", i));
       EXPECT_EQ(memory.sizes(), (std::vector<std::int64_t>{1, 12, 16}));
-      EXPECT_FALSE(memory.requires_grad());
+      EXPECT_FALSE(memory.needs_gradient());
       EXPECT_TRUE(ops::allclose(memory, whole.carried.at(fmt::format("memory.{}", i)), 1e-4, 1e-5));
     }
   }

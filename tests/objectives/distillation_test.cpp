@@ -92,8 +92,8 @@ TEST(Distillation, TheVocabularyIsLearnedWhereAWordIsHidden) {
   const Tensor expected = soft_cross_entropy(scores(student.model()), scores(setting.load()), 3).sum;
   EXPECT_NEAR(made.sums[1].item<double>(), expected.item<double>(), 1e-4 * expected.item<double>());
   made.sums[1].backward();
-  EXPECT_GT(student.network()->encoder->embeddings->tokens.grad().abs().sum().item<double>(), 0);
-  for (const Tensor& weight : setting.load().network()->parameters()) EXPECT_FALSE(weight.requires_grad());
+  EXPECT_GT(student.network()->encoder->embeddings->tokens.gradient().abs().sum().item<double>(), 0);
+  for (const Tensor& weight : setting.load().network()->parameters()) EXPECT_FALSE(weight.needs_gradient());
 }
 
 TEST(Distillation, LabelsAreTheTeachers) {

@@ -127,7 +127,7 @@ class LabelsOfParts : public testing::Test {
 
 std::vector<std::int64_t> values(const Tensor& tensor) {
   const Tensor flat = tensor.reshape(-1).contiguous();
-  return {flat.const_data_ptr<std::int64_t>(), flat.const_data_ptr<std::int64_t>() + flat.numel()};
+  return {flat.const_data<std::int64_t>(), flat.const_data<std::int64_t>() + flat.numel()};
 }
 
 Encoding pieces_at(const std::vector<TextSpan>& spans) {

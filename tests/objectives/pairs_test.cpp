@@ -143,7 +143,7 @@ std::vector<float> cosines_of(const std::string& scores, const Recipe& recipe = 
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < pairs.examples(); ++i) all.push_back(i);
   const Tensor labels = pairs.collate(all, {}).labels;
-  return {labels.const_data_ptr<float>(), labels.const_data_ptr<float>() + labels.numel()};
+  return {labels.const_data<float>(), labels.const_data<float>() + labels.numel()};
 }
 
 using Floats = std::vector<float>;

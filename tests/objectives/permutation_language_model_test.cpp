@@ -136,7 +136,7 @@ TEST(PermutationLanguageModel, TellsNothingOfLaterTokens) {
   const PermutedText permuted = permute(text, special, {.rate = 0.5}, random);
   ASSERT_GE(permuted.predicted.size(), 3);
   const auto encode = [&](const PermutedText& t) {
-    NoGradGuard inference;
+    Unrecorded inference;
     Pass pass = Pass::inference();
     const TwoStreams streams = two_streams({t});
     return trainee.network()->encode(streams.batch, pass).index_select(0, streams.targets);

@@ -71,7 +71,7 @@ std::vector<std::int64_t> examples_of(const Objective& objective) {
 // Rows are bright or dark; by the place of the bright one.
 std::vector<std::int64_t> bright_rows(const Tensor& pixels) {
   const Tensor rows = pixels.select(1, 0).mean(2).argmax(1);
-  return {rows.const_data_ptr<std::int64_t>(), rows.const_data_ptr<std::int64_t>() + rows.numel()};
+  return {rows.const_data<std::int64_t>(), rows.const_data<std::int64_t>() + rows.numel()};
 }
 
 TEST(ImageClassification, AHeadThatKnowsTheLabelsKeepsItsOwn) {
@@ -93,7 +93,7 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   const ImageClassification objective(setting.setting());
   EXPECT_EQ(objective.labels()->names, (std::vector<std::string>{"4", "5", "6"}));
   const Batch batch = objective.collate(std::vector<std::int64_t>{3, 1}, {});
-  EXPECT_EQ(batch.images.pixels.sizes(), IntArrayRef({2, 1, 8, 12}));
+  EXPECT_EQ(batch.images.pixels.sizes(), Dimensions({2, 1, 8, 12}));
   EXPECT_EQ(bright_rows(batch.images.pixels), (std::vector<std::int64_t>{3, 1}));
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][3][5].item<float>(), (200 / 255.0f - 0.5f) / 0.5f);
   EXPECT_FLOAT_EQ(batch.images.pixels[0][0][4][5].item<float>(), (10 / 255.0f - 0.5f) / 0.5f);
@@ -193,7 +193,7 @@ TEST(MaskedImages, TheLossIsOfHiddenPixelsAlone) {
   const double loss = objective.losses(trainee, batch, pass, {}).sums[0].item<double>();
   // What is seen may change the prediction but not what it is compared with; without weights the prediction
   // is 0.
-  const NoGradGuard no_grad;
+  const Unrecorded no_grad;
   for (Tensor& weight : trainee.network()->pixel_head->parameters()) weight.zero_();
   const Tensor hidden =
       batch.images.hidden.view({3, 1, 4, 6}).repeat_interleave(2, 2).repeat_interleave(2, 3);

@@ -98,7 +98,7 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   const TokenBatch batch = TokenBatch::from({{kCls, 7, 8, kSep}});
   const Tensor before = network->language_model_head(network->encode(batch, pass), pass).detach().clone();
   {
-    const NoGradGuard no_grad;
+    const Unrecorded no_grad;
     ours.network()->encoder->embeddings->tokens[20].add_(1);
   }
   const Tensor after = network->language_model_head(network->encode(batch, pass), pass).detach();
@@ -106,7 +106,7 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   EXPECT_TRUE(ops::equal(before.select(1, 21), after.select(1, 21)));
   // Gradients of both meet in it.
   network->language_model_head->loss(network->encode(batch, pass), batch.ids, {}, pass).sum.backward();
-  EXPECT_TRUE(tokens.grad().defined());
+  EXPECT_TRUE(tokens.gradient().defined());
   theirs.save(directory.path() / "saved");
   const auto saved = read_tensors(directory.path() / "saved" / "model.safetensors");
   EXPECT_TRUE(ops::equal(saved.at("electra.embeddings.word_embeddings.weight"), tokens.detach()));

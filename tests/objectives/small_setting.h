@@ -90,12 +90,12 @@ class SmallSetting {
 
 inline TokenIds ids_of(const TokenBatch& batch, std::int64_t text) {
   const Tensor part = batch.offsets.part(batch.ids, text);
-  return {part.const_data_ptr<std::int64_t>(), part.const_data_ptr<std::int64_t>() + part.numel()};
+  return {part.const_data<std::int64_t>(), part.const_data<std::int64_t>() + part.numel()};
 }
 
 inline TokenIds ids_of(const Tensor& rows, const Offsets& offsets, std::int64_t text) {
   const Tensor part = offsets.part(rows, text);
-  return {part.const_data_ptr<std::int64_t>(), part.const_data_ptr<std::int64_t>() + part.numel()};
+  return {part.const_data<std::int64_t>(), part.const_data<std::int64_t>() + part.numel()};
 }
 
 }  // namespace attend

@@ -23,7 +23,7 @@ std::string lines(std::uint64_t seed, std::int64_t count) {
 }
 
 std::vector<std::int64_t> numbers(const Tensor& t) {
-  return {t.const_data_ptr<std::int64_t>(), t.const_data_ptr<std::int64_t>() + t.numel()};
+  return {t.const_data<std::int64_t>(), t.const_data<std::int64_t>() + t.numel()};
 }
 
 TEST(TranslationLanguageModel, PositionsBeginAnewAndTokensKnowTheirLanguage) {

@@ -33,7 +33,7 @@ TEST(Model, GivesWhatForwardGives) {
   const Arrays outputs =
       model.forward({{"input_ids", Array({2, 3}, ids)}, {"attention_mask", Array({2, 3}, mask)}},
                     {.hidden_states = true, .attentions = true});
-  const NoGradGuard inference;
+  const Unrecorded inference;
   const auto expected = run_forward(PretrainedModel::load(ModelDirectory(directory), Purpose::inference),
                                     {{"input_ids", ops::tensor(ids, kLong).view({2, 3})},
                                      {"attention_mask", ops::tensor(mask, kLong).view({2, 3})}},

@@ -23,7 +23,7 @@ namespace {
 class Smoothing : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path directory(const std::string& name) {
-    const NoGradGuard no_grad;
+    const Unrecorded no_grad;
     PretrainedModel model = PretrainedModel::load(ModelDirectory(model_path(name)), Purpose::training);
     auto parameters = model.network()->named_parameters();
     for (const NormedInput& input : normed_inputs(model.network()->spec())) {
@@ -44,7 +44,7 @@ class Smoothing : public testing::TestWithParam<const char*> {
   }
 
   std::map<std::string, Tensor> forward(const PretrainedModel& model) {
-    const NoGradGuard inference;
+    const Unrecorded inference;
     std::map<std::string, Tensor> inputs = {{"input_ids", ops::arange(1, 15).view({2, 7})}};
     if (model.network()->is_encoder_decoder()) inputs["decoder_input_ids"] = inputs["input_ids"];
     return run_forward(model, inputs, {});
@@ -66,8 +66,7 @@ TEST_P(Smoothing, LeavesFloat32AsItIsAndInt8Nearer) {
   const auto error_of = [&](const std::map<std::string, Tensor>& given) {
     const PretrainedModel model =
         PretrainedModel::load(directory, {.weights = WeightFormat::int8, .factors = given});
-    return (ops::linalg_vector_norm(forward(model).at("logits") - wanted) / ops::linalg_vector_norm(wanted))
-        .item<double>();
+    return (ops::vector_norm(forward(model).at("logits") - wanted) / ops::vector_norm(wanted)).item<double>();
   };
   EXPECT_LT(error_of(factors), error_of({}));
 }

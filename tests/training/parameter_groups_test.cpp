@@ -89,7 +89,7 @@ TEST(ParameterGroups, LowerLayersLearnMoreSlowly) {
 std::set<std::string> left(const NamedTensors& tensors, const std::vector<std::string>& frozen) {
   std::set<std::string> names;
   for (const Parameter& p : parameter_groups(tensors, {.frozen = frozen})) names.insert(p.name);
-  for (const auto& [name, tensor] : tensors) EXPECT_EQ(tensor.requires_grad(), names.contains(name)) << name;
+  for (const auto& [name, tensor] : tensors) EXPECT_EQ(tensor.needs_gradient(), names.contains(name)) << name;
   return names;
 }
 

@@ -305,7 +305,7 @@ std::vector<Tensor> gradients_in_batches(std::int64_t size) {
   Pass pass = Pass::inference();
   const StepGradients step = add_gradients(trainee, objective, batches, pass, {});
   std::vector<Tensor> all{ops::scalar_tensor(step.loss, kDouble)};
-  for (const auto& [name, weight] : trainee.parameters()) all.push_back(weight.grad() * step.scale);
+  for (const auto& [name, weight] : trainee.parameters()) all.push_back(weight.gradient() * step.scale);
   return all;
 }
 

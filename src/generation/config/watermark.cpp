@@ -17,7 +17,7 @@ Generator generator(std::uint64_t seed) {
 
 std::vector<std::int64_t> permutation(std::int64_t size, std::uint64_t seed) {
   const Tensor numbers = ops::randperm(size, generator(seed), kLong);
-  const auto* begin = numbers.const_data_ptr<std::int64_t>();
+  const auto* begin = numbers.const_data<std::int64_t>();
   return {begin, begin + size};
 }
 
@@ -116,7 +116,7 @@ SynthIdBits::SynthIdBits(const SynthIdWatermark& watermark) : keys_(watermark.ke
   const Tensor table = ops::randint(0, 2, {watermark.table_size},
                                     generator(static_cast<std::uint64_t>(watermark.table_seed)), kLong)
                            .to(kFloat);
-  table_.assign(table.const_data_ptr<float>(), table.const_data_ptr<float>() + table.numel());
+  table_.assign(table.const_data<float>(), table.const_data<float>() + table.numel());
 }
 
 std::int64_t SynthIdBits::hash(std::span<const std::int64_t> context) const {

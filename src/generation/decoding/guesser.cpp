@@ -45,7 +45,7 @@ std::vector<std::int64_t> DraftModel::guess(std::span<const std::int64_t> text, 
 std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<const std::int64_t> tokens) {
   const Decoder::Feed feeds[] = {{sequence, tokens}};
   const Tensor scores = decoder.step(feeds);  // [1, V]
-  return arg_max({scores.const_data_ptr<float>(), static_cast<std::size_t>(scores.size(1))});
+  return arg_max({scores.const_data<float>(), static_cast<std::size_t>(scores.size(1))});
 }
 
 }  // namespace attend

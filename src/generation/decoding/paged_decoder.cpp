@@ -14,7 +14,7 @@ CacheShape shape_of(const PretrainedModel& model) {
   return {.layers = static_cast<std::int64_t>(decoder->spec().layers.size()),
           .heads = attention.heads_of_keys(),
           .head_size = attention.head_size,
-          .options = decoder->embeddings->tokens.options(),
+          .options = decoder->embeddings->tokens.type(),
           .format = model.cache_format()};
 }
 
@@ -145,7 +145,7 @@ HiddenText PagedDecoder::encode_texts(Transformer& network, std::span<const Prom
   }
   const Device device = network->encoder->embeddings->tokens.device();
   const TokenBatch batch =
-      TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)}.to(device);
+      TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)};
   pass.adapters = choose_adapters(adapters);
   return network->read(batch, pass);
 }
@@ -302,8 +302,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
   const Device device = network->decoder->embeddings->tokens.device();
-  TokenBatch batch =
-      TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)}.to(device);
+  TokenBatch batch = TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)};
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   batch.prompted = !network->decoder->embeddings->prompts.empty();
@@ -314,12 +313,11 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     if (const Feed& feed = feeds[i]; feed.hidden) {
       const auto count = std::ssize(feed.tokens);  // without those of virtual tokens
       const Tensor rows = batch.offsets.part(hidden, static_cast<std::int64_t>(i));
-      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(kCPU, kFloat).clone();
+      *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(kFloat).clone();
     }
-  if (scored.size() < ids.size())
-    hidden = hidden.index_select(0, ops::tensor(scored, kLong).to(device));  // [rows, d]
+  if (scored.size() < ids.size()) hidden = hidden.index_select(0, ops::tensor(scored, kLong));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
-  return network->language_model_head(hidden, pass).to(kCPU, kFloat).contiguous();
+  return network->language_model_head(hidden, pass).to(kFloat).contiguous();
 }
 
 }  // namespace attend

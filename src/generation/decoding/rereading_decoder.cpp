@@ -69,7 +69,7 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
     const Tensor hidden = network->spec().appended_mask
                               ? read_with_mask(network, texts, pass)
                               : read_behind_past(network, texts, pass);  // [group, d]
-    const Tensor rows = network->language_model_head(hidden, pass).to(kCPU, kFloat);
+    const Tensor rows = network->language_model_head(hidden, pass).to(kFloat);
     if (!scores.defined()) scores = ops::empty({static_cast<std::int64_t>(feeds.size()), rows.size(1)});
     for (std::size_t i = 0; i < group.size(); ++i)
       scores[static_cast<std::int64_t>(group[i])].copy_(rows[static_cast<std::int64_t>(i)]);
@@ -89,11 +89,10 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
     const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
     if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
-  TokenBatch batch = TokenBatch::from(sequences).to(network->device());
+  TokenBatch batch = TokenBatch::from(sequences);
   if (mask.language) batch.languages = ops::full_like(batch.ids, *mask.language);
   const Tensor hidden = network->encode(batch, pass);
-  return hidden.index_select(0, batch.offsets.last_rows().to(hidden.device())) *
-         complete.to(hidden.options());
+  return hidden.index_select(0, batch.offsets.last_rows()) * complete.to(hidden.type());
 }
 
 Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,

@@ -12,7 +12,7 @@
 namespace attend {
 
 Tensor tensor_of(std::span<float> scores) {
-  return ops::from_blob(scores.data(), {static_cast<std::int64_t>(scores.size())}, kFloat);
+  return ops::from_memory(scores.data(), {static_cast<std::int64_t>(scores.size())}, kFloat);
 }
 
 LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar,

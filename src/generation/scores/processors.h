@@ -17,7 +17,7 @@ namespace attend {
 
 // The numbers of a float32 tensor that lies in one piece; they live as long as it does.
 inline std::span<const float> row_scores(const Tensor& t) {
-  return {t.const_data_ptr<float>(), static_cast<std::size_t>(t.numel())};
+  return {t.const_data<float>(), static_cast<std::size_t>(t.numel())};
 }
 
 class Grammar;

@@ -73,8 +73,8 @@ class MinP : public LogitsProcessor {
     const Tensor row = tensor_of(scores), probabilities = ops::softmax(row, 0);
     const float least = p_ * probabilities.max().item<float>();
     const Tensor order = row.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
-    const std::int64_t* places = order.const_data_ptr<std::int64_t>();
-    const float* probability = probabilities.const_data_ptr<float>();
+    const std::int64_t* places = order.const_data<std::int64_t>();
+    const float* probability = probabilities.const_data<float>();
     for (std::size_t i = keep_; i < scores.size(); ++i)
       if (probability[places[i]] < least) scores[places[i]] = kNever;
   }
@@ -97,7 +97,7 @@ class TypicalP : public LogitsProcessor {
     const std::span<const float> distances = row_scores(distance);
     const auto below = std::ranges::count_if(row_scores(mass), [&](float m) { return m < mass_; });
     const float furthest = distances[std::min(static_cast<std::size_t>(below), distances.size() - 1)];
-    const std::int64_t* places = order.const_data_ptr<std::int64_t>();
+    const std::int64_t* places = order.const_data<std::int64_t>();
     for (std::size_t i = keep_; i < scores.size(); ++i)
       if (distances[i] > furthest) scores[places[i]] = kNever;
   }

@@ -56,7 +56,7 @@ class Tournament : public LogitsProcessor {
 
     const std::int64_t V = std::ssize(scores), rounds = std::ssize(watermark_.keys);
     const Tensor bits = ops::empty({V, rounds}, kFloat);
-    float* row = bits.data_ptr<float>();
+    float* row = bits.data<float>();
     for (std::int64_t token = 0; token < V; ++token, row += rounds)
       synth_id_.bits(hash, token, {row, static_cast<std::size_t>(rounds)});
     const Tensor mine = tensor_of(scores);
