@@ -78,7 +78,7 @@ TEST(PackedMatrix, ComputesARowByItself) {
 }
 
 TEST(PackedMatrix, RefusesWhatItCannotHold) {
-  EXPECT_ERROR("for floating-point numbers on the CPU, found Long",
+  EXPECT_ERROR("expected floating-point numbers, found Long",
                PackedMatrix::make(ops::ones({3, 3}, kLong), WeightFormat::int8));
   EXPECT_ERROR("a matrix has 133145 inputs", PackedMatrix::make(ops::empty({1, 133145}), WeightFormat::int8));
   EXPECT_ERROR("weights as float16: a matrix holds 70000",

@@ -99,7 +99,7 @@ TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
   EXPECT_EQ(loss.end.count, 4);
   std::vector<Tensor> padded;
   for (std::int64_t b = 0; b < texts.count(); ++b)
-    padded.push_back(ops::pad(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
+    padded.push_back(ops::with_margins(texts.part(scores, b), {0, 0, 0, 6 - texts.length(b)}, -1e9));
   const Tensor all = ops::stack(padded);  // [5, 6, 2]
   const auto expected = [&](std::int64_t end, std::vector<std::int64_t> places) {
     return ops::cross_entropy_loss(all.select(2, end), ops::tensor(places, kLong), {}, ops::Reduction::Mean,
