@@ -136,24 +136,23 @@ void find_architecture(const ModelDirectory& directory, const WeightFiles& check
   if (known == families().end()) return;
   inspection.architectures = {found_architecture(**known, directory.config(), checkpoint)};
   inspection.unusual.push_back(
-      fmt::format("config.json names no architecture: by its tensors the model is taken for {}",
-                  inspection.architectures.front()));
+      fmt::format("config.json names no architecture; its tensors fit {}", inspection.architectures.front()));
 }
 
 }  // namespace
 
 int inspect(int argc, char** argv) {
-  Parser parser("inspect",
-                "Describes a model directory or GGUF file: architecture, parameters, memory, what is unusual",
-                "attend inspect models/bert --tensors");
+  Parser parser(
+      "inspect",
+      "Describes a model directory or GGUF file: architecture, parameters, memory, anything unusual",
+      "attend inspect models/bert --tensors");
   std::string model;
   bool json = false, tensors = false, check_values = false;
-  parser.app().add_option("model", model, "The directory of a model")->required();
-  parser.app().add_flag("--json", json, "One JSON object");
+  parser.app().add_option("model", model, "The model directory or GGUF file")->required();
+  parser.app().add_flag("--json", json, "Print one JSON object");
   parser.app().add_flag("--tensors", tensors, "List every tensor");
-  parser.app().add_flag(
-      "--check-values", check_values,
-      "Read all weights and look for NaN, infinity, and values so large that they overflow");
+  parser.app().add_flag("--check-values", check_values,
+                        "Read all weights and report NaN, infinity, and values large enough to overflow");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const ModelDirectory directory(model);

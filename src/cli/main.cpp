@@ -22,7 +22,7 @@ void print_help(std::FILE* out) {
   std::fputs(
       "attend trains, fine-tunes, runs, serves and explains Transformers.\n\nattend VERB [options]\n\n", out);
   for (const Verb& verb : verbs()) std::fprintf(out, "  %-12s %s\n", verb.name, verb.summary);
-  std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
+  std::fputs("\n`attend VERB --help` lists the options of a verb, with an example.\n", out);
 }
 
 // A large text's memory goes back to the system when it is freed. By default glibc comes to keep blocks of up

@@ -23,7 +23,7 @@ std::string picture_bytes(std::string_view text, const std::string& source) {
                        [](char c) { return std::string_view(" \t\r\n").find(c) == std::string_view::npos; });
   if (digits.empty()) fail("{}: image: expected a picture's file in base64, found an empty text", source);
   std::optional<std::string> bytes = decode_base64(digits);
-  if (!bytes) fail("{}: image: expected a picture's file in base64, found a text that is none", source);
+  if (!bytes) fail("{}: image: expected a picture's file in base64, found a text that is not base64", source);
   return std::move(*bytes);
 }
 
