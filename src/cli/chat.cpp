@@ -51,7 +51,7 @@ class Chat {
     naming_file(file, [&] { conversation_.set_messages(read_messages(file)); });
   }
 
-  // The exit status: 1 if something went wrong on the way and there was nobody to see it.
+  // Returns the exit status: 1 if a command failed and input is not interactive.
   int run() {
     if (typed_) write_now("/help lists the commands, Ctrl-D ends.\n");
     bool failed = false;

@@ -19,7 +19,7 @@
 namespace attend::cli {
 namespace {
 
-// The vectors of texts, those of one adapter together; bad ones have none.
+// The vectors of texts, grouped by adapter; bad texts have none.
 std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTexts& texts,
                                                     EmbedOptions options, const AdapterOf& adapters) {
   adapters.check(texts.size());
@@ -40,7 +40,7 @@ std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTex
   return vectors;
 }
 
-// The lines of a file that hold a text, with their vectors, but for the bad ones.
+// The lines of a file that are valid texts, with their vectors.
 struct Candidates {
   std::vector<std::size_t> lines;
   std::vector<std::string> texts;

@@ -20,7 +20,7 @@
 namespace attend::cli {
 namespace {
 
-// The last of them are objectives, by name but for similarity: they tell how data is read and what is
+// The last of these are objectives, by name except similarity: they define how data is read and what is
 // measured.
 const std::vector<std::string> kTasks = {
     "translation",          "summarization",      "perplexity",      "watermark",
@@ -107,7 +107,7 @@ void evaluate_objective(const EvaluateArguments& a) {
   print(a, figures, text);
 }
 
-// The texts whose probability is asked for, and of each what the model says.
+// Texts and the scores of their tokens.
 struct Scored {
   std::vector<std::string> texts;
   std::vector<std::vector<TokenProbability>> tokens;

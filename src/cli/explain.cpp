@@ -24,7 +24,7 @@ struct Against {
   std::string weights;  // a format, or ""
   bool plain = false, bfloat16 = false;
 
-  // Its input, and what is different in words.
+  // Applies the comparison to path and input, and returns a description of it.
   std::string change(ModelPath& path, ExplainInput& input, ExplainOptions& options) const {
     if (!model.empty()) path = ModelPath(model);
     if (text) input.text = *text;

@@ -152,8 +152,8 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
   if (json) print_line(Json{{"prompt", texts.given[i]}, {"texts", results}}.dump());
 }
 
-// In the order of the prompts, each as soon as all before it are there. In the place of a bad one stands an
-// empty line, or an object that says so.
+// Prints texts in the order of the prompts, each as soon as all earlier ones are done. A bad prompt gets an
+// empty line, or an object with its error.
 void print_texts(const PretrainedModel& model, Texts& texts, const GenerationConfig& config,
                  GenerateArguments& options) {
   std::map<std::size_t, std::vector<GeneratedSequence>> early;

@@ -5,14 +5,14 @@
 namespace attend::cli {
 namespace {
 
-// An option that stands for a field of the generation config: `fields` gets those that are given.
+// An option for a field of the generation config: `fields` gets the given ones.
 template <class Value>
 CLI::Option* add_field(CLI::App& app, Json& fields, const char* option, const char* field, const char* help) {
   return app.add_option_function<Value>(
       option, [&fields, field](const Value& value) { fields[field] = value; }, help);
 }
 
-// Such an option that has a meaning only when tokens are drawn, and so asks for that as well.
+// Such an option that applies only to sampling, and so turns it on.
 template <class Value>
 void add_sampling_field(CLI::App& app, Json& fields, const char* option, const char* field,
                         const char* help) {

@@ -1,4 +1,4 @@
-// attend inspect MODEL: what a model directory holds, without loading it.
+// attend inspect MODEL: describes a model directory without loading it.
 #include "cli/verb.h"
 #include "formats/inspection.h"
 #include "models/found_architecture.h"
@@ -12,7 +12,7 @@
 namespace attend::cli {
 namespace {
 
-// "cls", or "cls+mean" where vectors of several kinds stand side by side.
+// "cls", or "cls+mean" if vectors of several kinds are concatenated.
 std::string pooling_of(const SentenceDirectory& sentences) {
   std::vector<std::string> names;
   for (const SentencePooling::Mode mode : sentences.modules.front().modes)
@@ -128,7 +128,7 @@ void print_text(const Inspection& inspection) {
   for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
 }
 
-// What the model is loaded as where config.json does not say it.
+// How the model is loaded, if config.json does not say it.
 void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
                        Inspection& inspection) {
   const auto known = std::ranges::find_if(

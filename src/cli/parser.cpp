@@ -31,7 +31,8 @@ std::optional<int> Parser::parse(int argc, char** argv) {
 
 CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
                        const std::string& help) {
-  // Without the permission, a positional list takes as many arguments as it expects; TakeAll: fewer will do.
+  // Without this permission, a positional list takes as many arguments as it expects; TakeAll also accepts
+  // fewer.
   constexpr int any = CLI::detail::expected_max_vector_size;
   return app.add_option(name, texts, help)
       ->expected(any, any)

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kDataUri = "data:";
 
-// Base64 may be broken into lines, as the program base64 writes it. Of a data: URI, what follows its head.
+// Base64 may contain line breaks, as the program base64 writes them. For a data: URI, decodes the part after
+// its header.
 std::string picture_bytes(std::string_view text, const std::string& source) {
   if (text.starts_with(kDataUri)) {
     const std::size_t comma = text.find(',');

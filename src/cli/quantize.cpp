@@ -1,4 +1,4 @@
-// attend quantize MODEL OUT: a model whose matrices are stored in fewer bits.
+// attend quantize MODEL OUT: stores a model with quantized matrices.
 #include "base/directory.h"
 #include "base/error.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-// attend run TASK MODEL [TEXT...]: what Hugging Face's pipelines do, as a command.
+// attend run TASK MODEL [TEXT...]: Hugging Face's pipelines as a command.
 #include "base/bad_inputs.h"
 #include "base/progress.h"
 #include "cli/bad_inputs.h"
@@ -81,14 +81,14 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
   bad.add_option(app);
 }
 
-// Some inputs, and with which adapters: those that --adapter-of says, unless an input has a field "adapter".
+// Inputs with their adapters: those of --adapter-of, unless an input has a field "adapter".
 struct AdaptedInputs {
   std::vector<Fields> inputs;
   std::vector<std::optional<std::int64_t>> adapters;
   bool own = false;  // Some say theirs themselves: then a wrong one is an error of the input.
 };
 
-// The answers of inputs [begin, end), those of one adapter together.
+// The answers of inputs [begin, end), computed adapter by adapter.
 std::vector<Json> run_by_adapter(Task& task, const AdaptedInputs& all, std::size_t begin, std::size_t end,
                                  const RunOptions& options) {
   const ErrorScope scope(all.own ? ErrorKind::input : ErrorKind::call);
@@ -132,8 +132,8 @@ std::vector<Json> answer(Task& task, std::vector<RunInput>& inputs, std::size_t 
   return answers;
 }
 
-// Answers in the order of the inputs, as soon as there are some. In the place of one that is bad stands an
-// object that says so.
+// Prints answers in the order of the inputs, as soon as they are known. A bad input gets an object with its
+// error.
 void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options, BadInputs& bad) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;

@@ -61,7 +61,7 @@ class Generation : public Task {
     settings.update(fields_);
     options_.settings = settings.dump();
     options_.seed = seed_ ? *seed_ : std::random_device()();
-    const bool given = !source_language_.empty();  // which counts more than what the task's name says
+    const bool given = !source_language_.empty();  // overrides the task's name
     generator_.emplace(model, task_, given ? source_language_ + "_to_" + target_language_ : pair_);
   }
 

@@ -19,7 +19,7 @@ class FeatureExtraction : public Task {
       auto value = features.values.begin();
       for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
         rows.push_back(float_list({value, features.width}));
-      Json batch = Json::array();  // of one text, as the pipeline has it
+      Json batch = Json::array();  // a batch of one text, as in the pipeline
       batch.push_back(std::move(rows));
       answers.push_back(std::move(batch));
     }

@@ -29,8 +29,8 @@ struct TokenizeOptions {
   bool count = false;
 };
 
-// What the call asks for, in place of what tokenizer.json has saved: that is its last user's wish, to which
-// AutoTokenizer pays no attention.
+// The settings of the call, instead of those saved in tokenizer.json. The latter are only those of its last
+// user, and AutoTokenizer ignores them.
 class Wanted {
  public:
   Wanted(const TokenizeOptions& options, const CLI::App& app, const Tokenizer& tokenizer)

@@ -21,7 +21,7 @@ Json as_json(const std::string& text, const std::vector<std::string>& translatio
   return line;
 }
 
-// In order. In the place of a text that has no translation stand as many empty lines as one would have.
+// Prints in order. A text without a translation gets as many empty lines as it would have translations.
 void print(const GivenTexts& texts, const std::vector<std::vector<std::string>>& translations, bool json,
            BadInputs& bad) {
   std::size_t each = 1;
