@@ -1,18 +1,18 @@
-# The two commands a new machine needs are `make demo` and `make test`; both install what is missing first.
+# On a new machine, use `make demo` or `make test`. Both first install missing packages.
 #
-#   make demo     search and translation on real text, with a Transformer trained before your eyes (~5 minutes)
-#   make test     builds all and runs every check; the last line says how many passed
+#   make demo     search and translation on real text, including training a Transformer (~5 minutes)
+#   make test     builds everything and runs every check; the last line counts the passed ones
 #   make          builds build/release/attend
-#   make check    builds PRESET and runs what ctest knows: make check PRESET=dev (CONTRIBUTING.md)
+#   make check    builds PRESET and runs its ctest tests: make check PRESET=dev (CONTRIBUTING.md)
 #   make asan     the tests under the address and undefined-behaviour sanitizers (tsan: thread sanitizer)
-#   make fuzz     libFuzzer on what reads files and text, a minute each (needs clang; scripts/fuzz says more)
+#   make fuzz     libFuzzer on the readers of files and text, a minute each (needs clang; see scripts/fuzz)
 #   make format   formats all sources; make lint: clang-tidy over all of them (slow)
 #   make install PREFIX=/usr/local
 #   make package  Debian packages in build/release/packages: attend, libattend-dev
-#   make clean    removes build/ (not the cache folder with downloads; scripts/setup says where that is)
+#   make clean    removes build/ (not the cache folder with downloads; see scripts/setup)
 PRESET ?= release
 PREFIX ?= /usr/local
-# Sixteen files at once (ATTEND_UNITY) take up to 2 GB to compile.
+# A group of sixteen files (ATTEND_UNITY) takes up to 2 GB to compile.
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ {n = int($$2 / 2e6); print n < 1 ? 1 : n < cores ? n : cores}' /proc/meminfo)
 export JOBS
 

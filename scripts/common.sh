@@ -1,4 +1,4 @@
-# Shared by the scripts of this folder, which source it: where downloads are kept, and how they talk.
+# Shared by the scripts of this folder, which source it: the download folder, and messages.
 
 # The same folder as in cmake/Cache.cmake.
 cache=${ATTEND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/attend}
@@ -9,36 +9,36 @@ fail() {
   exit 1
 }
 
-# make_folder FOLDER COMMAND...: calls COMMAND with an empty folder to fill, which becomes FOLDER only when
-# COMMAND has succeeded: interrupted at any moment, FOLDER is complete or not there. (COMMAND runs where bash
-# ignores `set -e`, so it says `|| return` itself.)
+# make_folder FOLDER COMMAND...: calls COMMAND with an empty folder to fill and renames it to FOLDER if COMMAND
+# succeeds. So FOLDER is complete or absent, even after an interrupt. (bash ignores `set -e` inside COMMAND, so it needs
+# `|| return` itself.)
 make_folder() {
   local folder=$1 partial
   shift
   mkdir -p "$(dirname "$folder")"
   find "$(dirname "$folder")" -maxdepth 1 -name '*.partial.*' -mmin +600 -exec rm -rf {} +
   partial=$(mktemp -d "$folder.partial.XXXXXX")
-  # shellcheck disable=SC2064  # the folder of now is meant
+  # shellcheck disable=SC2064  # expand the folder now
   trap "rm -rf '$partial'" EXIT
   "$@" "$partial" || return
   chmod 755 "$partial"
-  # Another run may have been quicker; its folder is as good.
+  # A parallel run may have created the same folder first.
   mv -T "$partial" "$folder" 2>/dev/null || [ -d "$folder" ] || fail "cannot write $folder"
   rm -rf "$partial"
   trap - EXIT
 }
 
-# fetch_package FOLDER REQUIREMENT SHA256 [PIP OPTION...]: what pip downloads for a requirement, as a file in
-# FOLDER whose name is printed. The machine's own pip configuration (indexes, proxies, certificates) is respected.
+# fetch_package FOLDER REQUIREMENT SHA256 [PIP OPTION...]: downloads a requirement with pip
+# into FOLDER and prints the file name. Uses the machine's pip configuration (indexes, proxies, certificates).
 fetch_package() {
   local folder=$1 requirement=$2 sha256=$3 package
   shift 3
   local pip=(python3 -m pip download --disable-pip-version-check --no-deps --dest "$folder" "$@")
-  # With the sum in it, pip compares before it runs anything of a source package.
+  # With the checksum here, pip verifies a source package before it runs any of its code.
   echo "$requirement${sha256:+ --hash=sha256:$sha256}" >"$folder/requirement"
   pip+=(--requirement "$folder/requirement")
   if [ ! -t 2 ]; then pip+=(--quiet); fi
-  # At first without patience: of several indexes, one that cannot be reached would cost a minute.
+  # First with a short timeout: one unreachable index among several would cost a minute.
   "${pip[@]}" --retries 0 --timeout 5 >&2 2>/dev/null || "${pip[@]}" >&2 ||
     fail "pip could not download $requirement: the lines above say why"
   rm "$folder/requirement"

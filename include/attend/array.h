@@ -1,4 +1,4 @@
-// Numbers with a shape: what programs give a model and get from it.
+// A tensor as plain C++ data: the inputs and outputs of Model::forward().
 #pragma once
 
 #include <attend/export.h>
@@ -14,7 +14,7 @@ namespace attend {
 
 struct ATTEND_API Array {
   std::vector<std::int64_t> shape;
-  // Row by row: as many as the lengths in `shape` multiplied.
+  // Row-major. The size is the product of `shape`.
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
 
   Array() = default;
@@ -23,7 +23,7 @@ struct ATTEND_API Array {
   Array(std::vector<std::int64_t> lengths, std::vector<std::int64_t> numbers)
       : shape(std::move(lengths)), values(std::move(numbers)) {}
 
-  // Error where it holds the others.
+  // The values. Throws Error if they have the other type.
   const std::vector<float>& floats() const;
   const std::vector<std::int64_t>& integers() const;
 };

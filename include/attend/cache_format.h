@@ -1,4 +1,4 @@
-// How the keys and values of tokens that a decoder has read are kept while a text grows.
+// The number format of a decoder's KV cache.
 #pragma once
 
 #include <attend/export.h>
@@ -9,12 +9,12 @@ namespace attend {
 
 enum class CacheFormat {
   float32,
-  int8,  // with a float32 scale for each token and head: of heads of 64 numbers 68 bytes in place of 256
+  int8,  // with a float32 scale per token and head: 68 instead of 256 bytes for a head of 64 numbers
 };
 
-// "float32", "int8".
+// The name: "float32", "int8".
 ATTEND_API std::string_view name(CacheFormat format);
-// Error for another name.
+// The format with this name. Throws Error for an unknown name.
 ATTEND_API CacheFormat cache_format(std::string_view name);
 
 }  // namespace attend

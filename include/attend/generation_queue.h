@@ -1,13 +1,13 @@
-// Texts that are asked for at any time, from any thread, and made together: what a server stands on.
+// Continuous batching: submit requests at any time, from any thread. `attend serve` uses this class.
 //
 //   attend::GenerationQueue queue(model);
 //   queue.submit({.prompt = "Once upon a time",
 //                 .on_token = [](const attend::QueueToken& token) { send(token.more); },
 //                 .on_end = [](const attend::QueueResult& result) { finish(result); }});
 //
-// Requests join and leave between two steps of the decoder and share one bounded cache (Yu et al. 2022,
-// "Orca"; Kwon et al. 2023, arXiv:2309.06180), in the order of their arrival; nobody starves. A request's
-// result is to the last bit what it would be alone.
+// Requests join and leave the batch between decoder steps and share one bounded KV cache (Yu et al. 2022,
+// "Orca"; Kwon et al. 2023, arXiv:2309.06180). They start in order of arrival, and none starves. A request's
+// result is, to the last bit, what it would be alone.
 #pragma once
 
 #include <attend/export.h>
@@ -19,17 +19,18 @@
 namespace attend {
 
 struct QueueOptions {
-  // For keys and values at most; absent: half of the machine's memory.
+  // Max bytes of the KV cache; absent: half of the machine's memory.
   std::optional<std::int64_t> cache_bytes = {};
-  std::int64_t batch_tokens = 4096;  // of prompts, how many are read in one step; one prompt always is
+  std::int64_t batch_tokens = 4096;  // max prompt tokens per step; at least one prompt is always read
   std::string chat_template = {};    // as in ConversationOptions
 };
 
+// One new token of a request.
 struct QueueToken {
-  std::size_t text = 0;  // which of the request's texts
+  std::size_t text = 0;  // index among the request's texts
   TokenId id = 0;
-  std::string more;  // the whole characters that can be written by now, often none
-  // If they are asked for, as in GeneratedText.
+  std::string more;  // the new text, in whole characters; often empty
+  // Set if requested, as in GeneratedText.
   float log_probability = 0;
   std::vector<TokenScore> likeliest = {};
 };
@@ -37,62 +38,62 @@ struct QueueToken {
 struct QueueResult {
   using End = QueueEnd;
   End end = End::finished;
-  // Finished: num_return_sequences of them, without the prompt, the best first.
+  // If finished: num_return_sequences texts, without the prompt, best first.
   std::vector<GeneratedText> texts;
-  std::exception_ptr error;       // failed
-  std::size_t prompt_tokens = 0;  // that were read
+  std::exception_ptr error;       // if failed
+  std::size_t prompt_tokens = 0;  // tokens of the prompt
   QueueTimes times = {};
 };
 
-// Callbacks come from the queue's own thread: on_token for every token except in a beam search, on_end
-// exactly once for every request that submit() took. They may call submit() and cancel(), but must neither
-// wait for another request nor destroy the queue. What on_token throws ends its request, as failed; what
-// on_end throws is a warning in the log. An error of one request (no memory, for example) ends that request,
-// as failed, or those that shared the step in which it came; it never ends the process or the queue.
+// Callbacks run on the queue's own thread: on_token for every token except in beam search, on_end exactly
+// once for every request that submit() accepted. They may call submit() and cancel(), but must not wait for
+// another request or destroy the queue. An exception from on_token ends its request as failed; one from
+// on_end is logged as a warning. An error of one request (out of memory, for example) ends that request as
+// failed, or all requests of that step; it never ends the process or the queue.
 struct QueueRequest {
-  std::string prompt = {};        // that a decoder goes on with, or an encoder-decoder reads
-  std::vector<TokenId> ids = {};  // in place of a prompt: its tokens, as the model reads them
-  // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The last message
-  // is the user's; the model's chat template (or QueueOptions') writes them.
+  std::string prompt = {};        // a decoder continues it, an encoder-decoder reads it
+  std::vector<TokenId> ids = {};  // token ids instead of `prompt`
+  // Instead of a prompt: a conversation with a decoder, which generates the next turn. The last message is
+  // the user's. The model's chat template (or that of QueueOptions) formats the messages.
   std::vector<ChatMessage> messages = {};
-  // A JSON object with fields as in generation_config.json, which win over the model's.
+  // A JSON object with fields of generation_config.json. They override the model's.
   std::string settings = "{}";
-  // Of a prompt that a model of many languages translates, as in TranslateOptions.
+  // Languages of a multilingual model, as in TranslateOptions.
   std::string source_language = {}, target_language = {};
-  // Of an encoder-decoder: what the text begins with, as in `attend generate --prefix`.
+  // Encoder-decoders only: the start of the generated text, as in `attend generate --prefix`.
   std::string prefix = {};
-  // Of a decoder, with a guidance_scale: what the text is led away from.
+  // Decoders only, with a guidance_scale: the negative prompt of classifier-free guidance.
   std::string negative_prompt = {};
-  std::uint64_t seed = 0;                    // of sampling
+  std::uint64_t seed = 0;                    // for sampling
   std::optional<std::int64_t> adapter = {};  // as in RunOptions
   bool log_probabilities = false;
-  std::size_t likeliest = 0;  // with log_probabilities: how many of the likeliest tokens in each place
-  // A text has the stop string that ended it, which may begin in the prompt, as in transformers. False, and
-  // always in a conversation: it ends before the stop string, which is looked for in the new text alone, as
-  // in OpenAI's API.
+  std::size_t likeliest = 0;  // with log_probabilities: how many of the likeliest tokens per position
+  // true: the text includes the stop string that ended it, which may start in the prompt, as in transformers.
+  // false (and always in conversations): the text ends before the stop string, and only new text is searched,
+  // as in OpenAI's API.
   bool shows_stop = true;
   std::function<void(const QueueToken& token)> on_token = {};
   std::function<void(const QueueResult& result)> on_end = {};
 };
 
+// Runs requests to one model in a continuous batch, on a thread of its own.
 class ATTEND_API GenerationQueue {
  public:
   using Ticket = std::uint64_t;
 
-  // Error for a model that generates no text.
+  // Throws Error for a model that generates no text.
   explicit GenerationQueue(const ModelPath& model, const QueueOptions& options = {});
-  // Requests that are not over end as cancelled. From then on submit() throws an Error; only callbacks can
-  // still call it.
+  // Cancels all unfinished requests. From then on submit() throws an Error; only callbacks can still call it.
   ~GenerationQueue();
   GenerationQueue(const GenerationQueue&) = delete;
   GenerationQueue& operator=(const GenerationQueue&) = delete;
 
-  // From any thread. Error for settings that make no sense, and a prompt that is empty, too long, or could
-  // grow beyond the cache.
+  // Thread-safe. Throws Error for invalid settings, and for a prompt that is empty, too long, or could
+  // outgrow the cache.
   Ticket submit(QueueRequest request);
-  // Why messages cannot be given: the model has no chat template, or none that can be read. Empty: they can.
+  // Why the model cannot take messages: it has no chat template, or an unsupported one. Empty if it can.
   const std::string& no_conversations() const;
-  // The request ends as cancelled before the next step; nothing happens if it is over.
+  // Ends the request as cancelled before the next step. Does nothing if it has ended.
   void cancel(Ticket ticket);
   QueueStatus status() const;
 

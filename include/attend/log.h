@@ -1,4 +1,4 @@
-// What the library has to say beside its results. It prints nothing itself.
+// Messages of the library. It prints nothing itself.
 #pragma once
 
 #include <attend/export.h>
@@ -8,16 +8,16 @@
 
 namespace attend {
 
-// remark: about the work itself. warning: something to know although the work goes on.
+// remark: information about the work. warning: a possible problem; the work continues.
 enum class LogLevel { remark, warning };
 
-// Where lines go from now on; nowhere until this is called, or for an empty handler. It is called from any
-// thread, by one at a time, and must not call the library.
+// Sets the handler for log lines. The default, or an empty handler, drops them. The handler is called from
+// any thread, by one thread at a time, and must not call the library.
 using LogHandler = std::function<void(LogLevel level, std::string_view line)>;
 ATTEND_API void set_log(LogHandler handler);
 
-// Remarks and warnings as lines of standard error, "attend: ...", and the progress of long work, which is
-// then shown too, on its last line where that is a terminal: as the command does.
+// Logs to standard error as the command does: "attend: ..." lines, and the progress of long work (on a
+// terminal in its last line).
 ATTEND_API void log_to_standard_error();
 
 }  // namespace attend

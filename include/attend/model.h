@@ -1,7 +1,7 @@
-// A model in memory, for any number of tasks and threads.
+// A loaded model, shared by any number of tasks and threads.
 //
 //   attend::Model model("all-MiniLM-L6-v2");
-//   attend::Embedder embedder(model);                   // reads no weights of its own
+//   attend::Embedder embedder(model);  // shares the weights
 //   std::vector<std::int64_t> ids = {101, 7592, 102};
 //   auto outputs = model.forward({{"input_ids", attend::Array({1, 3}, ids)}});
 #pragma once
@@ -20,43 +20,44 @@
 namespace attend {
 
 struct ModelOptions {
-  // Weights whose gradients forward() can give: in float32, and slower than without.
+  // Keep weights in float32 so that forward() can compute gradients. Inference is slower with it.
   bool gradients = false;
 };
 
-// What forward() gives beside a model's results.
+// Additional outputs of forward().
 struct OutputOptions {
   bool hidden_states = false, attentions = false;  // of every layer
-  // Of the loss, by checkpoint name (with an adapter: of what it trains): grad.<name>. Of a model that was
-  // loaded for it.
+  // Gradients of the loss, named grad.<checkpoint name> (with an adapter: of its trained tensors). The model
+  // must be loaded with ModelOptions::gradients.
   bool gradients = false;
-  // The one of the model's adapters that texts are read with (-1: none); absent: all of them.
+  // Index of the adapter to use (-1: none); absent: all of them.
   std::optional<std::int64_t> adapter = {};
 };
 
-// Copies are the same model. All functions may be called from any number of threads at a time.
+// Copies share the same model. All functions are thread-safe.
 class ATTEND_API Model {
  public:
-  // Reads the weights. Error, mostly of the kind `model`, where they cannot be read or are none of this
-  // library's families.
+  // Reads the weights. Throws Error, usually of kind `model`, if they cannot be read or the family is not
+  // supported.
   explicit Model(const ModelPath& path, const ModelOptions& options = {});
 
-  // A task takes a model where it takes a path, and shares it as far as it has the head that the task needs.
+  // Pass a Model wherever a ModelPath is expected, and the task shares it. A task that needs another head
+  // reads the weights again.
   operator ModelPath() const;
 
-  // What transformers' forward gives for padded tensors: inputs are named as its arguments (input_ids and
-  // attention_mask [B, L], pixel_values, labels, ...), results as the fields of its ModelOutput, numbered
-  // where there is one for each layer (attentions.0). Positions that are not real are zero. Error for an
-  // input that is missing, unknown or misshapen, or holds ids that the model does not have.
+  // Computes what transformers' forward does, for padded tensors. Inputs have the names of its arguments
+  // (input_ids and attention_mask [B, L], pixel_values, labels, ...), results those of the fields of its
+  // ModelOutput, with an index for each layer (attentions.0). Results at padded positions are zero. Throws
+  // Error for an input that is missing, unknown or has the wrong shape, or for ids outside the vocabulary.
   Arrays forward(const Arrays& inputs, const OutputOptions& options = {}) const;
 
-  // What it reads texts with, and writes them. Error if the directory has none.
+  // The tokenizers for input and output. Throws Error if the directory has none.
   const TokenizerPair& tokenizers() const;
   std::string model_type() const;  // "bert"
-  bool generates() const;          // text, token by token: what GenerationQueue takes
+  bool generates() const;          // whether it generates text; GenerationQueue needs that
   const std::string& architecture() const;
-  const std::string& config() const;  // config.json
-  std::int64_t size() const;          // how many numbers its weights are
+  const std::string& config() const;  // the text of config.json
+  std::int64_t size() const;          // number of parameters
 
  private:
   struct State;

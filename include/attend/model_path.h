@@ -1,4 +1,4 @@
-// Where a model lies, and what is put beside its weights.
+// Which model to load, with which adapters and number formats.
 #pragma once
 
 #include <attend/cache_format.h>
@@ -14,13 +14,13 @@ namespace attend {
 
 class PretrainedModel;
 
-// An adapter of peft's (LoRA, IA3, ...): a directory with adapter_config.json.
+// A peft adapter (LoRA, IA3, ...): a directory with adapter_config.json.
 struct AdapterPath {
   std::filesystem::path directory;
-  double share = 1;  // what it adds is times this
+  double share = 1;  // its weight: a factor on what the adapter adds
 };
 
-// A path to a model directory says it all; with adapters, all of them count, one after the other.
+// A model directory, optionally with adapters, which are applied in order.
 struct ModelPath {
   ModelPath() = default;
   ModelPath(const char* path) : directory(path) {}
@@ -31,11 +31,11 @@ struct ModelPath {
 
   std::filesystem::path directory;
   std::vector<AdapterPath> adapters = {};
-  std::shared_ptr<const PretrainedModel> loaded = {};  // the model itself, where a Model stands for its path
-  WeightFormat weights = WeightFormat::float32;        // of matrices that do not learn
-  CacheFormat cache = CacheFormat::float32;            // of keys and values, where texts grow from a cache
-  // float32 stays in the file, whose pages all processes that run the model share, and is read from there for
-  // every product: slower, most of all for few rows.
+  std::shared_ptr<const PretrainedModel> loaded = {};  // set by Model: the loaded model itself
+  WeightFormat weights = WeightFormat::float32;        // format of matrices that are not trained
+  CacheFormat cache = CacheFormat::float32;            // format of the KV cache
+  // Keep float32 weights in the mapped file and read them from there for every product. Processes that use
+  // the same model share the memory. Slower, especially with few rows.
   bool low_memory = false;
 };
 

@@ -1,4 +1,4 @@
-// How a request to a queue ends, and what a queue is at.
+// How a queue's request ended, and the state of a queue.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@ namespace attend {
 
 enum class QueueEnd { finished, cancelled, failed };
 
-// When things happened to a request, in seconds after its submission; 0 for what has not happened.
+// Times of a request, in seconds after its submission; 0 for what has not happened.
 struct QueueTimes {
-  double begin = 0;        // it joined those that run
+  double begin = 0;        // it joined the running batch
   double first_token = 0;  // its first token was chosen
   double end = 0;
 };
 
 struct QueueStatus {
   std::size_t running = 0, waiting = 0;                          // requests
-  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // of the cache: now, so far, ever
-  std::int64_t steps = 0, preemptions = 0;                       // so far
+  std::int64_t pages_in_use = 0, most_pages = 0, max_pages = 0;  // cache pages: now, peak, limit
+  std::int64_t steps = 0, preemptions = 0;                       // totals since the start
 };
 
 }  // namespace attend

@@ -1,12 +1,11 @@
-// Tasks: text (or an image) in, answer out, as Hugging Face's pipelines define them, with their defaults.
+// Tasks: text (or an image) in, answer out, as in Hugging Face's pipelines, with their defaults.
 //
 //   attend::TextClassifier classifier("sentiment");
 //   for (const auto& labels : classifier.classify({{"What a day!"}, {"Never again."}}))
 //     std::cout << labels[0].label << "\n";
 //
-// Each class loads a model directory with a fitting head, or shares a Model that is in memory
-// (attend/model.h). Answers come in the order of the inputs, whatever went through the model together.
-// attend.h has the rules for copies and threads.
+// Each class loads a model directory with a suitable head, or shares a loaded Model (attend/model.h). Answers
+// are in the order of the inputs, however these are batched. attend.h has the rules for copies and threads.
 #pragma once
 
 #include <attend/attend.h>
@@ -24,16 +23,16 @@ struct LabelScore {
   float score = 0;
 };
 
-// What makes scores of a classifier's numbers. by_model: none for a regression, sigmoid for one label or
-// where several can hold, else softmax.
+// The function applied to the logits. by_model: none for a regression, sigmoid for a single label or
+// multi-label models, else softmax.
 enum class ScoreFunction { by_model, softmax, sigmoid, none };
 
 struct ClassifyOptions : RunOptions {
-  std::size_t top_k = 1;  // labels per text, the best first; 0: all
+  std::size_t top_k = 1;  // labels per text, best first; 0: all
   ScoreFunction function = ScoreFunction::by_model;
 };
 
-// A text, or a pair that is judged together.
+// A text, or a pair of texts that is classified together.
 struct TextAndPair {
   std::string text;
   std::optional<std::string> pair = {};
@@ -42,6 +41,7 @@ struct TextAndPair {
 class ATTEND_API TextClassifier {
  public:
   explicit TextClassifier(const ModelPath& model);
+  // For each text its best labels. Throws Error for a model without a classification head.
   std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
                                                 const ClassifyOptions& options = {});
 
@@ -49,24 +49,25 @@ class ATTEND_API TextClassifier {
   std::shared_ptr<TextModel> model_;
 };
 
-// none: every token alone. simple: neighbours of one type are one entity (B- begins another). The others
-// judge whole words: by their first token, by the mean of the scores, by the token with the highest score.
+// none: each token alone. simple: adjacent tokens of one type form an entity (B- starts a new one). The
+// others classify whole words: by their first token, by the mean of the scores, or by the token with the
+// highest score.
 enum class Aggregation { none, simple, first, average, max };
 
 struct TokenOptions : RunOptions {
   Aggregation aggregation = Aggregation::none;
   std::vector<std::string> ignored_labels = {"O"};
-  // Texts longer than the model reads are read in pieces that share this many tokens. Without it they are cut
-  // off, as the pipeline does, with a warning for the first. Needs an aggregation.
+  // Reads texts longer than the model's maximum in overlapping windows that share this many tokens. Absent:
+  // such texts are truncated, as in the pipeline, with a warning for the first. Needs an aggregation.
   std::optional<std::size_t> stride;
 };
 
 struct Entity {
-  std::string label;  // "B-PER"; of an aggregation "PER"
+  std::string label;  // "B-PER"; with aggregation "PER"
   float score = 0;
   std::string word;
-  std::size_t start = 0, end = 0;  // characters of the text
-  std::size_t index = 0;           // of the token; without aggregation only
+  std::size_t start = 0, end = 0;  // in characters of the text
+  std::size_t index = 0;           // index of the token; only without aggregation
 };
 
 class ATTEND_API TokenClassifier {
@@ -80,8 +81,8 @@ class ATTEND_API TokenClassifier {
 };
 
 struct FillOptions : RunOptions {
-  std::size_t top_k = 5;             // at most the vocabulary, or the targets
-  std::vector<std::string> targets;  // only these may be filled in; of one that is no token, its first token
+  std::size_t top_k = 5;             // limited by the vocabulary or the targets
+  std::vector<std::string> targets;  // only these; else a text's first token
 };
 
 struct Filling {
@@ -94,10 +95,10 @@ struct Filling {
 class ATTEND_API MaskFiller {
  public:
   explicit MaskFiller(const ModelPath& model);
-  // Per text and per mask in it, the best first. Error for a text without a mask.
+  // For each text and each of its masks the best tokens, best first. Throws Error for a text without a mask.
   std::vector<std::vector<std::vector<Filling>>> fill(const std::vector<std::string>& texts,
                                                       const FillOptions& options = {});
-  std::string mask() const;  // "[MASK]" or what the tokenizer calls it
+  std::string mask() const;  // the tokenizer's mask token, such as "[MASK]"
 
  private:
   std::shared_ptr<TextModel> model_;
@@ -107,26 +108,27 @@ struct Question {
   std::string question, context;
 };
 
-// Long contexts are read in pieces; `truncate` cuts a question that leaves no room for its context.
+// Long contexts are read in overlapping windows. `truncate` cuts a question that leaves no room for its
+// context.
 struct AnswerOptions : RunOptions {
   std::size_t top_k = 1;
   std::size_t max_answer_length = 15;     // tokens
-  std::optional<std::size_t> max_length;  // of question and context together; 384, or what the model reads
-  std::optional<std::size_t> stride;      // tokens that the pieces of a long context share; 128
-  bool may_be_impossible = false;         // an empty answer where there seems to be none
-  bool whole_words = true;                // an answer does not begin or end inside a word
+  std::optional<std::size_t> max_length;  // of question and context in tokens; 384, or the model's maximum
+  std::optional<std::size_t> stride;      // tokens shared by two windows of a long context; 128
+  bool may_be_impossible = false;         // allow an empty answer for a question without one
+  bool whole_words = true;                // start and end answers at word boundaries
 };
 
 struct Answer {
   float score = 0;
-  std::size_t start = 0, end = 0;  // characters of the context
+  std::size_t start = 0, end = 0;  // in characters of the context
   std::string text;
 };
 
 class ATTEND_API QuestionAnswerer {
  public:
   explicit QuestionAnswerer(const ModelPath& model);
-  // Per question, the best first; fewer than top_k where the context has no more.
+  // For each question the best answers, best first; fewer than top_k if the context has no more.
   std::vector<std::vector<Answer>> answer(const std::vector<Question>& questions,
                                           const AnswerOptions& options = {});
 
@@ -134,17 +136,17 @@ class ATTEND_API QuestionAnswerer {
   std::shared_ptr<TextModel> model_;
 };
 
-// Long texts are always cut off, so that the label's sentence stays whole.
+// Long texts are always truncated, so that the hypothesis stays whole.
 struct ZeroShotOptions : RunOptions {
-  std::string hypothesis = "This example is {}.";  // {} is the label
-  bool several = false;                            // any number of labels may hold: each is judged alone
+  std::string hypothesis = "This example is {}.";  // {} is replaced by the label
+  bool several = false;                            // multi-label: each label is scored alone
 };
 
-// Labels that the model has never seen, with one that was trained to tell entailment from contradiction.
+// Classifies by labels that the model has never seen, with a model trained on entailment (NLI).
 class ATTEND_API ZeroShotClassifier {
  public:
   explicit ZeroShotClassifier(const ModelPath& model);
-  // All labels per text, the best first.
+  // All labels for each text, best first.
   std::vector<std::vector<LabelScore>> classify(const std::vector<std::string>& texts,
                                                 const std::vector<std::string>& labels,
                                                 const ZeroShotOptions& options = {});
@@ -154,12 +156,12 @@ class ATTEND_API ZeroShotClassifier {
 };
 
 struct ImageOptions : RunOptions {
-  std::size_t top_k = 5;  // labels per picture, the best first; 0: all
+  std::size_t top_k = 5;  // labels per picture, best first; 0: all
   ScoreFunction function = ScoreFunction::by_model;
 };
 
-// A picture's file: JPEG, PNG, GIF, WebP, BMP or TIFF. With `bytes` these are the file's content, and `path`
-// only names it in errors.
+// A picture file: JPEG, PNG, GIF, WebP, BMP or TIFF. If `bytes` is set, it is the content of the file, and
+// `path` is only its name in errors.
 struct Picture {
   std::filesystem::path path;
   std::optional<std::string> bytes = {};
@@ -168,7 +170,7 @@ struct Picture {
 class ATTEND_API ImageClassifier {
  public:
   explicit ImageClassifier(const ModelPath& model);
-  // Error, naming the picture, for one that cannot be read.
+  // Throws Error with the name of the picture if one cannot be read.
   std::vector<std::vector<LabelScore>> classify(const std::vector<Picture>& pictures,
                                                 const ImageOptions& options = {});
   std::vector<std::vector<LabelScore>> classify(const std::vector<std::filesystem::path>& images,
@@ -179,10 +181,10 @@ class ATTEND_API ImageClassifier {
   std::shared_ptr<State> state_;
 };
 
-// The last hidden state: a vector of `width` numbers for each token.
+// The last hidden state: a vector of `width` numbers per token.
 struct Features {
   std::size_t tokens = 0, width = 0;
-  std::vector<float> values;  // token by token
+  std::vector<float> values;  // [tokens, width]
 };
 
 class ATTEND_API FeatureExtractor {
@@ -194,65 +196,64 @@ class ATTEND_API FeatureExtractor {
   std::shared_ptr<TextModel> model_;
 };
 
-// What a generator is asked for. The last three take an encoder-decoder; they differ in the settings and the
-// prefix that a model's config.json has for them (task_specific_params).
+// The task of a generator. The last three need an encoder-decoder. They differ in the settings and the prefix
+// that config.json has for them (task_specific_params).
 enum class GenerationTask { text_generation, text2text_generation, summarization, translation };
 
-// A token that might have come, and how likely it was (natural logarithm).
+// A candidate token and its log-probability (natural logarithm).
 struct TokenScore {
   TokenId token = 0;
   float log_probability = 0;
 };
 
-// One of the texts that a generator made.
+// One generated text.
 struct GeneratedText {
   std::string text;
-  std::vector<TokenId> ids;  // behind the prompt, with the end token if there is one
-  // Of a beam search: the log-probability divided by length ^ length_penalty.
+  std::vector<TokenId> ids;  // after the prompt, including an end token
+  // Beam search only: the log-probability divided by length ^ length_penalty.
   float score = 0;
-  std::vector<float> log_probabilities = {};  // of each token (natural), if they were asked for
-  // For each token the likeliest in its place, the best first, if they were asked for.
+  std::vector<float> log_probabilities = {};  // of each token (natural logarithm), if requested
+  // For each position the most likely tokens, best first, if requested.
   std::vector<std::vector<TokenScore>> likeliest = {};
-  bool cut_off = false;  // it might not become longer: neither an end token nor a stop string ended it
+  bool cut_off = false;  // ended by the length limit, not by an end token or a stop string
 };
 
-// `truncate`: an encoder-decoder reads the beginning of a text that is too long; a decoder the end of its
-// prompt, so that max_new_tokens have room.
+// `truncate`: an encoder-decoder keeps the start of a long text; a decoder keeps the end of its prompt and
+// leaves room for max_new_tokens.
 struct GenerateTextOptions : RunOptions {
-  // A JSON object with fields as in generation_config.json, which win over everything else. Where they and
-  // the model say nothing: 256 new tokens; four beams for an encoder-decoder; for a decoder sampling at a
-  // temperature of 0.7.
+  // A JSON object with fields of generation_config.json, which override everything else. Defaults if neither
+  // these nor the model say anything: 256 new tokens; four beams for an encoder-decoder; sampling at a
+  // temperature of 0.7 for a decoder.
   std::string settings = "{}";
-  bool full_text = true;   // of a decoder: what it goes on with comes first
-  std::uint64_t seed = 0;  // of sampling
-  // If given: a rule of your own, as transformers' LogitsProcessor and prefix_allowed_tokens_fn. It may
-  // change the scores of all tokens of the vocabulary (-infinity: may not come) before one follows `tokens`:
-  // those of text number `text`, or of an encoder-decoder's result, and what has come since. It is called
-  // from several threads at once; what it throws comes out of generate().
+  bool full_text = true;   // decoders only: the result starts with the prompt
+  std::uint64_t seed = 0;  // for sampling
+  // A custom rule, like transformers' LogitsProcessor and prefix_allowed_tokens_fn. It may change the scores
+  // of all tokens of the vocabulary (-infinity: forbidden) for the position after `tokens`: the prompt of
+  // text number `text` (or the start of an encoder-decoder's output) and the tokens so far. It is called from
+  // several threads at once. Its exceptions leave generate().
   std::function<void(std::size_t text, std::span<const std::int64_t> tokens, std::span<float> scores)> rule;
-  bool log_probabilities = false;  // into GeneratedText
-  // For keys and values at most; absent: half of the machine's memory.
+  bool log_probabilities = false;  // fills GeneratedText::log_probabilities
+  // Max bytes of the KV cache; absent: half of the machine's memory.
   std::optional<std::int64_t> cache_bytes;
-  // If given, called for every token as it is chosen, except in a beam search: text number `text`, of those
-  // made of it number `sequence`, and the whole characters that can be written by now, often none (of a
-  // decoder with the spaces in front of punctuation, which the result loses). What it throws comes out of
-  // generate().
+  // Called for every chosen token, except in beam search: index of the input text, index of the output among
+  // its num_return_sequences, the token, and the new text in whole characters, often empty. (For a decoder it
+  // includes spaces before punctuation, which the result drops.) Its exceptions leave generate().
   std::function<void(std::size_t text, std::size_t sequence, TokenId token, const std::string& more)>
       on_token;
-  // If given, asked between two tokens; true: no more of them. Texts that are not complete stay out of the
-  // result, so one may have none.
+  // Called between tokens; return true to stop. Unfinished texts are left out of the result, so a text may
+  // have none.
   std::function<bool()> stop;
 };
 
 class ATTEND_API TextGenerator {
  public:
-  // `pair`: of a translation, "en_to_de" picks these languages of a model that has many (M2M-100), or the
-  // settings that it has for them (T5).
+  // `pair`: for translation, "en_to_de" selects the languages of a multilingual model (M2M-100), or the
+  // model's settings for them (T5).
   TextGenerator(const ModelPath& model, GenerationTask task, const std::string& pair = {});
-  // num_return_sequences texts for each one given.
+  // num_return_sequences outputs for each text.
   std::vector<std::vector<std::string>> generate(const std::vector<std::string>& texts,
                                                  const GenerateTextOptions& options = {}) const;
-  // The same with their tokens.
+  // The same, with tokens.
   std::vector<std::vector<GeneratedText>> generate_tokens(const std::vector<std::string>& texts,
                                                           const GenerateTextOptions& options = {}) const;
 
@@ -261,39 +262,40 @@ class ATTEND_API TextGenerator {
   std::shared_ptr<State> state_;
 };
 
-// How a model is asked for the probability of a token: from those before it (decoders; XLNet, in the order of
-// the text), from a source and those before it (encoder-decoders), or masked, from all the others (encoders).
+// How a model computes the probability of a token: from the tokens before it (decoders; XLNet in text order),
+// from a source and the tokens before it (encoder-decoders), or, masked, from all other tokens (encoders).
 enum class ScoringMethod { left_to_right, given_source, masked };
 
 struct ScoreTextOptions : RunOptions {
-  // Left to right only. A longer text is read in windows of `length` tokens (absent: what the model reads, or
-  // 1024 where that has no limit) that begin `stride` tokens apart (absent: half of that). A window predicts
-  // the tokens that those before it have not; where they share none, its first token is left out.
+  // Left to right only. A longer text is read in windows of `length` tokens (absent: the model's maximum, or
+  // 1024 if it has none) that start `stride` tokens apart (absent: half of that). A window predicts the
+  // tokens that earlier windows have not predicted. If windows do not overlap, the first token of each is
+  // skipped.
   std::optional<std::int64_t> length, stride;
-  std::size_t likeliest = 0;  // how many of the likeliest tokens in each place; not of masked ones
+  std::size_t likeliest = 0;  // how many of the likeliest tokens per position; not if masked
 };
 
 struct TokenProbability {
   TokenId token = 0;
   std::string token_text;
-  float log_probability = 0;               // natural
-  std::vector<TokenScore> likeliest = {};  // in its place, the best first
+  float log_probability = 0;               // natural logarithm
+  std::vector<TokenScore> likeliest = {};  // at its position, best first
 };
 
-// How likely a model finds texts. exp(-mean of all log-probabilities) is its perplexity; of masked tokens the
-// pseudo-perplexity (Salazar et al. 2020, arXiv:1910.14659).
+// Computes the log-probabilities of texts. exp(-mean) of all of them is the perplexity; for masked tokens it
+// is the pseudo-perplexity (Salazar et al. 2020, arXiv:1910.14659).
 class ATTEND_API TextScorer {
  public:
   explicit TextScorer(const ModelPath& model);
   ScoringMethod method() const;
-  // The tokens of each text, as the tokenizer gives them. Left to right all but the first, which nothing
-  // predicts; masked all but special tokens.
+  // The tokens of each text, as the tokenizer gives them. Left to right, the first token has no prediction
+  // and is left out. Masked, special tokens are left out.
   std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& texts,
                                                    const ScoreTextOptions& options = {});
-  // The same of texts that are tokens already. Left to right only; a text of one token has no result.
+  // The same for token ids. Left to right only; a text of one token has an empty result.
   std::vector<std::vector<TokenProbability>> score_tokens(const std::vector<std::vector<TokenId>>& texts,
                                                           const ScoreTextOptions& options = {});
-  // Given sources: all tokens of each target, its end as well.
+  // With sources: all tokens of each target, including its end token.
   std::vector<std::vector<TokenProbability>> score(const std::vector<std::string>& sources,
                                                    const std::vector<std::string>& targets,
                                                    const RunOptions& options = {});
@@ -303,28 +305,28 @@ class ATTEND_API TextScorer {
   std::shared_ptr<State> state_;
 };
 
-// How likely texts are by what a scorer says of their tokens.
+// The likelihood of texts, summed over the tokens of a scorer's results.
 struct ATTEND_API Likelihood {
-  double log_probability = 0;  // of all of them
+  double log_probability = 0;  // sum over all tokens
   std::size_t tokens = 0;
 
-  double loss() const;        // the mean over tokens, negative. Error where there is none
+  double loss() const;        // negative mean over tokens; throws Error without tokens
   double perplexity() const;  // exp(loss())
 };
 ATTEND_API Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts);
 
-// What a watermark leaves in a text (Kirchenbauer et al. 2023, arXiv:2301.10226).
+// The traces of a watermark in a text (Kirchenbauer et al. 2023, arXiv:2301.10226).
 struct WatermarkFinding {
   std::size_t tokens = 0;
-  double share = 0, expected = 0;  // of marked tokens: in this text, and in others
-  double z = 0;                    // how many standard deviations more are marked than in other texts
-  double p = 0;                    // the share of other texts with so high a z
+  double share = 0, expected = 0;  // fraction of marked tokens: here, and in unmarked texts
+  double z = 0;                    // standard deviations above the mean of unmarked texts
+  double p = 0;                    // fraction of unmarked texts with at least this z
 };
 
 class ATTEND_API WatermarkDetector {
  public:
-  // Looks for the mark of the watermarking_config that the model's generation_config.json has, or `settings`,
-  // a JSON object with fields like those of that file. Error where neither has one.
+  // Looks for the watermark of watermarking_config in the model's generation_config.json, or in `settings`, a
+  // JSON object with fields of that file. Throws Error if neither has one.
   explicit WatermarkDetector(const ModelPath& model, const std::string& settings = "{}");
   std::vector<WatermarkFinding> find(const std::vector<std::string>& texts) const;
 
@@ -338,20 +340,19 @@ struct ChatMessage {
 };
 
 struct ConversationOptions {
-  std::string system;  // what the model is told first
-  // How a turn is written: plain text such as "User: {user}\nBot: {bot}", or Jinja; empty: as the model's
-  // tokenizer_config.json says.
+  std::string system;  // the system message
+  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", or a Jinja template. Empty: that of
+  // the model's tokenizer_config.json.
   std::string chat_template;
-  // As in GenerateTextOptions. Where they and the model say nothing: 256 new tokens, sampling at a
-  // temperature of 0.7.
+  // As in GenerateTextOptions. Defaults: 256 new tokens, sampling at a temperature of 0.7.
   std::string settings = "{}";
   std::uint64_t seed = 0;
 };
 
-// Questions and answers with a decoder, which keeps in mind what it has read: for another question it reads
-// the last answer and what is new. What is more than the model reads is forgotten turn by turn, the oldest
-// first, with a warning; the rest is then read again. A copy has the messages so far and goes its own way
-// from there; it reads them again before its first answer.
+// A conversation with a decoder. It keeps its KV cache, so a new question costs only the last answer and the
+// question. If the conversation exceeds the model's maximum, the oldest turns are dropped, with a warning,
+// and the rest is read again. A copy starts with the same messages, has its own history, and reads them again
+// before its first answer. Not thread-safe.
 class ATTEND_API Conversation {
  public:
   Conversation(const ModelPath& model, const ConversationOptions& options);
@@ -360,17 +361,17 @@ class ATTEND_API Conversation {
   Conversation& operator=(Conversation other) noexcept;
   ~Conversation();
 
-  // Whole characters of an answer as it comes, and nothing at most tokens; false: no more of it.
+  // Gets new text in whole characters, often empty; return false to stop the answer.
   using OnAnswer = std::function<bool(const std::string& more)>;
-  // The answer, or as much as there was of it when it was stopped. Error, and the conversation is as it was,
-  // for a question that is longer than the model reads.
+  // The answer, or its beginning if it was stopped. If the question is longer than the model's maximum,
+  // throws Error and leaves the conversation unchanged.
   std::string answer(const std::string& text, const OnAnswer& on_text = {});
 
   const std::vector<ChatMessage>& messages() const;
-  // Error unless they are questions and answers in turn, perhaps behind one message of the system.
+  // Throws Error unless they are alternating questions and answers, optionally after one system message.
   void set_messages(std::vector<ChatMessage> messages);
-  bool take_back();  // the last question and its answer; false if there is none
-  // What the model would read as the question's turn comes, with all that is before it.
+  bool take_back();  // removes the last question and its answer; false if there is none
+  // The text that the model would read for this question, including all earlier turns.
   std::string prompt(const std::string& text) const;
 
  private:

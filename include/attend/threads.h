@@ -1,4 +1,4 @@
-// How many threads the library works on.
+// The number of threads that the library uses.
 #pragma once
 
 #include <attend/export.h>
@@ -7,8 +7,8 @@
 
 namespace attend {
 
-// 0, as it begins: one per core that the process may use (also by a container's limit). Set once, before
-// anything else. A call that finds the threads at work for another does its work alone.
+// 0 (the default): one per core that the process may use, within a container's CPU limit. Call it once,
+// before anything else. While another call uses the threads, a call runs on its own thread alone.
 ATTEND_API void set_thread_count(std::size_t count);
 ATTEND_API std::size_t thread_count();
 

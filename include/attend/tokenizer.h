@@ -1,4 +1,4 @@
-// Tokenizers, exactly as Hugging Face's `tokenizers` defines them, without torch.
+// Tokenizers, exactly as in Hugging Face's `tokenizers`.
 #pragma once
 
 #include <attend/export.h>
@@ -16,7 +16,7 @@ namespace attend {
 
 using TokenId = std::int32_t;
 
-// A half-open range of the text that was given.
+// A half-open range of the given text.
 struct TextSpan {
   std::uint32_t begin = 0, end = 0;
 };
@@ -31,7 +31,7 @@ struct Encoding {
   std::vector<TextSpan> offsets;           // in characters (code points) of the given text
   std::vector<std::int32_t> word_ids;      // -1: a special token
   std::vector<std::int32_t> sequence_ids;  // 0, 1; -1: a special token
-  std::vector<Encoding> overflowing;       // what truncation cut off, in pieces
+  std::vector<Encoding> overflowing;       // the parts that truncation removed
 };
 
 struct Truncation {
@@ -51,25 +51,25 @@ struct Padding {
 
 struct EncodeOptions {
   bool special_tokens = true;
-  bool with_details = true;  // false: only ids are filled in, which is much faster
-  bool with_types = false;   // without details: type_ids and attention_mask, too
-  // BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267): merges are passed over with this probability. What
-  // chance does follows from `seed` and, in a batch, from the text's number. Other models take no notice.
+  bool with_details = true;  // false: fill in only ids, which is much faster
+  bool with_types = false;   // with with_details = false: also type_ids and attention_mask
+  // BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267): the probability to skip a merge. The random
+  // choices depend on `seed` and, in a batch, on the index of the text. Other models ignore it.
   double dropout = 0;
   std::uint64_t seed = 0;
-  std::optional<Truncation> truncation = {};  // of this call, in place of the tokenizer's own
+  std::optional<Truncation> truncation = {};  // for this call, instead of the tokenizer's own
 };
 
-// A translation goes from source to target text, and some models have a tokenizer for each.
+// Some translation models have a tokenizer for each side.
 enum class TextSide { source, target };
 
 // Thread-safe: any number of threads may call the const functions of one tokenizer.
 class ATTEND_API Tokenizer {
  public:
-  // A tokenizer.json; a directory that holds one or else the files that transformers' slow tokenizers read
-  // (spiece.model, vocab.txt, vocab.json with merges.txt...); or the SentencePiece model of such a directory,
-  // or a GGUF file. The side makes a difference as TokenizerPair says. Error with the file and the field if
-  // it is not valid.
+  // Reads a tokenizer.json; a directory with one, or with the files of transformers' slow tokenizers
+  // (spiece.model, vocab.txt, vocab.json with merges.txt...); the SentencePiece model of such a directory; or
+  // a GGUF file. TokenizerPair explains the side. Throws Error with the file and the field if it is not
+  // valid.
   static Tokenizer from_file(const std::filesystem::path& path, TextSide side = TextSide::source);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -77,32 +77,32 @@ class ATTEND_API Tokenizer {
 
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view text, std::string_view pair, const EncodeOptions& options = {}) const;
-  // Order kept; all cores.
+  // Results are in the order of the texts. Uses all cores.
   std::vector<Encoding> encode_batch(std::span<const std::string> texts,
                                      const EncodeOptions& options = {}) const;
   std::string decode(std::span<const TokenId> ids, bool skip_special_tokens = false) const;
-  // Tokens to text, whether or not they are in the vocabulary.
+  // Joins tokens into text, whether or not they are in the vocabulary.
   std::string join(std::vector<std::string> tokens) const;
 
-  std::size_t vocabulary_size() const;  // with added tokens
+  std::size_t vocabulary_size() const;  // including added tokens
   std::optional<TokenId> token_to_id(std::string_view token) const;
-  std::optional<std::string> id_to_token(TokenId id) const;  // nothing for an id outside the vocabulary
-  // What each token of the vocabulary adds to a text in whose middle it stands: bytes, which need not be
-  // whole characters. Nothing for special tokens, and for ids that are no token's.
+  std::optional<std::string> id_to_token(TokenId id) const;  // nullopt for an id outside the vocabulary
+  // For each token the bytes that it adds in the middle of a text; they need not be whole characters. Empty
+  // for special tokens and for unused ids.
   std::vector<std::string> token_texts() const;
-  // What a token begins with that goes on with a word ("##"); empty where tokens do not show it.
+  // The prefix of tokens that continue a word ("##"); empty if there is none.
   std::string continuing_subword_prefix() const;
 
-  // As in the file; may be changed before encoding begins.
+  // The file's settings. Change them only before the first encoding.
   std::optional<Truncation>& truncation();
   const std::optional<Truncation>& truncation() const;
   std::optional<Padding>& padding();
   const std::optional<Padding>& padding() const;
-  // Texts, but not the added tokens in them, are put into lower case before anything else, as
-  // sentence-transformers' do_lower_case has it. To be called before encoding begins.
+  // Lower-cases texts before anything else, except added tokens in them, as sentence-transformers'
+  // do_lower_case does. Call it before the first encoding.
   void lower_case();
 
-  std::string to_json() const;  // a tokenizer.json that `tokenizers` reads
+  std::string to_json() const;  // a tokenizer.json that `tokenizers` can read
   void save(const std::filesystem::path& path) const;
 
  private:
@@ -111,14 +111,14 @@ class ATTEND_API Tokenizer {
   std::unique_ptr<State> state_;
 };
 
-// The tokenizers of both sides of a translation. As transformers has it, inputs are encoded by `source`;
-// labels are encoded, and outputs decoded, by `target`; and what the file says of truncation and padding,
-// which may be no more than its last user's wish, is forgotten.
+// The tokenizers for both sides of a translation. As in transformers, inputs are encoded by `source`; labels
+// are encoded, and outputs decoded, by `target`. The file's settings for truncation and padding are dropped,
+// because they may only be those of its last user.
 struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;
 
   // Two tokenizers for Marian's source.spm and target.spm (with separate_vocabs also vocab.json and
-  // target_vocab.json), and for M2M-100's src_lang and tgt_lang; else one, which both point to.
+  // target_vocab.json), and for M2M-100's src_lang and tgt_lang. Otherwise one, which both point to.
   static TokenizerPair from_file(const std::filesystem::path& path);
 };
 

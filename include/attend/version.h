@@ -1,5 +1,5 @@
-// Which version of Attend these headers are of. Programs compiled with one minor version run with its
-// patches: libattend's name for the linker (SONAME) carries the major and the minor number.
+// The version of these headers. A program compiled with one minor version runs with its patch releases:
+// libattend's SONAME contains the major and the minor number.
 #pragma once
 
 #define ATTEND_VERSION_MAJOR 0
@@ -11,7 +11,7 @@
 
 namespace attend {
 
-// ATTEND_VERSION of the library that runs.
+// ATTEND_VERSION of the library at run time.
 ATTEND_API const char* version();
 
 }  // namespace attend

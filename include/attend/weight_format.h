@@ -1,4 +1,4 @@
-// How the numbers of a model's matrices are kept while it computes.
+// The number format of a model's matrices during inference.
 #pragma once
 
 #include <attend/export.h>
@@ -9,15 +9,15 @@ namespace attend {
 
 enum class WeightFormat {
   float32,
-  float16,   // these two are widened to float32 on their way into a product
+  float16,   // these two are widened to float32 inside a product
   bfloat16,  //
-  int8,      // a scale per output; inputs are rounded to 8 bits as well, each row by itself
-  int4,      // 4.5 bits: a step and a start per 32 inputs, standing for integers as those of int8
+  int8,      // one scale per output; inputs are also rounded to 8 bits, with a scale per row
+  int4,      // 4.5 bits: a step and a start per 32 inputs, which expand to 8-bit integers
 };
 
-// "float32", "float16", ...
+// The name: "float32", "float16", ...
 ATTEND_API std::string_view name(WeightFormat format);
-// Error for another name.
+// The format with this name. Throws Error for an unknown name.
 ATTEND_API WeightFormat weight_format(std::string_view name);
 
 }  // namespace attend

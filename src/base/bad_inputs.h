@@ -1,4 +1,4 @@
-// Work on many inputs of which some may be bad.
+// Work on many inputs, some of which may be bad.
 #pragma once
 
 #include "base/error.h"
@@ -8,9 +8,9 @@
 
 namespace attend {
 
-// Calls work(begin, end) for parts of [begin, end) until all are done, in order. Where it throws an Error
-// about an input, halves of the part are tried, so that no good input suffers from a bad one; bad(i, error)
-// gets the error of one that fails alone. Other errors pass.
+// Calls work(begin, end) for parts of [begin, end), in order, until all are done. If it throws an Error about
+// an input, the part is halved and tried again, so that a bad input does not affect good ones. bad(i, error)
+// gets the error of an input that fails alone. Other errors pass through.
 inline void work_around_bad(std::size_t begin, std::size_t end,
                             const std::function<void(std::size_t, std::size_t)>& work,
                             const std::function<void(std::size_t, const Error&)>& bad) {

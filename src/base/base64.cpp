@@ -35,7 +35,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
     bits = 0;
   }
   for (; padding > 0; --padding) {
-    if (bytes.back() != '\0') return {};  // bits that no byte has
+    if (bytes.back() != '\0') return {};  // bits that belong to no byte
     bytes.pop_back();
   }
   return bytes;

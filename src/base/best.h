@@ -1,4 +1,4 @@
-// The best of many, as torch.topk takes them.
+// The k best of many, in the same order as torch.topk.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 namespace attend {
 
-// Keeps the k best of the queue, best first; `among` is of how many it holds the candidates. torch.topk on
-// the CPU (ATen/native/TopKImpl.h) uses these algorithms of the standard library, which alone decide which of
-// several equal values are taken, and in which order.
+// Keeps the k best of the queue, best first; `among` is the number of candidates it holds. torch.topk on the
+// CPU (ATen/native/TopKImpl.h) uses these standard algorithms, which decide which of several equal values are
+// taken, and in which order.
 template <class T, class Better>
 void keep_best(std::vector<T>& queue, std::size_t k, std::size_t among, Better better) {
   const auto middle = queue.begin() + static_cast<std::ptrdiff_t>(k);

@@ -1,4 +1,4 @@
-// A text as Python sees it: by characters (code points), which is how offsets of tokens are counted.
+// A text by characters (code points), as Python sees it. Token offsets count characters.
 #pragma once
 
 #include "base/utf8.h"
@@ -19,7 +19,7 @@ class Characters {
     begins_.push_back(text.size());
   }
   std::size_t size() const { return begins_.size() - 1; }
-  // text[begin:end]; what lies behind the end of the text is not there.
+  // text[begin:end]; positions after the end of the text are ignored, as in Python.
   std::string slice(std::size_t begin, std::size_t end) const {
     end = std::min(end, size());
     begin = std::min(begin, end);

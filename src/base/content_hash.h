@@ -1,5 +1,5 @@
-// A name for content: 128 bits that differ where the content does, save by a chance of 2^-64 among a thousand
-// million contents. Fast, and no protection against somebody who seeks two contents with one name.
+// A 128-bit hash as a name for content. Among a thousand million contents the chance of a collision is 2^-64.
+// Fast, but not secure against deliberate collisions.
 //
 // MurmurHash3_x64_128 (Austin Appleby, public domain), fed piece by piece.
 #pragma once
@@ -15,9 +15,9 @@ namespace attend {
 
 class ContentHash {
  public:
-  // Pieces end to end are one content.
+  // Pieces added one after another form one content.
   void add(std::span<const std::byte> bytes);
-  // A text with its length, so that "ab", "c" and "a", "bc" are two contents.
+  // Adds a text with its length, so that "ab", "c" and "a", "bc" differ.
   void add_text(std::string_view text);
 
   std::array<std::uint64_t, 2> value() const;

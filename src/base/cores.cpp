@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-// Of a group in version 2, "QUOTA PERIOD" or "max PERIOD", in microseconds.
+// Of a cgroup v2: "QUOTA PERIOD" or "max PERIOD", in microseconds.
 std::optional<double> quota_of(const std::filesystem::path& group) {
   double quota = 0, period = 0;
   if (std::ifstream file(group / "cpu.max"); file >> quota >> period && quota > 0 && period > 0)
@@ -21,7 +21,7 @@ std::optional<double> quota_of(const std::filesystem::path& group) {
   return {};
 }
 
-// Of one in version 1, where -1 is no limit.
+// Of a cgroup v1, where -1 means no limit.
 std::optional<double> old_quota_of(const std::filesystem::path& group) {
   double quota = 0, period = 0;
   std::ifstream quota_file(group / "cpu.cfs_quota_us"), period_file(group / "cpu.cfs_period_us");
@@ -85,7 +85,7 @@ void leave_core(int core) {
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(core), &others);
   if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  sched_setaffinity(0, sizeof allowed, &allowed);  // it may again go wherever it could
+  sched_setaffinity(0, sizeof allowed, &allowed);  // allow all former cores again
 }
 
 }  // namespace attend

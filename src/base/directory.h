@@ -1,16 +1,16 @@
-// Directories that are written to.
+// Output directories.
 #pragma once
 
 #include <filesystem>
 
 namespace attend {
 
-// Makes the directory and those above it, as far as they are missing. Error if it cannot be made, for example
-// because a file has its name.
+// Creates the directory and its missing parents. Throws Error if it cannot be created, for example because a
+// file has its name.
 void make_directories(const std::filesystem::path& directory);
 
-// Error if there is a model, or a part of one, in the directory, or if it is a file. For what writes a new
-// model and must not write over another one.
+// Throws Error if the directory contains a model or a part of one, or is a file. Call it before writing a new
+// model, which must not overwrite another.
 void expect_no_model(const std::filesystem::path& directory);
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// The one exception type of the project, and the one way to raise it.
+// The one exception type of the project, and the one way to throw it.
 #pragma once
 
 #include <attend/error.h>
@@ -10,7 +10,7 @@
 
 namespace attend {
 
-// While one lives, errors of this thread are of this kind, unless whoever raises them says another.
+// While it lives, errors of this thread have this kind, unless they name another.
 class ErrorScope {
  public:
   explicit ErrorScope(ErrorKind kind);
@@ -18,19 +18,19 @@ class ErrorScope {
   ErrorScope(const ErrorScope&) = delete;
   ErrorScope& operator=(const ErrorScope&) = delete;
 
-  static ErrorKind kind();  // of the innermost; without one: call
+  static ErrorKind kind();  // of the innermost scope; without one: call
 
  private:
   ErrorKind before_;
 };
 
-// Raises Error. The message says what was expected, what came and, where it is not plain, what to do:
+// Throws Error. The message says what was expected, what came and, if it is not obvious, what to do:
 //   fail("{}: expected a JSON object, found {}", path, kind);
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
-// The same where it is the machine that does not do what it should.
+// The same, for failures of the machine (ErrorKind::system).
 template <class... Args>
 [[noreturn]] void fail_system(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...), ErrorKind::system);

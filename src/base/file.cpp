@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a file is called until it is whole.
+// Parts of the name of an unfinished file.
 constexpr std::string_view kTemporary = ".attend-", kTemporaryEnd = ".tmp";
 
 std::string reason(int error) {
@@ -44,7 +44,7 @@ class Descriptor {
   int number_;
 };
 
-// Calls a system call again for as long as a signal cuts it short.
+// Repeats a system call while signals interrupt it.
 template <class Call>
 auto uninterrupted(Call call) {
   decltype(call()) result;
@@ -71,7 +71,7 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Files that killed runs had not finished. One that cannot be removed harms nobody.
+// Removes unfinished files of killed runs. A file that cannot be removed does no harm.
 void remove_leftovers(const fs::path& directory) {
   std::error_code ignored;
   for (fs::directory_iterator entry(directory, ignored), end; !ignored && entry != end;
@@ -99,8 +99,8 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
   const std::uint64_t expected = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
   check(expected);
 
-  // One byte more than expected, so that the read that finds the end needs no more room. Pipes and the files
-  // of /proc, whose size says nothing, grow as they come.
+  // One byte more than expected, so that the final read, which returns 0, needs no more room. Pipes and files
+  // of /proc have no size and grow as they are read.
   std::string text(expected + 1, '\0');
   for (std::size_t size = 0;;) {
     const ssize_t got =
@@ -142,7 +142,7 @@ MappedFile::MappedFile(const fs::path& path) : path_(path) {
 }
 
 void MappedFile::drop_pages() const {
-  // A failure would only leave memory in use.
+  // On failure the memory merely stays in use.
   if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
 
@@ -151,7 +151,7 @@ DirectoryLock::DirectoryLock(const fs::path& directory)
   if (descriptor_ < 0) fail_system("{}: cannot open the directory: {}", directory.string(), reason(errno));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
     remove_leftovers(directory);
-  } else if (errno == EWOULDBLOCK) {  // a file system without locks must not keep anybody from working
+  } else if (errno == EWOULDBLOCK) {  // a file system without locks must not prevent work
     ::close(descriptor_);
     fail_system("{}: another run is writing here; wait for it or choose another directory",
                 directory.string());
@@ -164,7 +164,7 @@ DirectoryLock::~DirectoryLock() {
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (!path_.has_filename()) fail("{}: expected the name of a file to write", path_.string());
-  // Renaming onto a device such as /dev/null would replace the device itself.
+  // Renaming onto a device such as /dev/null would replace the device.
   struct stat status;
   if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     fail("{}: expected a regular file or a new name, found a {}", path_.string(),
@@ -192,7 +192,7 @@ void AtomicFile::discard() {
 }
 
 void AtomicFile::give_up(int error) {
-  discard();  // at once: on a full disk the half-written file is what fills it
+  discard();  // at once: on a full disk the unfinished file takes the space
   fail_system("{}: cannot write: {}", path_.string(), reason(error));
 }
 
@@ -207,8 +207,8 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   if (descriptor_ < 0) fail_system("{}: cannot write: the file is closed", path_.string());
-  // The data must be on the disk before the name points to it, and the name before anybody counts on it.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) give_up(errno);  // EINVAL: the file system knows no fsync
+  // The data must be on the disk before the name points to it, and the name before anyone relies on it.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) give_up(errno);  // EINVAL: the file system has no fsync
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) give_up(errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(errno);
   temporary_.clear();

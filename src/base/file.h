@@ -1,4 +1,4 @@
-// Files: whole reads, read-only mappings, and writes that are either complete or not there.
+// Files: whole reads, read-only mappings, and atomic writes.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace attend {
 
-// A file or directory is there and can be seen; never an Error.
+// Whether a file or directory exists and is visible; never throws.
 bool file_exists(const std::filesystem::path& path);
 
-// The whole file. Error if it cannot be read or is longer than `max_bytes`.
+// Reads the whole file. Throws Error if it cannot be read or is longer than `max_bytes`.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = std::uint64_t{1} << 32);
 
-// The lines of a text file without their line ends (\n or \r\n). Every line must be valid UTF-8: the error
-// names the file and the line.
+// The lines of a text file without their line ends (\n or \r\n). Throws Error with file and line if a line is
+// not valid UTF-8.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
-// A regular file mapped read-only. Copies share the mapping; it ends with the last copy. Whoever shortens the
-// file in the meantime kills the process (SIGBUS): replace files by renaming, as AtomicFile does.
+// A regular file, mapped read-only. Copies share the mapping, which ends with the last copy. If another
+// process shortens the file, this one is killed (SIGBUS): replace files by renaming, as AtomicFile does.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
-  // Gives back the memory of the pages that have been read; they are read again when they are touched.
+  // Frees the memory of the pages that were read; touching them reads them again.
   void drop_pages() const;
 
  private:
@@ -38,9 +38,9 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// Writes beside `path` and takes its place on commit(); destroyed without commit(), leaves nothing behind.
-// Every failure (a full disk too) is an Error that names `path` and leaves what was there before. A symbolic
-// link is replaced, not followed; a device or a pipe is refused.
+// Writes a temporary file next to `path` and renames it to `path` on commit(); without commit() it is
+// removed. Every failure (also a full disk) is an Error that names `path` and leaves the old file unchanged.
+// A symbolic link is replaced, not followed; a device or a pipe is rejected.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -60,8 +60,8 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-// Keeps a directory for one process: Error if another holds it. Ends with the process however it ends. Files
-// that a killed one was about to write are removed.
+// Locks a directory for one process; throws Error if another process holds the lock. The lock ends with the
+// process, however it ends. Removes unfinished files of killed processes.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::filesystem::path& directory);

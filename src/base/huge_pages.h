@@ -1,5 +1,5 @@
-// Memory in pages of 2 MiB where the system has them: finding out where a page of 4 KiB lies costs as much as
-// reading from it here and there, and the processor reads ahead only as far as the end of a page.
+// Memory in pages of 2 MiB, if the system has them. With 4 KiB pages, a random read spends as much time on
+// address translation as on the read, and the processor prefetches only to the end of a page.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace attend {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// `bytes` zero bytes, in whole huge pages, that begin with one; null if there is no memory. Memory is taken
-// when it is first touched. Whether pages are huge is the system's matter, and nothing else depends on it.
+// Returns `bytes` zero bytes, in whole huge pages and aligned to one; null if out of memory. Memory is
+// committed on first touch. The system decides whether pages are huge; nothing else depends on it.
 inline std::byte* map_huge_pages(std::size_t bytes) {
   const std::size_t mapped = bytes + kHugePage;
   void* const memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kLine = 64, kRegion = std::size_t{64} << 20;
 
-// In whole lines, and one more: tensors whose size is a power of two would else all begin at the same place
-// of a page, and a load then waits for a store that only looks like its own.
+// Whole cache lines, plus one. Otherwise all tensors whose size is a power of two would begin at the same
+// offset of a page, and loads would wait for unrelated stores with the same low address bits.
 std::size_t block_size(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 4) throw std::bad_alloc();
   return (bytes + kLine - 1) / kLine * kLine + kLine;
@@ -22,7 +22,7 @@ std::size_t block_size(std::size_t bytes) {
 }  // namespace
 
 LargeMemory& LargeMemory::shared() {
-  static LargeMemory& memory = *new LargeMemory;  // tensors may outlive what is static
+  static LargeMemory& memory = *new LargeMemory;  // tensors may outlive static objects
   return memory;
 }
 
@@ -73,7 +73,7 @@ std::size_t LargeMemory::mapped() const {
   return sum;
 }
 
-// Where memory is too short for a whole region, one for this block alone.
+// If memory is too short for a whole region, allocate one for this block alone.
 void LargeMemory::add_region(std::size_t size) {
   const std::size_t least = (size + kHugePage - 1) / kHugePage * kHugePage;
   std::size_t region = std::max(least, kRegion);

@@ -1,9 +1,9 @@
-// Memory for tensors: large blocks in huge pages, kept for the next one when a tensor is gone.
+// Memory for tensors: large blocks in huge pages, reused for later tensors.
 //
-// A model computes by reading its weights from one end to the other again and again. In pages of 4 KiB the
-// processor reads ahead only to the end of each and then asks where the next one lies: GPT-2 in 8 bits made a
-// sixth fewer tokens a second, several texts a fifth. And what a step leaves is wanted by the next one: given
-// back to the system, it would be cleared first.
+// A model reads its weights from start to end, again and again. With pages of 4 KiB the processor prefetches
+// only to the end of each page and then has to translate the next address: GPT-2 in 8 bits made a sixth fewer
+// tokens a second, several texts a fifth fewer. And the next step needs the memory that this one frees: if it
+// went back to the system, it would be cleared first.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace attend {
 
-// Blocks are cut from regions of 64 MiB, or as large as one block that is larger: the smallest free piece
-// that is large enough, the lowest of these. Pieces that are free side by side are one. When no block is
-// left, all memory goes back to the system.
+// Cuts blocks from regions of 64 MiB, or of the size of a larger block: from the smallest free piece that is
+// large enough, and of equal ones the lowest. Adjacent free pieces are merged. When the last block is freed,
+// all memory goes back to the system.
 class LargeMemory {
  public:
-  static constexpr std::size_t kLeast = std::size_t{64} << 10;  // below this malloc does as well
+  static constexpr std::size_t kLeast = std::size_t{64} << 10;  // below this size malloc is as good
 
-  // The process's own, which is never destroyed.
+  // The process's own instance, which is never destroyed.
   static LargeMemory& shared();
 
   LargeMemory() = default;
@@ -30,9 +30,9 @@ class LargeMemory {
   LargeMemory& operator=(const LargeMemory&) = delete;
   ~LargeMemory();
 
-  // `bytes` bytes that begin at a multiple of 64; of any content. Throws std::bad_alloc.
+  // Returns `bytes` bytes, aligned to 64, with any content. Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
-  // What take(bytes) returned.
+  // Frees what take(bytes) returned.
   void give_back(std::byte* begin, std::size_t bytes);
 
   std::size_t mapped() const;  // bytes taken from the system

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-// Never destroyed, so that destructors of static objects may still speak.
+// Never destroyed, so that destructors of static objects can still log.
 struct Log {
   std::mutex mutex;
   LogHandler handler;
@@ -21,7 +21,7 @@ Log& log() {
   return made;
 }
 
-// Made at the first line, so that a program that says nothing pays nothing.
+// Created by the first line, so that it costs nothing without log lines.
 spdlog::logger& standard_error() {
   static spdlog::logger& made = *[] {
     auto* logger = new spdlog::logger("attend", std::make_shared<spdlog::sinks::stderr_sink_mt>());

@@ -1,4 +1,4 @@
-// Remarks and warnings, for whoever asked for them (attend/log.h); never on standard output.
+// Messages and warnings for the handler of attend/log.h; never on standard output.
 #pragma once
 
 #include <attend/log.h>
@@ -12,13 +12,13 @@ namespace attend {
 
 void log_line(LogLevel level, std::string_view text);
 
-// Said once per run about the work itself; silent with --quiet.
+// Information about the work, once per run; silent with --quiet.
 template <class... Args>
 void inform(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::remark, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Something the user should know although the work goes on.
+// A possible problem; the work continues.
 template <class... Args>
 void warn(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::warning, fmt::format(format, std::forward<Args>(args)...));

@@ -19,10 +19,10 @@ namespace {
 constexpr std::size_t most_threads = 1024;
 std::atomic<std::size_t> asked_threads = 0;
 std::atomic<void (*)(std::size_t)> follower_of_count = nullptr;
-thread_local bool inside_parallel_for = false;  // a nested call runs on its caller alone
+thread_local bool inside_parallel_for = false;  // a nested call runs only on its caller's thread
 
-// For so long a thread looks whether there is work before it sleeps: pieces of one step follow each other
-// within some ten microseconds.
+// How long a thread spins before it sleeps: the pieces of a step follow each other within some ten
+// microseconds.
 constexpr std::chrono::microseconds patience{200};
 
 void pause() {
@@ -33,9 +33,8 @@ void pause() {
 #endif
 }
 
-// Waits until `value` is no longer `old`. Where it takes longer than pieces usually do, another thread may be
-// in need of this core: then patient() is called, and once more if the thread has slept, which `asleep`
-// counts.
+// Waits until `value` is no longer `old`. If that takes longer than pieces usually do, another thread may
+// need this core: then calls patient(), and once more if the thread has slept, which `asleep` counts.
 template <class Patient>
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::atomic<int>& asleep,
                      const Patient& patient) {
@@ -56,15 +55,15 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old,
   patient();
 }
 
-// The pieces that are one thread's to do: from `next` on they have not been begun.
+// The pieces of one thread; those from `next` on are not started yet.
 struct alignas(64) Share {
   std::atomic<std::size_t> next = 0;
   std::size_t end = 0;
 };
 
-// What one call of parallel_for asks for. Its pieces are shared out in the same way in every call, and a
-// thread begins with its own, for what it wrote in the call before is in its cache; then it does what others
-// have left.
+// One call of parallel_for. Every call assigns pieces to threads in the same way, and a thread begins with
+// its own, because the data that it wrote in the last call is in its cache. Then it takes the pieces that are
+// left of other threads.
 struct Work {
   std::size_t count, grain;
   const std::function<void(std::size_t, std::size_t)>& body;
@@ -81,7 +80,7 @@ struct Work {
       shares[i].end = pieces() * (i + 1) / shares.size();
     }
   }
-  // Does pieces until there are no more, first those of its own share; any number of threads at a time.
+  // Runs pieces until none is left, first those of its own share. Thread-safe.
   void help(std::size_t own) {
     const ErrorScope scope(kind);
     const bool nested = std::exchange(inside_parallel_for, true);
@@ -94,7 +93,7 @@ struct Work {
         }
       }
     } catch (...) {
-      for (Share& share : shares) share.next = share.end;  // nobody begins another piece
+      for (Share& share : shares) share.next = share.end;  // no further piece starts
       const std::lock_guard lock(failing);
       if (!failure) failure = std::current_exception();
     }
@@ -104,13 +103,13 @@ struct Work {
 
 class Pool {
  public:
-  // Lives as long as the process, whose end does not wait for its threads.
+  // Lives as long as the process, which does not wait for its threads at exit.
   static Pool& get() {
     static Pool& pool = *new Pool;
     return pool;
   }
 
-  // False: the threads work for another.
+  // Returns false if the threads work for another call.
   bool run(Work& work) {
     const std::unique_lock use(using_, std::try_to_lock);
     if (!use) return false;
@@ -121,8 +120,8 @@ class Pool {
     core_of_caller_.store(this_core(), std::memory_order_relaxed);
     started_.fetch_add(1, std::memory_order_release);
     started_.notify_all();
-    // The system may wake a worker on this very core, where it would wait until the caller's slice of time is
-    // over, some milliseconds. So it gets a moment in which to leave.
+    // The system may wake a worker on this core, where it would wait for the end of the caller's time slice,
+    // some milliseconds. Yield, so that the worker can move to another core.
     if (wakes) std::this_thread::yield();
     work.help(0);
     for (std::uint32_t inside = inside_.fetch_or(closed, std::memory_order_acq_rel) | closed;

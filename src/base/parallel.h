@@ -1,6 +1,5 @@
-// Our threads, which last: a model's step is some hundred short pieces of parallel work, and a thread that
-// has to be started, or even woken, for each of them costs more than the piece. What stands on torch's
-// tensors computes with torch's threads instead, of which there are as many.
+// A pool of persistent threads. A model's step consists of some hundred short pieces of parallel work;
+// starting or even waking a thread for each would cost more than the piece.
 #pragma once
 
 #include <attend/threads.h>
@@ -15,8 +14,8 @@ namespace attend {
 void follow_thread_count(void (*follower)(std::size_t));
 
 // Calls body(begin, end) for pieces of [0, count) of at most `grain` items, on up to thread_count() threads.
-// The first exception of any piece is rethrown here once all threads have stopped. A caller who finds the
-// threads at work for another, and a piece that calls this itself, do all of it alone.
+// Rethrows the first exception of any piece after all threads have stopped. If the threads work for another
+// call, or a piece calls this itself, the caller runs all pieces alone.
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
 

@@ -8,14 +8,14 @@
 
 namespace attend {
 
-// Off for the whole process (--quiet), as it is until log_to_standard_error().
+// Off for the whole process (--quiet). This is the default until log_to_standard_error().
 void set_quiet(bool quiet);
 bool quiet();
 
-// Takes the rewritten line off the terminal until its next update: for whoever writes there too.
+// Removes the progress line from the terminal until its next update, so that other output can be written.
 void hide_progress();
 
-// What a progress line says. `total` 0: unknown; `per_second` 0: not known yet.
+// The content of a progress line. `total` 0: unknown; `per_second` 0: not known yet.
 struct ProgressState {
   std::string_view label, unit, note;
   std::uint64_t done = 0, total = 0;
@@ -33,7 +33,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` so far; `note` is shown behind the numbers ("loss 3.21"). Any thread may call it.
+  // Sets the progress; `note` is shown after the numbers ("loss 3.21"). Thread-safe.
   void update(std::uint64_t done, std::string_view note = {});
 
  private:

@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-// Unicode's Cased: letters with a case, and what only looks like them (in a circle, a square, as a number).
+// Unicode's Cased: letters with a case, and symbols that look like them (in a circle, a square, as a number).
 bool is_cased(char32_t c) {
   if (c == 0xaa || c == 0xba || (c >= 0x2160 && c <= 0x217f) || (c >= 0x24b6 && c <= 0x24e9) ||
       (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169) || (c >= 0x1f170 && c <= 0x1f189))
@@ -22,7 +22,7 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Unicode's Case_Ignorable: marks, modifiers, and punctuation that may stand inside a word.
+// Unicode's Case_Ignorable: marks, modifiers, and punctuation that may occur inside a word.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:

@@ -11,7 +11,7 @@ namespace attend {
 // str.isspace() of one character.
 bool is_space(char32_t c);
 
-// unicodedata.category() begins with C: control and format characters, private ones, what is not assigned.
+// unicodedata.category() starts with C: control and format characters, private and unassigned ones.
 bool is_other(char32_t c);
 
 // unicodedata.category() begins with P, or a visible character of ASCII that is neither letter nor digit.
@@ -20,7 +20,7 @@ bool is_punctuation(char32_t c);
 // unicodedata.category() is Mn.
 bool is_nonspacing_mark(char32_t c);
 
-// unicodedata.combining(); 0: the character stands for itself.
+// unicodedata.combining(); 0: not a combining character.
 int combining_class(char32_t c);
 
 // str.split(): maximal runs without white space, Unicode's included. The views are into `text`.
@@ -30,8 +30,8 @@ std::vector<std::string_view> split_words(std::string_view text);
 std::string_view strip_end(std::string_view text);
 std::string_view strip(std::string_view text);
 
-// Whether the capital sigma text[at] ends a word, where str.lower() makes another letter of it: a cased
-// letter is before it and none behind, whatever is ignorable aside.
+// Whether the capital sigma text[at] ends a word, so that str.lower() uses its final form: a cased letter
+// comes before it and none after it, ignoring Case_Ignorable characters.
 bool is_final_sigma(std::u32string_view text, std::size_t at);
 
 // str.lower() of one character, U+0130 aside, which becomes two.

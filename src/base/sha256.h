@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for what others check by it: a page's Content-Security-Policy names its scripts so.
+// SHA-256 (FIPS 180-4), for formats that need it: a page's Content-Security-Policy identifies scripts by it.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ namespace attend {
 // of UTF-16 or UTF-32, which nothing here reads; `source` names the text.
 std::string_view without_byte_order_mark(std::string_view text, const std::string& source);
 
-// The text of a file, without a byte order mark. It is mapped, so that it may be larger than memory; what
-// cannot be mapped (a pipe) is read.
+// The text of a file, without a byte order mark. Regular files are mapped, so they may be larger than memory;
+// others (a pipe) are read.
 class TextFile {
  public:
   explicit TextFile(const std::string& path);

@@ -7,7 +7,7 @@ namespace attend {
 namespace {
 
 struct Sequence {
-  std::size_t size;  // of the code point, or of the bytes that could have begun one (at least 1)
+  std::size_t size;  // of the code point, or of the bytes that could have started one (at least 1)
   bool valid;
 };
 
@@ -17,7 +17,7 @@ Sequence sequence_at(std::string_view text, std::size_t at) {
   if (lead < 0x80) return {1, true};
   if (lead < 0xC2 || lead > 0xF4) return {1, false};
   const std::size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte's range keeps out overlong forms (E0, F0), surrogates (ED) and what lies past U+10FFFF
+  // The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and code points above U+10FFFF
   // (F4).
   unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
@@ -30,7 +30,7 @@ Sequence sequence_at(std::string_view text, std::size_t at) {
   return {size, true};
 }
 
-// Past the ASCII bytes from `at` on, eight at a time: most text is mostly ASCII.
+// Skips the ASCII bytes from `at` on, eight at a time: most text is mostly ASCII.
 std::size_t skip_ascii(std::string_view text, std::size_t at) {
   for (std::uint64_t word; at + sizeof word <= text.size(); at += sizeof word) {
     std::memcpy(&word, text.data() + at, sizeof word);

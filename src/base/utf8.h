@@ -35,7 +35,7 @@ std::string ascii_lowercase(std::string text);
 // Every `from` that text has, from left to right, becomes `to`. An empty `from` is nowhere.
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
-// `code_point` must be at most U+10FFFF and no surrogate.
+// `code_point` must be at most U+10FFFF and not a surrogate.
 void append_utf8(std::string& text, char32_t code_point);
 
 // The byte at which `text` stops being valid UTF-8 (overlong forms and surrogates are not valid).

@@ -57,7 +57,7 @@ void merge(const AdapterArguments& a) {
   const ScalarType type = type_of(a, directory);
   const RoundingCost cost = merge_adapters(model, type);
   if (cost.change > 0)
-    inform("rounding to {} costs {:.3g} % of what the adapter changes (root mean squares {:.3g} of {:.3g})",
+    inform("rounding to {} costs {:.3g} % of the adapter's change (root mean squares {:.3g} of {:.3g})",
            name_of(type), 100 * cost.error / cost.change, cost.error, cost.change);
   write_adapter(a, directory, model, type);
 }
@@ -67,8 +67,9 @@ void unmerge(const AdapterArguments& a) {
   PretrainedModel model = load(a, directory);
   for (const auto& adapter : model.adapters())
     if (adapter->replaces())
-      fail("{}: the modules and biases that it has of its own took the place of the model's, which are gone",
-           adapter->source());
+      fail(
+          "{}: cannot be unmerged, because its whole modules and biases replaced the model's, which are lost",
+          adapter->source());
   unmerge_adapters(model);
   write_adapter(a, directory, model, type_of(a, directory));
 }
@@ -101,9 +102,8 @@ void info(const AdapterArguments& a) {
 int adapter(int argc, char** argv) {
   AdapterArguments a;
   Parser parser("adapter",
-                "Adapters (LoRA, DoRA, IA3, prefixes, prompts) as files, in peft's form. They are trained by "
-                "attend train --lora and used "
-                "by --adapter wherever a model is named.",
+                "Works with adapter files (LoRA, DoRA, IA3, prefixes, prompts) in peft's format. `attend "
+                "train --lora` makes them, and --adapter uses them wherever a model is named.",
                 "attend adapter merge gpt2 gpt2-lora --output gpt2-tuned\n"
                 "  attend adapter merge gpt2 one=0.5 other=0.5 --output both --type float16\n"
                 "  attend adapter info gpt2-lora");
@@ -114,20 +114,21 @@ int adapter(int argc, char** argv) {
     CLI::App* const verb = parser.app().add_subcommand(name, summary);
     if (of_model) {
       verb->add_option("model", a.model, "The model directory")->required();
-      verb->add_option("--output", a.output, "The directory to make")->required();
-      verb->add_option("--type", a.type, "Of the weights that are written; by default the model's own")
+      verb->add_option("--output", a.output, "The directory to create")->required();
+      verb->add_option("--type", a.type, "Type of the written weights; default: the model's")
           ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
     } else {
-      verb->add_flag("--json", a.json, "One JSON object per adapter");
+      verb->add_flag("--json", a.json, "Print one JSON object per adapter");
     }
-    verb->add_option("adapter", a.adapters, of_model ? "Adapters, as DIR or DIR=SHARE" : "Their directories")
+    verb->add_option("adapter", a.adapters,
+                     of_model ? "Adapters, as DIR or DIR=WEIGHT" : "Directories of adapters")
         ->required();
     verb->fallthrough();
     verb->callback([&chosen, run] { chosen = run; });
   };
-  add("merge", "Puts adapters into a model's weights, and says what rounding costs", merge, true);
-  add("unmerge", "Takes adapters out of weights that they were merged into", unmerge, true);
-  add("info", "Says what an adapter is", info, false);
+  add("merge", "Merges adapters into a model's weights, and reports the rounding error", merge, true);
+  add("unmerge", "Removes adapters from weights that they were merged into", unmerge, true);
+  add("info", "Describes adapters", info, false);
   if (const auto status = parser.parse(argc, argv)) return *status;
   chosen(a);
   return 0;

@@ -8,10 +8,9 @@
 namespace attend::cli {
 
 void BadInputs::add_option(CLI::App& app) {
-  app.add_flag(
-      "--strict", strict_,
-      "End at the first bad input. Otherwise it is named on standard error, the others are answered, "
-      "and the exit status is 1 in the end");
+  app.add_flag("--strict", strict_,
+               "Stop at the first bad input. By default, bad inputs are reported on standard error, the "
+               "others are answered, and the exit status is 1");
 }
 
 void BadInputs::report(const std::string& error) {

@@ -15,8 +15,8 @@ class BadInputs {
  public:
   // --strict.
   void add_option(CLI::App& app);
-  // Says on standard error what is wrong with an input, when its turn to be answered has come. With --strict
-  // it is an Error instead, which ends the verb.
+  // Reports a bad input on standard error, when it is its turn to be answered. With --strict it throws an
+  // Error instead, which ends the verb.
   void report(const std::string& error);
   int status() const { return any_ ? 1 : 0; }
 
@@ -24,7 +24,7 @@ class BadInputs {
   bool strict_ = false, any_ = false;
 };
 
-// What stands in the place of an answer in JSON.
+// The JSON that replaces the answer of a bad input.
 Json error_json(const std::string& error);
 // "FILE, line 3: the text ...": an error that names the input, which it may do already.
 std::string name_input(const std::string& place, const std::string& error);

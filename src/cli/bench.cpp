@@ -15,32 +15,35 @@ int bench(int argc, char** argv) {
   BenchOptions options;
   std::string precision = "float32";
   bool json = false;
-  Parser parser("bench", "Times a model on random tokens, after one round to warm up.",
+  Parser parser("bench", "Measures the speed of a model on random tokens, after one warm-up round.",
                 "attend bench all-MiniLM-L6-v2 --work encode --batch 32 --length 128");
   add_model(parser.app(), options.model);
   add_cache(parser.app(), options.model);
   parser.app()
-      .add_option(
-          "--work", options.work,
-          "encode (one pass of all stacks), image (the same for pictures), generate, translate or train")
+      .add_option("--work", options.work,
+                  "What to measure: encode (one pass of all stacks), image (the same for pictures), "
+                  "generate, translate or train")
       ->check(CLI::IsMember({"encode", "image", "generate", "translate", "train"}));
-  parser.app().add_option("--batch", options.batch, "Sequences, or images")->check(positive());
-  parser.app().add_option("--length", options.length, "Tokens of each sequence")->check(positive());
+  parser.app().add_option("--batch", options.batch, "Sequences or images per batch")->check(positive());
+  parser.app().add_option("--length", options.length, "Tokens per sequence")->check(positive());
   parser.app()
-      .add_option("--lengths", options.lengths, "Instead: the length of each sequence, a,b,c")
+      .add_option("--lengths", options.lengths, "Lengths of the sequences, a,b,c, instead of --length")
       ->delimiter(',')
       ->check(positive());
-  parser.app().add_option("--new-tokens", options.new_tokens, "Tokens to generate")->check(positive());
-  parser.app().add_option("--beams", options.beams, "Beams of the search")->check(positive());
-  parser.app().add_option("--rounds", options.rounds, "How often to measure")->check(positive());
+  parser.app()
+      .add_option("--new-tokens", options.new_tokens, "Number of new tokens to generate")
+      ->check(positive());
+  parser.app().add_option("--beams", options.beams, "Number of beams")->check(positive());
+  parser.app().add_option("--rounds", options.rounds, "Number of measured rounds")->check(positive());
   parser.app()
       .add_option("--pause", options.pause,
-                  "Milliseconds between rounds, in which threads fall asleep, as between a server's requests")
+                  "Pause between rounds in milliseconds, in which threads fall asleep, as between a server's "
+                  "requests")
       ->check(CLI::Range(0, 60000));
   parser.app()
-      .add_option("--precision", precision, "Of --work train: float32 or bfloat16, as of attend train")
+      .add_option("--precision", precision, "With --work train: float32 or bfloat16, as in attend train")
       ->check(CLI::IsMember({"float32", "bfloat16"}));
-  parser.app().add_flag("--json", json, "One JSON object");
+  parser.app().add_flag("--json", json, "Print one JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   options.bfloat16 = precision == "bfloat16";

@@ -51,7 +51,7 @@ class Chat {
     naming_file(file, [&] { conversation_.set_messages(read_messages(file)); });
   }
 
-  // The exit status: 1 if something went wrong on the way and there was nobody to see it.
+  // Returns the exit status: 1 if a command failed and input is not interactive.
   int run() {
     if (typed_) write_now("/help lists the commands, Ctrl-D ends.\n");
     bool failed = false;
@@ -157,23 +157,22 @@ int chat(int argc, char** argv) {
   std::optional<std::uint64_t> seed;
   Parser parser(
       "chat",
-      "A conversation with a decoder: questions are lines, typed or from standard input, and answers come "
-      "as they are made. Ctrl-C stops an answer, Ctrl-D ends; /help lists what else can be said.",
+      "Holds a conversation with a decoder. Each line, typed or from standard input, is a question; answers "
+      "are printed as they are generated. Ctrl-C stops an answer, Ctrl-D ends; /help lists the commands.",
       "attend chat gpt2 --template 'User: {user}\\nBot: {bot}' --system 'A friendly talk.'");
   add_model(parser.app(), model);
   add_cache(parser.app(), model);
-  CLI::Option* system = parser.app().add_option("--system", options.system, "What the model is told first");
-  parser.app().add_option(
-      "--template", options.chat_template,
-      "How a turn is written: text with {user} and {bot}, and perhaps {system} in front, or "
-      "Jinja; otherwise the model's chat_template");
+  CLI::Option* system = parser.app().add_option("--system", options.system, "The system message");
+  parser.app().add_option("--template", options.chat_template,
+                          "Format of a turn: text with {user} and {bot}, optionally {system} at the start, "
+                          "or a Jinja template; default: the model's chat_template");
   parser.app()
-      .add_option("--load", messages, "A conversation to go on with, as /save writes it")
+      .add_option("--load", messages, "A conversation to continue, as /save writes it")
       ->excludes(system);
   add_generation_options(parser.app(), fields);
   parser.app().add_option("--generation-config", config_file,
-                          "A JSON file with fields as in generation_config.json, for this run");
-  parser.app().add_option("--seed", seed, "Of what is drawn: the same seed and questions, the same answers");
+                          "A JSON file with fields of generation_config.json, for this run");
+  parser.app().add_option("--seed", seed, "Random seed; the same seed and questions give the same answers");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Json settings = config_file.empty() ? Json::object() : Fields(read_json(config_file), config_file).json();

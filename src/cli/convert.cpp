@@ -18,19 +18,19 @@ int convert(int argc, char** argv) {
   LoadOptions options{.purpose = Purpose::training};
   FreshHead head;
   Labels labels;
-  Parser parser(
-      "convert",
-      "Writes a model anew: whatever its weights lie in (shards, pytorch_model.bin, float16, names of "
-      "long ago), they become one model.safetensors of float32 as transformers writes it.",
-      "attend convert gpt2 gpt2-tuned --adapter gpt2-lora");
+  Parser parser("convert",
+                "Rewrites a model as transformers would: from shards, pytorch_model.bin, float16 or old "
+                "tensor names to one model.safetensors in float32.",
+                "attend convert gpt2 gpt2-tuned --adapter gpt2-lora");
   add_model(parser.app(), model);
-  parser.app().add_option("output", output, "The directory to make")->required();
-  parser.app().add_option("--architecture", options.architecture,
-                          "Another one of the family: what the model lacks of its head is drawn from --seed");
+  parser.app().add_option("output", output, "The directory to create")->required();
+  parser.app().add_option(
+      "--architecture", options.architecture,
+      "Another architecture of the family; missing tensors of its head are initialized from --seed");
   parser.app()
-      .add_option("--labels", labels.names, "What the scores of a classifier stand for, with commas between")
+      .add_option("--labels", labels.names, "Label names of the classifier, comma-separated")
       ->delimiter(',');
-  parser.app().add_option("--seed", head.seed, "Of a new head's weights");
+  parser.app().add_option("--seed", head.seed, "Seed of a new head's weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   if (model.weights != WeightFormat::float32)
@@ -41,9 +41,8 @@ int convert(int argc, char** argv) {
   const ModelDirectory directory(model);
   if (const WeightFormat stored = stored_format(directory.config()); stored != WeightFormat::float32)
     fail(
-        "{}: its weights are stored as {}, and float32 weights cannot be made of these: convert the model "
-        "that "
-        "was quantized",
+        "{}: the weights are stored as {} and cannot become float32 again; convert the original model "
+        "instead",
         directory.path().string(), name(stored));
   PretrainedModel loaded = PretrainedModel::load(directory, options);
   merge_adapters(loaded);

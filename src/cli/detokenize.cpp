@@ -40,19 +40,19 @@ int detokenize(int argc, char** argv) {
   std::string model;
   std::vector<std::string> arguments;
   bool json = false, skip_special_tokens = false, source = false;
-  Parser parser(
-      "detokenize",
-      "Turns token ids into text.\nIds are arguments or lines of standard input, with spaces between them; "
-      "with --json lines are objects with \"ids\".",
-      "echo '15496 995' | attend detokenize MODEL");
+  Parser parser("detokenize",
+                "Turns token ids into text.\nIds are arguments or lines of standard input, separated by "
+                "spaces; with --json lines are objects with \"ids\".",
+                "echo '15496 995' | attend detokenize MODEL");
   CLI::App& app = parser.app();
-  app.add_option("model", model, "A tokenizer.json, or a directory with one or another kind of vocabulary")
+  app.add_option("model", model,
+                 "A tokenizer.json, or a directory with one or with another kind of vocabulary")
       ->required();
-  app.add_option("ids", arguments, "Token ids, all of one text");
+  app.add_option("ids", arguments, "Token ids of one text");
   app.add_flag("--json", json, "{\"ids\"} in, {\"text\"} out");
-  app.add_flag("--skip-special-tokens", skip_special_tokens, "Leave the special tokens out");
+  app.add_flag("--skip-special-tokens", skip_special_tokens, "Leave out special tokens");
   app.add_flag("--source", source,
-               "As source text, where a model has two tokenizers: what a model says is target text");
+               "Use the source tokenizer, if a model has two; default: the target tokenizer");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const Tokenizer tokenizer = Tokenizer::from_file(model, source ? TextSide::source : TextSide::target);

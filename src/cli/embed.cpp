@@ -19,7 +19,7 @@
 namespace attend::cli {
 namespace {
 
-// The vectors of texts, those of one adapter together; bad ones have none.
+// The vectors of texts, grouped by adapter; bad texts have none.
 std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTexts& texts,
                                                     EmbedOptions options, const AdapterOf& adapters) {
   adapters.check(texts.size());
@@ -40,7 +40,7 @@ std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTex
   return vectors;
 }
 
-// The lines of a file that hold a text, with their vectors, but for the bad ones.
+// The lines of a file that are valid texts, with their vectors.
 struct Candidates {
   std::vector<std::size_t> lines;
   std::vector<std::string> texts;
@@ -100,29 +100,27 @@ int embed(int argc, char** argv) {
   RunOptions run;
   bool json = false;
   BadInputs bad;
-  Parser parser(
-      "embed",
-      "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers each. "
-      "With --search, prints the lines of a file that are nearest to them in meaning: the sentences then get "
-      "the model's prompt for queries and the lines its prompt for documents.",
-      "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
+  Parser parser("embed",
+                "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers "
+                "each. With --search, prints the lines of a file that are closest in meaning; sentences then "
+                "get the model's query prompt, and lines its document prompt.",
+                "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
   AdapterOf adapters;
   VectorFlags flags;
   add_model(parser.app(), model);
   adapters.add(parser.app());
   add_texts(parser.app(), "text", arguments, "The sentences");
-  CLI::Option* const searches = parser.app().add_option("--search,--similar-to", search,
-                                                        "A file with one sentence a line to search in");
-  parser.app().add_option("--top", top, "How many lines --search prints")->check(positive());
+  CLI::Option* const searches =
+      parser.app().add_option("--search,--similar-to", search, "A file to search, one sentence per line");
+  parser.app().add_option("--top", top, "Number of lines that --search prints")->check(positive());
   add_similarity(parser.app(), similarity)->needs(searches);
   flags.add(parser.app());
   parser.app()
-      .add_option("--document-prompt", document_prompt,
-                  "Put this text before every line of the searched file")
+      .add_option("--document-prompt", document_prompt, "Text to put before every line of the searched file")
       ->needs(searches);
-  parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens to a batch")->check(positive());
+  parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens per batch")->check(positive());
   bad.add_option(parser.app());
-  parser.app().add_flag("--json", json, "One JSON object per sentence");
+  parser.app().add_flag("--json", json, "Print one JSON object per sentence");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Embedder embedder(model, flags.embedder());

@@ -20,7 +20,7 @@
 namespace attend::cli {
 namespace {
 
-// The last of them are objectives, by name but for similarity: they tell how data is read and what is
+// The last of these are objectives, by name except similarity: they define how data is read and what is
 // measured.
 const std::vector<std::string> kTasks = {
     "translation",          "summarization",      "perplexity",      "watermark",
@@ -107,7 +107,7 @@ void evaluate_objective(const EvaluateArguments& a) {
   print(a, figures, text);
 }
 
-// The texts whose probability is asked for, and of each what the model says.
+// Texts and the scores of their tokens.
 struct Scored {
   std::vector<std::string> texts;
   std::vector<std::vector<TokenProbability>> tokens;
@@ -159,7 +159,7 @@ void print_tokens(const Scored& scored) {
 void evaluate_perplexity(const EvaluateArguments& a) {
   const Scored scored = score_texts(a);
   const Likelihood all = likelihood(scored.tokens);
-  if (all.tokens == 0) fail("{}: expected a text of two tokens at least", fmt::join(a.data, ", "));
+  if (all.tokens == 0) fail("{}: expected a text of at least two tokens", fmt::join(a.data, ", "));
   if (a.tokens) return print_tokens(scored);
   print(a,
         {{"loss", all.loss()},
@@ -205,23 +205,19 @@ int evaluate(int argc, char** argv) {
   EvaluateArguments a;
   Parser parser(
       "evaluate",
-      "Measures a model on data.\n"
-      "translation: BLEU and chrF, as sacrebleu computes them; with MODEL \"-\" the first file holds the "
-      "translations themselves. summarization: ROUGE of the same; --json gives all of them.\n"
-      "perplexity: how likely a model finds texts. A decoder reads each file in windows that overlap, an "
-      "encoder-decoder the lines of a source and a target, an encoder lines, of which it sees all but the "
-      "token in question (pseudo-perplexity).\n"
-      "language-model: loss and perplexity of a decoder on blocks of running text, or of a masked language "
-      "model on "
-      "hidden words, as training validates.\n"
-      "classification, regression, multi-label, token-classification, question-answering, multiple-choice, "
-      "image-classification: a fine-tuned model's figures on data as attend train reads it. Labels are the "
-      "model's, by "
-      "name or number.\n"
-      "similarity: how the cosines of pairs of sentences correlate with their scores. pairs: how often the "
-      "text that belongs to another is the nearest of all (recall@1).\n"
-      "watermark: whether lines bear the mark of a watermarking_config: z, how many standard deviations more "
-      "of their tokens are marked than of other texts, and p, the share of other texts with so high a z.",
+      "Evaluates a model on data.\ntranslation: BLEU and chrF, as sacrebleu computes them; with MODEL \"-\" "
+      "the first file contains the translations. summarization: ROUGE in the same way; --json prints all "
+      "metrics.\nperplexity: the perplexity of texts. A decoder reads each file in overlapping windows, an "
+      "encoder-decoder the lines of a source and a target, an encoder single lines with one token masked at "
+      "a time (pseudo-perplexity).\nlanguage-model: loss and perplexity of a decoder on blocks of running "
+      "text, or of a masked language model on masked words, as validation in training computes "
+      "them.\nclassification, regression, multi-label, token-classification, question-answering, "
+      "multiple-choice, image-classification: the metrics of a fine-tuned model on data in the formats of "
+      "attend train. Labels are the model's, by name or number.\nsimilarity: correlation of the cosines of "
+      "sentence pairs with their scores. pairs: how often the matching text is the nearest of all "
+      "(recall@1).\nwatermark: whether lines carry the watermark of a watermarking_config: z is how many "
+      "standard deviations the number of marked tokens is above that of unmarked texts, p the fraction of "
+      "unmarked texts with such a z.",
       "attend evaluate translation en-de-trained test.en test.de\n"
       "  attend evaluate classification MiniLM-reviews dev.tsv --columns text=sentence,label=label --json\n"
       "  attend evaluate perplexity gpt2 book.txt --stride 256\n"
@@ -233,43 +229,43 @@ int evaluate(int argc, char** argv) {
   add_model(parser.app(), a.model);
   add_cache(parser.app(), a.model);
   parser.app()
-      .add_option("data", a.data, "Files: source and target, running text, or a task's examples")
+      .add_option("data", a.data, "Files: source and target, running text, or examples of a task")
       ->required();
-  parser.app().add_option("--beams", a.options.beams, "Beams of the search")->check(positive());
+  parser.app().add_option("--beams", a.options.beams, "Number of beams")->check(positive());
   add_languages(parser.app(), a.options.source_language, a.options.target_language);
-  parser.app().add_option("--length-penalty", a.options.length_penalty, "Of the beam search");
-  parser.app().add_option("--batch-tokens", a.options.batch_tokens, "Tokens to a batch")->check(positive());
+  parser.app().add_option("--length-penalty", a.options.length_penalty, "Length penalty of beam search");
+  parser.app().add_option("--batch-tokens", a.options.batch_tokens, "Tokens per batch")->check(positive());
   parser.app()
-      .add_option("--batch-size", a.batch_size,
-                  "Examples to a batch at most; 0: as many as --batch-tokens allows")
+      .add_option("--batch-size", a.batch_size, "Max examples per batch; 0: as many as --batch-tokens allows")
       ->check(not_negative());
   parser.app()
       .add_option("--max-length", a.max_length,
-                  "Longest text in tokens; 0: as in training. Longer ones are cut")
+                  "Max tokens of a text; 0: as in training. Longer texts are truncated")
       ->check(not_negative());
   add_table_options(parser.app(), {a.format, a.columns, a.header});
   add_score_range(parser.app(), a.score_range);
   parser.app()
-      .add_option("--length", a.length, "Tokens of a window or a block; 0: all positions of the model")
+      .add_option("--length", a.length, "Tokens of a window or block; 0: all positions of the model")
       ->check(not_negative());
   parser.app()
-      .add_option("--stride", a.stride, "Tokens from one window to the next; 0: half of a window")
+      .add_option("--stride", a.stride, "Tokens between the starts of two windows; 0: half of a window")
       ->check(not_negative());
   parser.app().add_option("--generation-config", a.generation_config,
-                          "Watermark: a JSON file with the watermarking_config; else the model's own");
-  parser.app().add_flag("--lines", a.lines, "Perplexity of a decoder: every line is a text of its own");
-  parser.app().add_flag("--tokens", a.tokens,
-                        "Perplexity: one JSON object per text, with the log-probability of every token");
-  parser.app().add_option("--tokenize", a.tokenize, "BLEU's words: 13a, intl, char or none");
-  parser.app().add_flag("--lowercase", a.lowercase, "Without regard to case");
-  parser.app().add_option("--save-translations", a.save, "A file for the translations");
+                          "Watermark: a JSON file with a watermarking_config; default: the model's");
+  parser.app().add_flag("--lines", a.lines, "Perplexity of a decoder: every line is a separate text");
+  parser.app().add_flag(
+      "--tokens", a.tokens,
+      "Perplexity: print one JSON object per text, with the log-probability of every token");
+  parser.app().add_option("--tokenize", a.tokenize, "Tokenization for BLEU: 13a, intl, char or none");
+  parser.app().add_flag("--lowercase", a.lowercase, "Ignore case");
+  parser.app().add_option("--save-translations", a.save, "A file to write the translations to");
   parser.app().add_option("--save-scores", a.save_scores,
-                          "A file for the scores of each example, for attend train --teacher FILE");
-  parser.app().add_flag("--json", a.json, "One JSON object");
+                          "A file to write the scores of each example to, for attend train --teacher FILE");
+  parser.app().add_flag("--json", a.json, "Print one JSON object");
   if (const auto status = parser.parse(argc, argv)) return *status;
   const bool translates = a.task == "translation" || a.task == "summarization";
   if (a.model.cache != CacheFormat::float32 && !translates && a.task != "perplexity")
-    fail("--cache: it is for translation, summarization and perplexity; {} reads no cache", a.task);
+    fail("--cache is only for translation, summarization and perplexity; {} uses no KV cache", a.task);
   if (translates)
     evaluate_translation(a);
   else if (a.task == "perplexity")

@@ -24,7 +24,7 @@ struct Against {
   std::string weights;  // a format, or ""
   bool plain = false, bfloat16 = false;
 
-  // Its input, and what is different in words.
+  // Applies the comparison to path and input, and returns a description of it.
   std::string change(ModelPath& path, ExplainInput& input, ExplainOptions& options) const {
     if (!model.empty()) path = ModelPath(model);
     if (text) input.text = *text;
@@ -46,13 +46,13 @@ struct Against {
 };
 
 void add_against(CLI::App& app, Against& against) {
-  app.add_option("--against", against.model, "Hold it against this model");
-  app.add_option("--against-text", against.text, "Hold it against this text");
-  app.add_flag("--against-plain", against.plain, "Hold it against the model without its adapters");
+  app.add_option("--against", against.model, "Compare with this model");
+  app.add_option("--against-text", against.text, "Compare with this text");
+  app.add_flag("--against-plain", against.plain, "Compare with the model without its adapters");
   app.add_option("--against-weights", against.weights,
-                 "Hold it against the model with matrices as float32, float16, bfloat16, int8 or int4")
+                 "Compare with the model with matrices as float32, float16, bfloat16, int8 or int4")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
-  app.add_flag("--against-bfloat16", against.bfloat16, "Hold it against matrix products in bfloat16");
+  app.add_flag("--against-bfloat16", against.bfloat16, "Compare with matrix products in bfloat16");
 }
 
 void add_attribution(CLI::App& app, AttributionOptions& options) {
@@ -65,7 +65,7 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
              else if (std::ranges::find(options.methods, name) == options.methods.end())
                options.methods.push_back(name);
          },
-         fmt::format("What the result depends on, by these methods, with commas, or all of them: {}",
+         fmt::format("Attribute the result to the input by these methods, comma-separated, or all: {}",
                      fmt::join(attribution_methods(), ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -75,20 +75,20 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
         return fmt::format("expected all, or some of {}", fmt::join(known, ", "));
       });
   app.add_option("--toward", options.toward,
-                 "Of --attribute: the label or token that is asked for (otherwise the likeliest)");
-  app.add_option("--instead-of", options.instead_of, "Of --attribute: why that one and not this one");
+                 "With --attribute: the label or token to explain (default: the likeliest)");
+  app.add_option("--instead-of", options.instead_of,
+                 "With --attribute: explain the difference to this label or token");
   app.add_option("--place", options.places,
-                 "Of --attribute: where a token is asked for, from 0, with commas (otherwise each mask, the "
-                 "next token of a text, all of a target)")
+                 "With --attribute: positions of the explained tokens, from 0, comma-separated (default: "
+                 "each mask, the next token of a text, or the whole target)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--steps", options.steps, "Of integrated gradients")
+  app.add_option("--steps", options.steps, "With integrated gradients: number of steps")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  app.add_option(
-         "--baseline", options.baseline,
-         "Of --attribute: what stands where a token is taken away, mask, pad, unk or zeros (otherwise "
-         "the first of them that the tokenizer has)")
+  app.add_option("--baseline", options.baseline,
+                 "With --attribute: what replaces a removed token: mask, pad, unk or zeros (default: the "
+                 "first of these that the tokenizer has)")
       ->check(CLI::IsMember({"mask", "pad", "unk", "zeros"}));
 }
 
@@ -103,7 +103,7 @@ void print_attributions(const std::vector<AttributedResult>& results) {
                result.instead_of.empty() ? "" : " instead of " + bare(result.instead_of),
                result.place < 0 ? "" : fmt::format(", place {}", result.place), result.score);
     if (result.has_probability) fmt::print(", probability {:.4g}", result.certainty);
-    fmt::print("; taken away: {}\n", result.baseline);
+    fmt::print("; removed: {}\n", result.baseline);
     const auto line = [](std::string_view name, const std::optional<Faithfulness>& faithful,
                          const std::optional<Attribution::Completeness>& complete) {
       fmt::print("  {:<21}", name);
@@ -123,11 +123,11 @@ void print_attributions(const std::vector<AttributedResult>& results) {
 
 void add_ablation(CLI::App& app, AblationOptions& options) {
   app.add_option("--ablate", options.files,
-                 "Also what each head is worth: the model's figures on these files, as attend evaluate reads "
-                 "them, without it");
+                 "Also measure each head: the model's metrics on these files without it, in the formats of "
+                 "attend evaluate");
   app.add_option("--task", options.task,
-                 "Of --ablate: as attend evaluate has it (otherwise what the model's head is for)");
-  add_table_options(app, {options.format, options.columns, options.header}, "Of --ablate: ");
+                 "With --ablate: the task, as in attend evaluate (default: that of the model's head)");
+  add_table_options(app, {options.format, options.columns, options.header}, "With --ablate: ");
 }
 
 // A line for each head: by how much the figures change without it.
@@ -153,34 +153,38 @@ int explain(int argc, char** argv) {
   std::string text, page, json, tensors, picture;
   Parser parser(
       "explain",
-      "Draws what a model does with a text or a picture: attentions of all layers and heads, how they come "
-      "about, what the model says. One page that needs no network; or the same as numbers.",
+      "Shows how a model processes a text or a picture: the attention of all layers and heads, how it is "
+      "computed, and what the model predicts. Writes one page that needs no network, or the same as numbers.",
       "attend explain bert-base \"time flies like an arrow\" --output page.html");
   CLI::App& app = parser.app();
   add_model(app, model);
   auto* given = app.add_option("text", text, "The text");
-  app.add_option("--pair", input.pair, "A second text, for models that read two");
+  app.add_option("--pair", input.pair, "A second text, for models that read pairs");
   app.add_option("--target", input.target,
-                 "What a decoder with an encoder is to have written (otherwise it writes itself)");
-  app.add_option("--image", input.image, "A JPEG or PNG file, for models of pictures")->excludes(given);
-  app.add_option("--output", page, "The page to write, an HTML file");
-  app.add_option("--json", json, "The same as JSON");
-  app.add_option("--safetensors", tensors, "The same as tensors, with the rest in the file's metadata");
-  app.add_option("--svg", picture, "A still picture of one view");
+                 "Output text for an encoder-decoder (default: the model generates it)");
+  app.add_option("--image", input.image,
+                 "A picture file (JPEG, PNG, GIF, WebP, BMP, TIFF), for vision models")
+      ->excludes(given);
+  app.add_option("--output", page, "The HTML page to write");
+  app.add_option("--json", json, "The JSON file to write");
+  app.add_option("--safetensors", tensors,
+                 "The safetensors file to write: all tensors, with the rest in its metadata");
+  app.add_option("--svg", picture, "The SVG picture of one view to write");
   app.add_option("--view", still.view, "Of --svg")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, StillView>{
               {"heads", StillView::heads}, {"model", StillView::model}, {"neuron", StillView::neuron}},
           CLI::ignore_case));
-  app.add_option("--attention", still.attention, "Of --svg: self, encoder, decoder or cross");
-  app.add_option("--layer", still.layer, "Of --svg: from 0")->check(not_negative());
-  app.add_option("--head", still.heads, "Of --svg: from 0; several with commas (heads)")
+  app.add_option("--attention", still.attention, "With --svg: self, encoder, decoder or cross");
+  app.add_option("--layer", still.layer, "With --svg: the layer, from 0")->check(not_negative());
+  app.add_option("--head", still.heads, "With --svg: the heads, from 0, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--token", still.token,
-                 "Of --svg: the query's place, from 0 (neuron; heads: its lines alone)")
+                 "With --svg: the position of the query, from 0 (neuron; heads: only its lines)")
       ->check(not_negative());
-  app.add_option("--layers", options.layers, "Keep the attentions of these layers alone, from 0, with commas")
+  app.add_option("--layers", options.layers,
+                 "Keep only the attention of these layers, from 0, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_attribution(app, options.attribution);
@@ -199,8 +203,7 @@ int explain(int argc, char** argv) {
       options.attribution.methods.empty() && ablation.files.empty())
     fail("expected a file to write: --output, --json, --safetensors or --svg; or --attribute or --ablate");
   for (const char* needs : {"--toward", "--instead-of", "--place", "--baseline"})
-    if (app.count(needs) > 0 && options.attribution.methods.empty())
-      fail("{}: expected --attribute beside it", needs);
+    if (app.count(needs) > 0 && options.attribution.methods.empty()) fail("{}: needs --attribute", needs);
   input.text = text;
 
   const ModelPath measured = model;

@@ -14,7 +14,7 @@ namespace {
 void remark_on_missing_pooler(const PretrainedModel& model, const ModelDirectory& directory) {
   if (!model.config().flag({"add_pooling_layer"}, true) &&
       directory.config().flag({"add_pooling_layer"}, true))
-    inform("{}: it holds no pooler, so there is no pooler_output", directory.path().string());
+    inform("{}: the file has no pooler, so there is no pooler_output", directory.path().string());
 }
 
 }  // namespace
@@ -24,15 +24,17 @@ int forward(int argc, char** argv) {
   std::string inputs, outputs;
   ForwardOptions options;
   Parser parser("forward",
-                "Runs a model on tensors. Inputs are named as the arguments of the original's forward "
-                "(input_ids, attention_mask, labels, ...), outputs as the fields of what it returns.",
+                "Runs a model on tensors. Inputs have the names of the arguments of transformers' forward "
+                "(input_ids, attention_mask, labels, ...), outputs those of the fields that it returns.",
                 "attend forward bert-base --inputs in.safetensors --outputs out.safetensors --attentions");
   add_model(parser.app(), model);
-  parser.app().add_option("--inputs", inputs, "A safetensors file")->required();
+  parser.app().add_option("--inputs", inputs, "A safetensors file with the inputs")->required();
   parser.app().add_option("--outputs", outputs, "The safetensors file to write")->required();
-  parser.app().add_flag("--hidden-states", options.hidden_states, "Also every layer's result");
-  parser.app().add_flag("--attentions", options.attentions, "Also every layer's attention weights");
-  parser.app().add_flag("--gradients", options.gradients, "Also the gradient of the loss for every tensor");
+  parser.app().add_flag("--hidden-states", options.hidden_states, "Also write the output of every layer");
+  parser.app().add_flag("--attentions", options.attentions,
+                        "Also write the attention weights of every layer");
+  parser.app().add_flag("--gradients", options.gradients,
+                        "Also write the gradient of the loss for every tensor");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const ModelDirectory directory(model);

@@ -39,46 +39,42 @@ CLI::Option* add_state_flag(CLI::App& app, GenerateArguments& options, const std
                             const char* field, const std::string& what) {
   return app.add_flag_function(
       flag, [&options, field](std::int64_t) { options.fields[field] = true; },
-      "With --outputs: also every layer's " + what + ", of the whole texts");
+      "With --outputs: also every layer's " + what + ", for the whole texts");
 }
 
 void add_options(CLI::App& app, GenerateArguments& options) {
   add_model(app, options.model);
   add_cache(app, options.model);
   add_texts(app, "prompt", options.prompts,
-            "Texts to go on with, or for an encoder-decoder to read; else lines of standard input");
+            "Prompts to continue, or inputs of an encoder-decoder; default: lines of standard input");
   add_generation_options(app, options.fields);
-  app.add_option(
-         "--force-words", options.forced_words,
-         "With --beams: a word or phrase that must come, or several with | between them, of which one "
-         "must; may be given several times")
+  app.add_option("--force-words", options.forced_words,
+                 "With --beams: a word or phrase that must occur, or alternatives separated by |, one of "
+                 "which must occur; may be repeated")
       ->allow_extra_args(false);
-  CLI::Option* prefix =
-      app.add_option("--prefix", options.prefix, "What an encoder-decoder's texts begin with");
+  CLI::Option* prefix = app.add_option("--prefix", options.prefix, "Start of an encoder-decoder's texts");
   CLI::Option* negative = app.add_option("--negative-prompt", options.negative,
-                                         "With --guidance-scale: what a decoder's texts are led away from");
+                                         "With --guidance-scale: a negative prompt for decoders");
   options.adapters.add(app);
   app.add_option("--generation-config", options.config_file,
-                 "A JSON file with fields as in generation_config.json, for this run");
+                 "A JSON file with fields of generation_config.json, for this run");
   app.add_option("--assistant", options.assistant,
-                 "The directory of a smaller model that guesses what comes: the same result, sooner, most of "
-                 "all where its tokens are the same");
-  app.add_option("--seed", options.seed, "Of what is drawn: the same seed, the same text");
+                 "Directory of a draft model for speculative decoding: faster, with the same result, "
+                 "especially with the same vocabulary");
+  app.add_option("--seed", options.seed, "Random seed; the same seed gives the same text");
   app.add_option("--batch-tokens", options.generation.batch_tokens,
-                 "Prompt tokens, times beams, to work on at a time");
-  app.add_option(
-         "--cache-memory", options.generation.cache.bytes,
-         "For keys and values at most so much memory, such as 500MB: prompts wait until there is room. "
-         "Else half of the machine's")
+                 "Max prompt tokens, times beams, to process at a time");
+  app.add_option("--cache-memory", options.generation.cache.bytes,
+                 "Max memory of the KV cache, such as 500MB; prompts wait until there is room. Default: half "
+                 "of the machine's memory")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
-  app.add_flag(
-      "--truncate", options.truncate,
-      "Read the end of prompts, and the beginning of an encoder-decoder's texts, that are longer than "
-      "the model reads; otherwise they are errors");
+  app.add_flag("--truncate", options.truncate,
+               "Truncate texts longer than the model's maximum: prompts at the start, inputs of an "
+               "encoder-decoder at the end. By default they are errors");
   options.bad.add_option(app);
   app.add_flag("--json", options.json,
-               "One object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
+               "Print one object per prompt: {\"prompt\", \"texts\": [{\"text\", \"ids\", \"score\"}]}");
   app.add_flag_function(
       "--log-probabilities",
       [&options](std::int64_t) {
@@ -87,7 +83,7 @@ void add_options(CLI::App& app, GenerateArguments& options) {
       },
       "As --json, with the log-probability of every token");
   CLI::Option* inputs = app.add_option(
-      "--inputs", options.inputs, "A safetensors file with input_ids, attention_mask, in place of prompts");
+      "--inputs", options.inputs, "A safetensors file with input_ids and attention_mask, instead of prompts");
   CLI::Option* outputs = app.add_option("--outputs", options.outputs,
                                         "The safetensors file to write: sequences, sequences_scores and with "
                                         "--log-probabilities transition_scores");
@@ -156,8 +152,8 @@ void print_texts_of(std::size_t i, const Texts& texts, std::span<const Generated
   if (json) print_line(Json{{"prompt", texts.given[i]}, {"texts", results}}.dump());
 }
 
-// In the order of the prompts, each as soon as all before it are there. In the place of a bad one stands an
-// empty line, or an object that says so.
+// Prints texts in the order of the prompts, each as soon as all earlier ones are done. A bad prompt gets an
+// empty line, or an object with its error.
 void print_texts(const PretrainedModel& model, Texts& texts, const GenerationConfig& config,
                  GenerateArguments& options) {
   std::map<std::size_t, std::vector<GeneratedSequence>> early;
@@ -198,8 +194,8 @@ void print_texts(const PretrainedModel& model, Texts& texts, const GenerationCon
 int generate(int argc, char** argv) {
   GenerateArguments options;
   Parser parser("generate",
-                "Goes on with a text, or writes what an encoder-decoder makes of it. A single text is "
-                "printed as it comes.",
+                "Continues a text, or generates an encoder-decoder's output. A single text is printed while "
+                "it is generated.",
                 "attend generate gpt2 'Once upon a time' --max-new-tokens 50 --temperature 0.8");
   add_options(parser.app(), options);
   if (const auto status = parser.parse(argc, argv)) return *status;

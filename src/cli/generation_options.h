@@ -1,4 +1,4 @@
-// Options that stand for fields of a generation config.
+// Options for fields of a generation config.
 #pragma once
 
 #include "formats/json.h"

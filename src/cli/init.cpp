@@ -23,22 +23,20 @@ std::string families_with_presets() {
 
 int init(int argc, char** argv) {
   FreshModel fresh;
-  Parser parser(
-      "init",
-      "Makes a model directory with random weights. With a tokenizer (of --tokenizer, or already in "
-      "the directory) the vocabulary size and the special tokens are taken from it.",
-      "attend init marian en-de --tokenizer en-de --set preset=transformer-tiny --set dropout=0.2");
+  Parser parser("init",
+                "Creates a model directory with random weights. The vocabulary size and the special tokens "
+                "come from the tokenizer (--tokenizer, or one already in the directory).",
+                "attend init marian en-de --tokenizer en-de --set preset=transformer-tiny --set dropout=0.2");
   parser.app()
-      .add_option(
-          "family", fresh.family,
-          "The model type. With the presets, the first of which is the default: " + families_with_presets())
+      .add_option("family", fresh.family,
+                  "The model type. The first preset of each is the default: " + families_with_presets())
       ->required();
-  parser.app().add_option("directory", fresh.directory, "The directory to make")->required();
-  parser.app().add_option("--tokenizer", fresh.tokenizer, "A directory with a tokenizer, to be copied");
+  parser.app().add_option("directory", fresh.directory, "The directory to create")->required();
+  parser.app().add_option("--tokenizer", fresh.tokenizer, "Directory of a tokenizer to copy");
   parser.app()
-      .add_option("--set", fresh.settings, "field=value of config.json, or preset=NAME; may be repeated")
+      .add_option("--set", fresh.settings, "field=value for config.json, or preset=NAME; may be repeated")
       ->allow_extra_args(false);
-  parser.app().add_option("--seed", fresh.seed, "Of the random weights");
+  parser.app().add_option("--seed", fresh.seed, "Seed of the random weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const std::int64_t parameters = make_fresh_model(fresh);

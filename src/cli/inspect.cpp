@@ -1,4 +1,4 @@
-// attend inspect MODEL: what a model directory holds, without loading it.
+// attend inspect MODEL: describes a model directory without loading it.
 #include "cli/verb.h"
 #include "formats/inspection.h"
 #include "models/found_architecture.h"
@@ -12,7 +12,7 @@
 namespace attend::cli {
 namespace {
 
-// "cls", or "cls+mean" where vectors of several kinds stand side by side.
+// "cls", or "cls+mean" if vectors of several kinds are concatenated.
 std::string pooling_of(const SentenceDirectory& sentences) {
   std::vector<std::string> names;
   for (const SentencePooling::Mode mode : sentences.modules.front().modes)
@@ -128,7 +128,7 @@ void print_text(const Inspection& inspection) {
   for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
 }
 
-// What the model is loaded as where config.json does not say it.
+// How the model is loaded, if config.json does not say it.
 void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
                        Inspection& inspection) {
   const auto known = std::ranges::find_if(
@@ -136,24 +136,23 @@ void find_architecture(const ModelDirectory& directory, const WeightFiles& check
   if (known == families().end()) return;
   inspection.architectures = {found_architecture(**known, directory.config(), checkpoint)};
   inspection.unusual.push_back(
-      fmt::format("config.json names no architecture: by its tensors the model is taken for {}",
-                  inspection.architectures.front()));
+      fmt::format("config.json names no architecture; its tensors fit {}", inspection.architectures.front()));
 }
 
 }  // namespace
 
 int inspect(int argc, char** argv) {
-  Parser parser("inspect",
-                "Describes a model directory or GGUF file: architecture, parameters, memory, what is unusual",
-                "attend inspect models/bert --tensors");
+  Parser parser(
+      "inspect",
+      "Describes a model directory or GGUF file: architecture, parameters, memory, anything unusual",
+      "attend inspect models/bert --tensors");
   std::string model;
   bool json = false, tensors = false, check_values = false;
-  parser.app().add_option("model", model, "The directory of a model")->required();
-  parser.app().add_flag("--json", json, "One JSON object");
+  parser.app().add_option("model", model, "The model directory or GGUF file")->required();
+  parser.app().add_flag("--json", json, "Print one JSON object");
   parser.app().add_flag("--tensors", tensors, "List every tensor");
-  parser.app().add_flag(
-      "--check-values", check_values,
-      "Read all weights and look for NaN, infinity, and values so large that they overflow");
+  parser.app().add_flag("--check-values", check_values,
+                        "Read all weights and report NaN, infinity, and values large enough to overflow");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   const ModelDirectory directory(model);

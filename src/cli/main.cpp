@@ -1,5 +1,5 @@
-// attend VERB ...: finds the verb, and turns errors into one line and an exit status (0 done, 1 the work
-// failed, 2 the call was wrong).
+// attend VERB ...: finds the verb, and turns errors into one line and an exit status (0: done, 1: the work
+// failed, 2: a wrong call).
 #include <attend/log.h>
 #include <attend/version.h>
 
@@ -22,11 +22,11 @@ void print_help(std::FILE* out) {
   std::fputs(
       "attend trains, fine-tunes, runs, serves and explains Transformers.\n\nattend VERB [options]\n\n", out);
   for (const Verb& verb : verbs()) std::fprintf(out, "  %-12s %s\n", verb.name, verb.summary);
-  std::fputs("\n`attend VERB --help` says what a verb takes and shows an example.\n", out);
+  std::fputs("\n`attend VERB --help` lists the options of a verb, with an example.\n", out);
 }
 
-// A large text's memory goes back to the system when it is freed. By default glibc comes to keep blocks of up
-// to 32 MiB for later, and does so for each of the threads of a server.
+// Returns the memory of large texts to the system when it is freed. By default glibc raises its threshold and
+// keeps blocks of up to 32 MiB, for each thread of a server.
 void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 }
@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
   return 2;
 }
 
-// What was printed has arrived, or the work has failed: on a full disk nobody else would say so.
+// Flushes the output, and fails if it was not written: on a full disk nothing else would report it.
 void finish_output() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

@@ -13,7 +13,7 @@ AdapterPath read_adapter(const std::string& given) {
   const char* const end = given.data() + given.size();
   const auto [rest, error] = std::from_chars(given.data() + equals + 1, end, share);
   if (error != std::errc() || rest != end)
-    throw CLI::ValidationError("--adapter", "expected DIR or DIR=SHARE, such as tuned=0.5, found " + given);
+    throw CLI::ValidationError("--adapter", "expected DIR or DIR=WEIGHT, such as tuned=0.5, found " + given);
   return {given.substr(0, equals), share};
 }
 
@@ -23,9 +23,8 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
          [&adapters](const std::vector<std::string>& all) {
            for (const std::string& each : all) adapters.push_back(read_adapter(each));
          },
-         "A directory with an adapter (LoRA, IA3, ...) that lies beside the weights; DIR=SHARE: what it adds "
-         "is "
-         "times this; several are added up")
+         "Directory of an adapter (LoRA, IA3, ...); DIR=WEIGHT multiplies what it adds by the weight. "
+         "Several adapters are added up")
       ->allow_extra_args(false);
 }
 
@@ -37,33 +36,32 @@ void add_weights(CLI::App& app, ModelPath& model, const char* help) {
 
 void add_model(CLI::App& app, ModelPath& model) {
   app.add_option("model", model.directory,
-                 "The model directory, a GGUF file, or the directory of an adapter which names its model")
+                 "A model directory, a GGUF file, or an adapter's directory that names its base model")
       ->required();
   add_model_options(app, model);
 }
 
 void add_model_options(CLI::App& app, ModelPath& model) {
   add_weights(app, model,
-              "How matrices are kept while the model runs: float32; float16 or bfloat16, half as large; "
-              "int8, a quarter, with inputs rounded to 8 bits as well; int4, a seventh");
+              "Format of the matrices: float32; float16 or bfloat16 (half the memory); int8 (a quarter; "
+              "inputs are rounded to 8 bits too); int4 (a seventh)");
   app.add_flag(
       "--low-memory", model.low_memory,
-      "Leave float32 matrices in the file, whose pages all processes that run the model share, in place "
-      "of copies that compute faster");
+      "Keep float32 matrices in the mapped file, which processes share, instead of faster copies in memory");
   add_adapters(app, model.adapters);
 }
 
 void add_cache(CLI::App& app, ModelPath& model) {
   app.add_option_function<std::string>(
          "--cache", [&model](const std::string& format) { model.cache = cache_format(format); },
-         "How the keys and values of a decoder are kept: float32; or int8, a quarter of the memory")
+         "Format of the KV cache: float32, or int8 (a quarter of the memory)")
       ->check(CLI::IsMember({"float32", "int8"}));
 }
 
 void AdapterOf::add(CLI::App& app) {
   app.add_option("--adapter-of", numbers_,
-                 "Which of the adapters each text is computed with (0,1,-1), counted from 0; -1: none; one "
-                 "number holds for all. Else all of them together")
+                 "Index of the adapter for each text, from 0 (0,1,-1); -1: none; one number applies to all "
+                 "texts. Default: all adapters together")
       ->delimiter(',')
       ->allow_extra_args(false);  // texts follow
 }

@@ -1,4 +1,4 @@
-// The model of a verb, and the adapters beside it.
+// The model of a verb, and its adapters.
 #pragma once
 
 #include <attend/model_path.h>
@@ -19,7 +19,7 @@ void add_model(CLI::App& app, ModelPath& model);
 void add_model_options(CLI::App& app, ModelPath& model);
 // --weights.
 void add_weights(CLI::App& app, ModelPath& model, const char* help);
-// --cache, for verbs whose texts grow from a cache.
+// --cache, for verbs that use a KV cache.
 void add_cache(CLI::App& app, ModelPath& model);
 void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters);
 
@@ -27,7 +27,7 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters);
 class AdapterOf {
  public:
   void add(CLI::App& app);
-  // Error unless it is given for so many texts, or for all.
+  // Throws Error unless there is one index per text, or one for all.
   void check(std::size_t texts) const;
   // Of a text, from 0; absent: all of them.
   std::optional<std::int64_t> operator[](std::size_t text) const;

@@ -13,9 +13,9 @@ Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
   app_.footer("Example:\n  " + example);
   app_.option_defaults()->always_capture_default();
-  app_.add_option("--threads", common_.threads, "Threads to use; 0: one per core")->check(not_negative());
-  app_.add_flag("--quiet", common_.quiet, "No progress and no remarks");
-  app_.set_config("--config", "", "A TOML file with any of these options: a recipe");
+  app_.add_option("--threads", common_.threads, "Number of threads; 0: one per core")->check(not_negative());
+  app_.add_flag("--quiet", common_.quiet, "Print no progress and no messages");
+  app_.set_config("--config", "", "A TOML file with any of these options, such as a recipe");
 }
 
 std::optional<int> Parser::parse(int argc, char** argv) {
@@ -31,7 +31,8 @@ std::optional<int> Parser::parse(int argc, char** argv) {
 
 CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
                        const std::string& help) {
-  // Without the permission, a positional list takes as many arguments as it expects; TakeAll: fewer will do.
+  // Without this permission, a positional list takes as many arguments as it expects; TakeAll also accepts
+  // fewer.
   constexpr int any = CLI::detail::expected_max_vector_size;
   return app.add_option(name, texts, help)
       ->expected(any, any)

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kDataUri = "data:";
 
-// Base64 may be broken into lines, as the program base64 writes it. Of a data: URI, what follows its head.
+// Base64 may contain line breaks, as the program base64 writes them. For a data: URI, decodes the part after
+// its header.
 std::string picture_bytes(std::string_view text, const std::string& source) {
   if (text.starts_with(kDataUri)) {
     const std::size_t comma = text.find(',');
@@ -23,7 +24,7 @@ std::string picture_bytes(std::string_view text, const std::string& source) {
                        [](char c) { return std::string_view(" \t\r\n").find(c) == std::string_view::npos; });
   if (digits.empty()) fail("{}: image: expected a picture's file in base64, found an empty text", source);
   std::optional<std::string> bytes = decode_base64(digits);
-  if (!bytes) fail("{}: image: expected a picture's file in base64, found a text that is none", source);
+  if (!bytes) fail("{}: image: expected a picture's file in base64, found a text that is not base64", source);
   return std::move(*bytes);
 }
 

@@ -1,4 +1,4 @@
-// Pictures as inputs of tasks: files, or what stands in JSON in their place.
+// Pictures as inputs of tasks: files, or their content in JSON.
 #pragma once
 
 #include <attend/tasks.h>
@@ -7,11 +7,11 @@
 
 namespace attend::cli {
 
-// The picture of an input that came by HTTP, as read_picture takes it: no file of this machine is read for
-// one. In place of the text, which is a file in base64 or a data: URI, stand the bytes that it says.
+// The picture of an HTTP input, for read_picture. It reads no files of this machine: the text, which is a
+// file in base64 or a data: URI, is replaced by its bytes.
 Json received_picture(const Fields& input);
 
-// The picture of an input: a file by its path, a data: URI (RFC 2397), or what received_picture made.
+// The picture of an input: a file path, a data: URI (RFC 2397), or the result of received_picture.
 Picture read_picture(const Fields& input);
 
 }  // namespace attend::cli

@@ -1,4 +1,4 @@
-// attend quantize MODEL OUT: a model whose matrices are stored in fewer bits.
+// attend quantize MODEL OUT: stores a model with quantized matrices.
 #include "base/directory.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -55,32 +55,31 @@ int quantize(int argc, char** argv) {
   std::vector<std::string> keep;
   double most = std::numeric_limits<double>::infinity();
   bool json = false;
-  Parser parser(
-      "quantize",
-      "Stores a model as --weights int8 (the default) or int4 computes with it: the same results, a "
-      "smaller file, and nothing to quantize when it is loaded. Other programs do not read it.",
-      "attend quantize all-MiniLM-L6-v2 MiniLM-int8 --measure texts --keep-above 0.02");
+  Parser parser("quantize",
+                "Stores a model as --weights int8 (the default) or int4 would use it: the same results, a "
+                "smaller file, faster loading. Other programs cannot read it.",
+                "attend quantize all-MiniLM-L6-v2 MiniLM-int8 --measure texts --keep-above 0.02");
   add_model(parser.app(), model);
-  parser.app().add_option("output", output, "The directory to make; may be left out with --measure");
-  CLI::Option* const measure = parser.app().add_option("--measure", measured,
-                                                       "A file of texts, one a line: prints for each matrix "
-                                                       "how much quantizing changes its outputs on them, the "
-                                                       "worst first");
-  parser.app().add_option("--smooth", smoothed,
-                          "A file of texts, one a line: where a norm stands before a matrix, channels of its "
-                          "result that are far larger than others on these texts are divided by a factor, "
-                          "and the matrix multiplies them by it");
-  parser.app().add_flag("--json", json, "The measurement as one JSON object")->needs(measure);
+  parser.app().add_option("output", output, "The directory to create; optional with --measure");
+  CLI::Option* const measure =
+      parser.app().add_option("--measure", measured,
+                              "A file with one text per line; prints how much quantization changes the "
+                              "outputs of each matrix on them, worst first");
+  parser.app().add_option(
+      "--smooth", smoothed,
+      "A file with one text per line; divides channels after a norm that are much larger than others on "
+      "these texts by a factor, and multiplies the following matrix by it (SmoothQuant)");
+  parser.app().add_flag("--json", json, "Print the measurement as one JSON object")->needs(measure);
   parser.app()
-      .add_option("--keep", keep, "Matrices that stay float32, by their names in the checkpoint, with commas")
+      .add_option("--keep", keep, "Matrices to keep in float32, by checkpoint name, comma-separated")
       ->delimiter(',')
       ->allow_extra_args(false);
   parser.app()
-      .add_option("--keep-above", most, "Matrices whose measured error is larger than this stay float32")
+      .add_option("--keep-above", most, "Keep matrices in float32 if their measured error exceeds this")
       ->needs(measure);
   if (const auto status = parser.parse(argc, argv)) return *status;
 
-  if (output.empty() && measured.empty()) fail("expected the directory to make, or --measure and a file");
+  if (output.empty() && measured.empty()) fail("expected the directory to create, or --measure and a file");
   if (!output.empty()) expect_no_model(output);
   const WeightFormat format = model.weights;
   if (format != WeightFormat::int8 && format != WeightFormat::int4)

@@ -1,4 +1,4 @@
-// attend run TASK MODEL [TEXT...]: what Hugging Face's pipelines do, as a command.
+// attend run TASK MODEL [TEXT...]: Hugging Face's pipelines as a command.
 #include "base/bad_inputs.h"
 #include "base/progress.h"
 #include "cli/bad_inputs.h"
@@ -33,14 +33,14 @@ const TaskVerb* find_task(const std::string& name) {
 
 void print_tasks(std::FILE* out) {
   std::fputs(
-      "Runs a task on texts, as Hugging Face's pipelines do, and prints their JSON, a line for each.\n\n"
-      "attend run TASK MODEL [TEXT...] [options]\n\n",
+      "Runs a task on texts, as Hugging Face's pipelines do, and prints one line of JSON for each.\n\nattend "
+      "run TASK MODEL [TEXT...] [options]\n\n",
       out);
   for (const auto group : kGroups)
     for (const TaskVerb& task : group()) std::fprintf(out, "  %-26s %s\n", task.name, task.summary);
   std::fputs(
-      "\n`attend run TASK --help` says what a task takes.\n\n"
-      "Example:\n  attend run fill-mask bert-base-uncased \"Paris is the [MASK] of France.\"\n",
+      "\n`attend run TASK --help` lists the options of a task.\n\nExample:\n  attend run fill-mask "
+      "bert-base-uncased \"Paris is the [MASK] of France.\"\n",
       out);
 }
 
@@ -62,34 +62,33 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
   add_model(app, model);
   add_cache(app, model);
   adapters.add(app);
-  add_texts(app, "text", input.texts, "The texts; else lines of standard input");
-  app.add_option(
-         "--input-format", input.format,
-         "Of standard input: lines; json, a line an object with fields, or a text; csv or tsv, a table whose "
-         "first line names the fields")
+  add_texts(app, "text", input.texts, "The texts; default: lines of standard input");
+  app.add_option("--input-format", input.format,
+                 "Format of standard input: lines; json (per line an object with fields, or a text); csv or "
+                 "tsv (a table with field names in the first line)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, InputFormat>{{"lines", InputFormat::lines},
                                                                              {"json", InputFormat::json},
                                                                              {"csv", InputFormat::csv},
                                                                              {"tsv", InputFormat::tsv}}));
   app.add_flag_callback(
-      "--json-input", [&input] { input.format = InputFormat::json; }, "The same as --input-format json");
+      "--json-input", [&input] { input.format = InputFormat::json; }, "Same as --input-format json");
   app.add_option_function<std::vector<std::string>>(
          "--column", [&input](const std::vector<std::string>& all) { input.columns = read_columns(all); },
-         "FIELD=COLUMN: of a table, the column that holds a field; may be given several times")
+         "FIELD=COLUMN: the table column of a field; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(positive());
+  app.add_option("--batch-tokens", options.batch_tokens, "Tokens per batch")->check(positive());
   add_truncate(app, options);
   bad.add_option(app);
 }
 
-// Some inputs, and with which adapters: those that --adapter-of says, unless an input has a field "adapter".
+// Inputs with their adapters: those of --adapter-of, unless an input has a field "adapter".
 struct AdaptedInputs {
   std::vector<Fields> inputs;
   std::vector<std::optional<std::int64_t>> adapters;
   bool own = false;  // Some say theirs themselves: then a wrong one is an error of the input.
 };
 
-// The answers of inputs [begin, end), those of one adapter together.
+// The answers of inputs [begin, end), computed adapter by adapter.
 std::vector<Json> run_by_adapter(Task& task, const AdaptedInputs& all, std::size_t begin, std::size_t end,
                                  const RunOptions& options) {
   const ErrorScope scope(all.own ? ErrorKind::input : ErrorKind::call);
@@ -133,8 +132,8 @@ std::vector<Json> answer(Task& task, std::vector<RunInput>& inputs, std::size_t 
   return answers;
 }
 
-// Answers in the order of the inputs, as soon as there are some. In the place of one that is bad stands an
-// object that says so.
+// Prints answers in the order of the inputs, as soon as they are known. A bad input gets an object with its
+// error.
 void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options, BadInputs& bad) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;

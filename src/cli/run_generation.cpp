@@ -47,11 +47,11 @@ class Generation : public Task {
           "As " + field + " of generation_config.json");
     }
     app.add_option("--generation-config", config_file_,
-                   "A JSON file with fields as in generation_config.json, for this run");
-    app.add_option("--seed", seed_, "Of what is drawn: the same seed, the same text");
+                   "A JSON file with fields of generation_config.json, for this run");
+    app.add_option("--seed", seed_, "Random seed; the same seed gives the same text");
     if (task_ == GenerationTask::text_generation)
       app.add_flag("--return-full-text,!--no-return-full-text", options_.full_text,
-                   "The text that is gone on with comes first");
+                   "Start the result with the prompt");
     if (task_ == GenerationTask::translation) add_languages(app, source_language_, target_language_);
   }
 
@@ -61,7 +61,7 @@ class Generation : public Task {
     settings.update(fields_);
     options_.settings = settings.dump();
     options_.seed = seed_ ? *seed_ : std::random_device()();
-    const bool given = !source_language_.empty();  // which counts more than what the task's name says
+    const bool given = !source_language_.empty();  // overrides the task's name
     generator_.emplace(model, task_, given ? source_language_ + "_to_" + target_language_ : pair_);
   }
 
@@ -95,23 +95,21 @@ std::unique_ptr<Task> make(const std::string& name) {
 
 std::span<const TaskVerb> generation_tasks() {
   static constexpr TaskVerb tasks[] = {
-      {"text-generation", "what a text could go on with",
-       "Goes on with a text. Unless told otherwise it draws tokens (--do-sample false: the likeliest), 256 "
-       "of "
-       "them at most. `attend generate` prints text as it comes.",
+      {"text-generation", "continuations of a text",
+       "Continues a text. By default it samples (--do-sample false: greedy decoding), at most 256 new "
+       "tokens. `attend generate` prints text while it is generated.",
        "attend run text-generation gpt2 \"Once upon a time\" --max-new-tokens 40 --do-sample false",
        make<GenerationTask::text_generation>},
-      {"text2text-generation", "what an encoder-decoder makes of a text",
-       "Makes a text of another one, with four beams unless told otherwise.",
+      {"text2text-generation", "the output of an encoder-decoder for a text",
+       "Generates a text from another one, by default with four beams.",
        "attend run text2text-generation flan-t5-small \"Which colour has the sky?\" --num-beams 1",
        make<GenerationTask::text2text_generation>},
-      {"summarization", "a short form of a text", "Makes a text shorter.",
+      {"summarization", "a summary of a text", "Summarizes a text.",
        "attend run summarization bart-large-cnn --max-new-tokens 60 < article.txt",
        make<GenerationTask::summarization>},
-      {"translation", "a text in another language",
-       "Translates a text. --src-lang and --tgt-lang choose among the languages of M2M-100, and the settings "
-       "and the prefix that a model like T5 has for them; so does translation_en_to_de in the place of "
-       "translation.",
+      {"translation", "a translation of a text",
+       "Translates a text. --src-lang and --tgt-lang select the languages of M2M-100, and the settings and "
+       "prefix that models like T5 have for them; the task name translation_en_to_de does the same.",
        "attend run translation opus-mt-en-de \"A dog runs on the beach.\"",
        make<GenerationTask::translation>},
   };

@@ -38,7 +38,7 @@ InputReader::InputReader(const InputOptions& options, const Task& task)
       lines_(std::cin, kStandardInput),
       standard_input_(options.texts.empty()) {
   if (options.format && !standard_input_)
-    fail("--input-format is about standard input, and there are {} texts as arguments", options.texts.size());
+    fail("--input-format applies to standard input, but {} texts are arguments", options.texts.size());
   if (format_ == InputFormat::lines && !task.reads_lines())
     fail("an input of this task is more than a text: expected --input-format json, csv or tsv");
   const bool table = format_ == InputFormat::csv || format_ == InputFormat::tsv;

@@ -11,8 +11,8 @@
 
 namespace attend::cli {
 
-// What standard input holds: texts, JSON (objects with fields, or texts), or tables whose first line names
-// their columns, which are fields.
+// The format of standard input: texts, JSON (objects with fields, or texts), or tables whose first line has
+// the names of the fields.
 enum class InputFormat { lines, json, csv, tsv };
 
 struct InputOptions {
@@ -21,11 +21,11 @@ struct InputOptions {
   std::map<std::string, std::string> columns;  // of a table: where a field is not in the column of its name
 };
 
-// An input: its fields, or what is wrong with it. `place` names it: "standard input, line 3".
+// An input: its fields, or its error. `place` names it: "standard input, line 3".
 struct RunInput {
   std::string place;
   std::optional<Fields> fields;
-  std::optional<std::int64_t> adapter = {};  // its own, if a field says so
+  std::optional<std::int64_t> adapter = {};  // from its field "adapter"
   std::string error = {};                    // names the place, too
 };
 

@@ -14,7 +14,7 @@ Json to_json(const std::vector<LabelScore>& labels) {
 }
 
 void add_function(CLI::App& app, ScoreFunction& function) {
-  app.add_option("--function-to-apply", function, "What makes scores of the model's numbers")
+  app.add_option("--function-to-apply", function, "Function that turns logits into scores")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, ScoreFunction>{{"default", ScoreFunction::by_model},
                                                                        {"softmax", ScoreFunction::softmax},
@@ -26,7 +26,7 @@ void add_function(CLI::App& app, ScoreFunction& function) {
 class TextClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Labels for each text, the best first; 0: all")
+    app.add_option("--top-k", options_.top_k, "Max labels per text, best first; 0: all")
         ->check(not_negative());
     add_function(app, options_.function);
   }
@@ -57,9 +57,10 @@ class ZeroShotClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
     labels_.add(app, "--labels,--candidate-labels",
-                "The labels to choose from, unless an input has a field candidate_labels");
-    app.add_option("--hypothesis-template", options_.hypothesis, "The sentence a label is put into, at {}");
-    app.add_flag("--multi-label", options_.several, "Any number of labels may hold: each is judged alone");
+                "Candidate labels, unless an input has a field candidate_labels");
+    app.add_option("--hypothesis-template", options_.hypothesis,
+                   "Hypothesis sentence; {} is replaced by the label");
+    app.add_flag("--multi-label", options_.several, "Multi-label: score each label alone");
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
   std::vector<InputField> fields() const override {
@@ -111,7 +112,7 @@ class ZeroShotClassification : public Task {
 class ImageClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Labels for each picture, the best first; 0: all")
+    app.add_option("--top-k", options_.top_k, "Max labels per picture, best first; 0: all")
         ->check(not_negative());
     add_function(app, options_.function);
   }
@@ -141,16 +142,15 @@ class ImageClassification : public Task {
 std::span<const TaskVerb> label_tasks() {
   static constexpr TaskVerb tasks[] = {
       {"text-classification", "the label of a text, or of a pair of texts",
-       "Says which label fits a text. A pair is a JSON object with text and text_pair.",
+       "Classifies texts. A pair is a JSON object with text and text_pair.",
        "attend run text-classification distilbert-sst2 \"What a lovely day!\" --top-k 2",
        make_task<TextClassification>},
-      {"zero-shot-classification", "which of any given labels fit a text",
-       "Says which of the given labels fit a text, with a model trained on entailment.",
+      {"zero-shot-classification", "the best of given labels for a text",
+       "Scores given labels for a text, with a model trained on entailment (NLI).",
        "attend run zero-shot-classification bart-mnli \"My phone is broken.\" --labels urgent,later",
        make_task<ZeroShotClassification>},
       {"image-classification", "the labels of a picture",
-       "Says what is in a picture. Texts are the names of files (JPEG, PNG, GIF, WebP, BMP, TIFF) or data: "
-       "URIs.",
+       "Classifies pictures. Texts are the names of files (JPEG, PNG, GIF, WebP, BMP, TIFF) or data: URIs.",
        "attend run image-classification vit-base-patch16-224 cat.jpg --top-k 3",
        make_task<ImageClassification>},
   };

@@ -9,7 +9,7 @@ namespace {
 class TokenClassification : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--aggregation-strategy", options_.aggregation, "How tokens become entities")
+    app.add_option("--aggregation-strategy", options_.aggregation, "How tokens are combined into entities")
         ->transform(
             CLI::CheckedTransformer(std::map<std::string, Aggregation>{{"none", Aggregation::none},
                                                                        {"simple", Aggregation::simple},
@@ -18,10 +18,9 @@ class TokenClassification : public Task {
                                                                        {"max", Aggregation::max}}))
         ->default_str("none");
     ignored_labels_.add(app, "--ignore-labels", "Labels to leave out");
-    app.add_option(
-        "--stride", options_.stride,
-        "Read long texts in pieces that share this many tokens, where otherwise their beginning is "
-        "read; needs an aggregation");
+    app.add_option("--stride", options_.stride,
+                   "Read long texts in overlapping windows that share this many tokens, instead of only "
+                   "their start; needs an aggregation");
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
 
@@ -56,8 +55,8 @@ class TokenClassification : public Task {
 class FillMask : public Task {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--top-k", options_.top_k, "Tokens for each mask, the best first")->check(positive());
-    targets_.add(app, "--targets", "Only these may be filled in");
+    app.add_option("--top-k", options_.top_k, "Tokens for each mask, best first")->check(positive());
+    targets_.add(app, "--targets", "Allow only these tokens");
   }
   void load(const ModelPath& model) override { filler_.emplace(model); }
 
@@ -87,16 +86,18 @@ class FillMask : public Task {
 class QuestionAnswering : public Task {
  public:
   void add_options(CLI::App& app) override {
-    CLI::Option* question = app.add_option("--question", question_, "Ask this of every text");
-    app.add_option("--context", context_, "Look for the answer to every text in this")->excludes(question);
-    app.add_option("--top-k", options_.top_k, "Answers to a question, the best first")->check(positive());
-    app.add_option("--max-answer-len", options_.max_answer_length, "Tokens of an answer")->check(positive());
+    CLI::Option* question = app.add_option("--question", question_, "A question to ask about every text");
+    app.add_option("--context", context_, "A context in which to look for every answer")->excludes(question);
+    app.add_option("--top-k", options_.top_k, "Number of answers to a question, best first")
+        ->check(positive());
+    app.add_option("--max-answer-len", options_.max_answer_length, "Max tokens of an answer")
+        ->check(positive());
     app.add_option("--max-seq-len", options_.max_length,
-                   "Tokens of question and context together; longer contexts are read in pieces");
-    app.add_option("--doc-stride", options_.stride, "Tokens that two pieces share");
-    app.add_flag("--handle-impossible-answer", options_.may_be_impossible, "An empty answer is one, too");
+                   "Max tokens of question and context together; longer contexts are read in windows");
+    app.add_option("--doc-stride", options_.stride, "Tokens that two windows share");
+    app.add_flag("--handle-impossible-answer", options_.may_be_impossible, "Allow an empty answer");
     app.add_flag("--align-to-words,!--no-align-to-words", options_.whole_words,
-                 "Answers begin and end with whole words");
+                 "Answers start and end at word boundaries");
   }
   void load(const ModelPath& model) override { answerer_.emplace(model); }
   std::vector<InputField> fields() const override {
@@ -151,16 +152,17 @@ class QuestionAnswering : public Task {
 std::span<const TaskVerb> span_tasks() {
   static constexpr TaskVerb tasks[] = {
       {"token-classification", "labels of tokens: names, parts of speech",
-       "Labels the tokens of a text, or the entities they make up.",
+       "Labels the tokens of a text, or the entities that they form.",
        "attend run token-classification bert-ner \"Ada lives in Bath.\" --aggregation-strategy simple",
        make_task<TokenClassification>},
-      {"fill-mask", "tokens for masked places",
-       "Says what could stand in the place of a mask token, which each text must contain.",
+      {"fill-mask", "tokens for masked positions",
+       "Predicts the mask tokens of texts; each text must contain one.",
        "attend run fill-mask bert-base-uncased \"Paris is the [MASK] of France.\" --targets capital,heart",
        make_task<FillMask>},
       {"question-answering", "the answer to a question, from a text",
-       "Finds the part of a text that answers a question. Texts are questions and contexts in turn; lines of "
-       "standard input are JSON objects with question and context, unless one of the two is given.",
+       "Finds the span of a text that answers a question. Texts are alternating questions and contexts; "
+       "lines of standard input are JSON objects with question and context, unless one of the two is an "
+       "option.",
        "attend run question-answering bert-squad \"Who lives in Bath?\" \"Ada has moved to Bath.\"",
        make_task<QuestionAnswering>},
   };

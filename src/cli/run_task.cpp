@@ -21,7 +21,7 @@ std::vector<Json> Task::from_texts(const std::vector<std::string>& texts) const 
 
 void add_truncate(CLI::App& app, RunOptions& options) {
   app.add_flag("--truncate", options.truncate,
-               "Cut off texts that are longer than the model reads; otherwise they are errors");
+               "Truncate texts longer than the model's maximum; by default they are errors");
 }
 
 void check_fields(const Fields& input, const Task& task, std::span<const std::string_view> others) {

@@ -27,7 +27,7 @@ class Task {
   virtual void add_options(CLI::App& app) = 0;
   // Error for options that do not go together; called before any input is read.
   virtual void load(const ModelPath& model) = 0;
-  // Those of its inputs; most are a text.
+  // The fields of its inputs; for most tasks a text.
   virtual std::vector<InputField> fields() const;
   // Inputs as objects with fields, from texts that are arguments or lines. Most tasks take one for each.
   virtual std::vector<Json> from_texts(const std::vector<std::string>& texts) const;
@@ -50,7 +50,7 @@ struct TaskVerb {
   std::unique_ptr<Task> (*make)(const std::string& name);
 };
 
-// Every task, by what it answers with: scores, parts of the text, numbers, new text.
+// All tasks, by the kind of their answers: scores, spans of the text, numbers, new text.
 std::span<const TaskVerb> label_tasks();
 std::span<const TaskVerb> span_tasks();
 std::span<const TaskVerb> vector_tasks();
@@ -58,7 +58,7 @@ std::span<const TaskVerb> generation_tasks();
 
 // --truncate.
 void add_truncate(CLI::App& app, RunOptions& options);
-// Error, naming the input, unless it has the task's fields and, but for `others`, no more.
+// Throws Error with the input's name unless it has the task's fields and, except for `others`, no more.
 void check_fields(const Fields& input, const Task& task, std::span<const std::string_view> others);
 
 // The text of an input. Error, naming the input, if it is missing.

@@ -19,7 +19,7 @@ class FeatureExtraction : public Task {
       auto value = features.values.begin();
       for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
         rows.push_back(float_list({value, features.width}));
-      Json batch = Json::array();  // of one text, as the pipeline has it
+      Json batch = Json::array();  // a batch of one text, as in the pipeline
       batch.push_back(std::move(rows));
       answers.push_back(std::move(batch));
     }
@@ -84,13 +84,12 @@ class SentenceSimilarity : public Task {
 std::span<const TaskVerb> vector_tasks() {
   static constexpr TaskVerb tasks[] = {
       {"feature-extraction", "the last hidden state of every token",
-       "Prints the model's last hidden states: a list of numbers for each token. For one vector a sentence, "
-       "see `attend embed`.",
+       "Prints the model's last hidden states: a list of numbers for each token. For one vector per "
+       "sentence, use `attend embed`.",
        "attend run feature-extraction bert-base-uncased \"A dog.\"", make_task<FeatureExtraction>},
-      {"sentence-similarity", "how near sentences are to one in meaning",
-       "Prints how near the first text is to each of the others, by the similarity of their vectors that the "
-       "model "
-       "was trained for. Lines of standard input are JSON objects with source_sentence and sentences.",
+      {"sentence-similarity", "similarity of sentences to a given one",
+       "Prints the similarity of the first text to each of the others, by their vectors and the model's "
+       "similarity function. Lines of standard input are JSON objects with source_sentence and sentences.",
        "attend run sentence-similarity all-MiniLM-L6-v2 \"A dog runs.\" \"An animal moves.\" \"It rains.\"",
        make_task<SentenceSimilarity>},
   };

@@ -24,8 +24,7 @@ inline void for_each_text(const std::vector<std::string>& arguments,
   while (const std::optional<std::string> line = reader.next()) visit(*line, reader.place());
 }
 
-// At the end, of verbs that answer a bad line with an object {"error"} in its place: then the exit status
-// says so too.
+// For verbs that answer a bad line with an object {"error"}: sets the exit status at the end.
 inline void fail_for(std::size_t bad, std::size_t all) {
   if (bad > 0) fail("{} of {} texts are bad: their lines of the output say why", bad, all);
 }

@@ -9,8 +9,9 @@ namespace attend::cli {
 
 CLI::Option* TextList::add(CLI::App& app, const std::string& names, const std::string& help) {
   return app
-      .add_option(names, given_,
-                  help + ", with commas between them or as a JSON list; given several times: each as it is")
+      .add_option(
+          names, given_,
+          help + ", comma-separated or as a JSON list; if the option is repeated, each value is one item")
       ->allow_extra_args(false);
 }
 

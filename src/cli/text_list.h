@@ -14,14 +14,14 @@ class TextList {
  public:
   explicit TextList(std::vector<std::string> usual = {}) : given_(std::move(usual)) {}
   CLI::Option* add(CLI::App& app, const std::string& names, const std::string& help);
-  // Given once: what stands between commas, or a list in JSON. Given several times: each as it is.
+  // If given once: comma-separated items, or a JSON list. If given several times: each value is one item.
   std::vector<std::string> texts() const;
 
  private:
   std::vector<std::string> given_;
 };
 
-// What stands between commas, without spaces around it; all of it if that is nothing.
+// The comma-separated parts, without spaces around them; the whole text if there are none.
 std::vector<std::string> split_at_commas(const std::string& text);
 
 }  // namespace attend::cli

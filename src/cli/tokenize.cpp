@@ -29,8 +29,8 @@ struct TokenizeOptions {
   bool count = false;
 };
 
-// What the call asks for, in place of what tokenizer.json has saved: that is its last user's wish, to which
-// AutoTokenizer pays no attention.
+// The settings of the call, instead of those saved in tokenizer.json. The latter are only those of its last
+// user, and AutoTokenizer ignores them.
 class Wanted {
  public:
   Wanted(const TokenizeOptions& options, const CLI::App& app, const Tokenizer& tokenizer)
@@ -72,7 +72,7 @@ class Wanted {
   std::size_t length(const char* option) const {
     if (has_length_) return options_.max_length;
     if (!tokenizer_.truncation())
-      fail("{} needs --max-length: the tokenizer does not say how long a text may be", option);
+      fail("{} needs --max-length, because the tokenizer has no maximum length", option);
     return tokenizer_.truncation()->max_length;
   }
 
@@ -203,31 +203,29 @@ int tokenize(int argc, char** argv) {
   TokenizeOptions options;
   Parser parser("tokenize",
                 "Turns text into tokens.\nTexts are arguments or lines of standard input; with --json these "
-                "are objects "
-                "with \"text\" and, for a pair, \"text_pair\".",
+                "are objects with \"text\" and, for a pair, \"text_pair\".",
                 "echo 'A dog runs.' | attend tokenize MODEL --json");
   CLI::App& app = parser.app();
   app.add_option("model", options.model,
-                 "A tokenizer.json, a directory with one or another kind of vocabulary, or a GGUF file")
+                 "A tokenizer.json, a directory with one or with another kind of vocabulary, or a GGUF file")
       ->required();
   add_texts(app, "text", options.texts, "Texts");
-  app.add_flag("--json", options.json, "One JSON object per text, with ids, offsets and all the rest");
-  app.add_flag("--pair", options.pair, "A line holds two texts with a tab between them");
-  app.add_flag("--target", options.target, "As target text, where a model has two tokenizers");
-  app.add_flag("--no-special-tokens", options.no_special_tokens, "Only the tokens of the text itself");
-  app.add_option(
-         "--truncation", options.truncation,
-         "Which of two texts is cut; saved: as tokenizer.json says. A --max-length alone cuts the longest")
+  app.add_flag("--json", options.json, "Print one JSON object per text, with ids, offsets and more");
+  app.add_flag("--pair", options.pair, "Each line has two texts, separated by a tab");
+  app.add_flag("--target", options.target, "Use the target tokenizer, if a model has two");
+  app.add_flag("--no-special-tokens", options.no_special_tokens, "Add no special tokens");
+  app.add_option("--truncation", options.truncation,
+                 "Which of two texts is truncated; saved: as in tokenizer.json. Default with --max-length: "
+                 "the longest")
       ->check(CLI::IsMember({"none", "saved", "longest_first", "only_first", "only_second"}));
-  app.add_option("--max-length", options.max_length, "At most that many tokens")
-      ->check(CLI::Range(0, 1 << 30));
-  app.add_option("--stride", options.stride, "Tokens that the pieces of a cut text share")
+  app.add_option("--max-length", options.max_length, "Max number of tokens")->check(CLI::Range(0, 1 << 30));
+  app.add_option("--stride", options.stride, "Tokens that the parts of a truncated text share")
       ->check(CLI::Range(0, 1 << 30));
   app.add_option("--padding", options.padding,
-                 "Padding: to the longest text, or to --max-length; saved: as tokenizer.json says")
+                 "Padding: to the longest text, or to --max-length; saved: as in tokenizer.json")
       ->check(CLI::IsMember({"none", "saved", "longest", "max_length"}));
   app.add_flag("--count", options.count,
-               "Only count the tokens of a file's lines (in place of a text), and time it");
+               "Only count the tokens of a file's lines (instead of a text), and measure the time");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Tokenizer tokenizer =

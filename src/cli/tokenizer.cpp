@@ -21,12 +21,12 @@ int tokenizer(int argc, char** argv) {
                 "attend tokenizer train --model bpe --vocab-size 10000 --preset translation --output DIR "
                 "en.txt de.txt");
   CLI::App& app = parser.app();
-  app.add_option("action", action, "What to do")->required()->check(CLI::IsMember({"train"}));
+  app.add_option("action", action, "The action")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
-  app.add_option("--output", output, "The directory that is written")->required();
+  app.add_option("--output", output, "The directory to write")->required();
   app.add_option("--model", options.model,
-                 "bpe (byte-level), metaspace (BPE over characters, as SentencePiece's), unigram (as "
-                 "SentencePiece's), wordpiece or character; else what the preset's family has")
+                 "bpe (byte-level), metaspace (BPE over characters, as in SentencePiece), unigram (as in "
+                 "SentencePiece), wordpiece or character; default: that of the preset's family")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Model>{{"bpe", Model::bpe},
                                                                        {"metaspace", Model::metaspace},
                                                                        {"unigram", Model::unigram},
@@ -34,8 +34,8 @@ int tokenizer(int argc, char** argv) {
                                                                        {"character", Model::character}}))
       ->default_str("");
   app.add_option("--preset", options.preset,
-                 "Special tokens and template: plain, gpt2, translation, bert (which wordpiece always has), "
-                 "bart (RoBERTa's too), t5 or xlnet")
+                 "Special tokens and template: plain, gpt2, translation, bert (always used by wordpiece), "
+                 "bart (also for RoBERTa), t5 or xlnet")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Preset>{{"plain", Preset::plain},
                                                                         {"gpt2", Preset::gpt2},
                                                                         {"translation", Preset::translation},
@@ -44,18 +44,22 @@ int tokenizer(int argc, char** argv) {
                                                                         {"t5", Preset::t5},
                                                                         {"xlnet", Preset::xlnet}}))
       ->default_str("plain");
-  app.add_option("--vocab-size", options.vocabulary_size, "Tokens, with the special ones; not for character")
+  app.add_option("--vocab-size", options.vocabulary_size,
+                 "Vocabulary size including special tokens; not for character")
       ->check(positive());
-  app.add_option("--min-frequency", options.min_frequency,
-                 "Pairs seen less often are not merged; not for unigram");
-  app.add_option("--limit-alphabet", options.limit_alphabet, "At most that many characters; 0: all");
-  app.add_option("--special-token", options.special_tokens, "A special token, behind those of the preset")
+  app.add_option("--min-frequency", options.min_frequency, "Min frequency of a merged pair; not for unigram");
+  app.add_option("--limit-alphabet", options.limit_alphabet,
+                 "Max number of characters in the alphabet; 0: all");
+  app.add_option("--special-token", options.special_tokens,
+                 "A special token to add after those of the preset")
       ->allow_extra_args(false);
-  app.add_option("--single-template", options.single_template, "As '[CLS] $A [SEP]'");
-  app.add_option("--pair-template", options.pair_template, "As '[CLS] $A [SEP] $B:1 [SEP]:1'");
+  app.add_option("--single-template", options.single_template,
+                 "Template of a single text, such as '[CLS] $A [SEP]'");
+  app.add_option("--pair-template", options.pair_template,
+                 "Template of a pair, such as '[CLS] $A [SEP] $B:1 [SEP]:1'");
   app.add_flag("--lowercase", options.lowercase, "Lower-case all text");
   app.add_option("--model-max-length", model_max_length,
-                 "For tokenizer_config.json: tokens a model takes; 0: as the preset says");
+                 "model_max_length in tokenizer_config.json; 0: that of the preset");
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   if (app.count("--model") == 0) options.model = fields_of(options.preset).model;

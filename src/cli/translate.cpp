@@ -21,7 +21,7 @@ Json as_json(const std::string& text, const std::vector<std::string>& translatio
   return line;
 }
 
-// In order. In the place of a text that has no translation stand as many empty lines as one would have.
+// Prints in order. A text without a translation gets as many empty lines as it would have translations.
 void print(const GivenTexts& texts, const std::vector<std::vector<std::string>>& translations, bool json,
            BadInputs& bad) {
   std::size_t each = 1;
@@ -51,23 +51,23 @@ int translate(int argc, char** argv) {
   bool json = false;
   BadInputs bad;
   Parser parser("translate",
-                "Translates texts (arguments, or lines of standard input), one line each; several lines, the "
-                "best first, where several translations are asked for.",
+                "Translates texts (arguments, or lines of standard input), one line each; with several "
+                "translations per text, one line each, best first.",
                 "attend translate en-de-trained \"A dog runs on the beach.\"");
   add_model(parser.app(), model);
   add_cache(parser.app(), model);
   add_texts(parser.app(), "text", arguments, "The texts");
   add_generation_options(parser.app(), fields);
   add_languages(parser.app(), options.source_language, options.target_language);
-  parser.app().add_option("--prefix", options.prefix, "What every translation begins with");
-  parser.app().add_option("--seed", seed, "Of what is drawn: the same seed, the same text");
-  parser.app().add_option("--batch-tokens", options.batch_tokens, "Tokens to a batch")->check(positive());
+  parser.app().add_option("--prefix", options.prefix, "Start of every translation");
+  parser.app().add_option("--seed", seed, "Random seed; the same seed gives the same text");
+  parser.app().add_option("--batch-tokens", options.batch_tokens, "Tokens per batch")->check(positive());
   parser.app().add_flag("--truncate", options.truncate,
-                        "Cut off texts that are longer than the model reads; otherwise they are errors");
+                        "Truncate texts longer than the model's maximum; by default they are errors");
   bad.add_option(parser.app());
-  parser.app().add_flag("--json", json,
-                        "One object per text: {\"text\", \"translation\"}, and where there are several "
-                        "{\"translations\"}");
+  parser.app().add_flag(
+      "--json", json,
+      "Print one object per text: {\"text\", \"translation\"}, or with several {\"translations\"}");
   if (const auto status = parser.parse(argc, argv)) return *status;
   options.settings = fields.dump();
   options.seed = seed ? *seed : std::random_device()();

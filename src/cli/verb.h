@@ -37,7 +37,7 @@ class Parser {
   CLI::App& app() { return app_; }
   CommonOptions& common() { return common_; }
 
-  // Parses and applies the common options. Returns the exit status if the verb is to end now (--help: 0, a
+  // Parses and applies the common options. Returns the exit status if the verb should end now (--help: 0, a
   // wrong call: 2), or nothing.
   std::optional<int> parse(int argc, char** argv);
 
@@ -55,7 +55,7 @@ inline CLI::Validator not_negative() {
 }
 inline CLI::Validator positive() {
   return {[](const std::string& text) {
-            double number = 1;  // what is not a number is refused when it is read
+            double number = 1;  // anything that is not a number is rejected when it is read
             return CLI::detail::lexical_cast(text, number) && number <= 0
                        ? "expected more than 0, found " + text
                        : std::string();
@@ -63,7 +63,7 @@ inline CLI::Validator positive() {
           "POSITIVE"};
 }
 
-// work(), whose Errors are about what is in `file`.
+// Calls work(), whose Errors are about the content of `file`.
 template <class Work>
 auto naming_file(const std::string& file, const Work& work) {
   try {
@@ -73,9 +73,8 @@ auto naming_file(const std::string& file, const Work& work) {
   }
 }
 
-// Positional arguments that are texts, any number of them: each is taken as it is. (CLI11 reads "[a, b]" as
-// the list of a and b wherever an option may take extra arguments, and gives positional lists that
-// permission.)
+// Positional arguments that are texts, any number of them, verbatim. (CLI11 reads "[a, b]" as a list of a and
+// b if an option may take extra arguments, and gives positional lists that permission.)
 CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::string>& texts,
                        const std::string& help);
 

@@ -24,25 +24,25 @@ int bench(int argc, char** argv);
 
 std::span<const Verb> verbs() {
   static constexpr Verb all[] = {
-      {"run", "run a task: classify, fill in, answer, extract, summarize...", run},
+      {"run", "run a task: classify, fill masks, answer questions, extract, summarize...", run},
       {"generate", "continue a text with a decoder or encoder-decoder", generate},
-      {"chat", "talk with a decoder in the terminal", chat},
+      {"chat", "chat with a decoder in the terminal", chat},
       {"translate", "translate text", translate},
-      {"serve", "answer other programs over HTTP: texts, chats, vectors, tasks", serve},
+      {"serve", "serve models over HTTP: completions, chats, embeddings, tasks", serve},
       {"embed", "turn sentences into vectors; search a file by meaning", embed},
       {"forward", "run a model: tensors in, tensors (and gradients) out", forward},
-      {"explain", "draw what a model does with a text or a picture, on one page", explain},
+      {"explain", "show how a model processes a text or a picture, on one page", explain},
       {"tokenize", "turn text into tokens", tokenize},
       {"detokenize", "turn tokens into text", detokenize},
       {"tokenizer", "train a tokenizer", tokenizer},
-      {"init", "make a fresh model with random weights", init},
+      {"init", "create a model with random weights", init},
       {"train", "train or fine-tune a model", train},
-      {"adapter", "merge an adapter into a model, take it out, say what it is", adapter},
-      {"convert", "write a model anew as transformers does", convert},
+      {"adapter", "merge an adapter into a model, remove it, or describe it", adapter},
+      {"convert", "rewrite a model as transformers would", convert},
       {"quantize", "store a model in 8 or 4 bits", quantize},
-      {"evaluate", "measure a model on data", evaluate},
+      {"evaluate", "evaluate a model on data", evaluate},
       {"inspect", "describe a model directory", inspect},
-      {"bench", "time a model", bench},
+      {"bench", "measure the speed of a model", bench},
   };
   return all;
 }

@@ -106,7 +106,7 @@ for inputs in (base64.b64encode(data).decode(), base64.encodebytes(data).decode(
                "data:image/png;base64," + base64.b64encode(data).decode(),
                {"image": base64.b64encode(data).decode()}):  # fmt: skip
     assert see(inputs) == expected, (inputs[:40], see(inputs))
-for inputs, words in (("", "found an empty text"), ("?", "found a text that is none"), ("data:text/plain,a", "data:image/png;base64"),
+for inputs, words in (("", "found an empty text"), ("?", "found a text that is not base64"), ("data:text/plain,a", "data:image/png;base64"),
                       (base64.b64encode(b"a text").decode(), "expected a picture"), ("/etc/passwd", "image:")):  # fmt: skip
     assert words in see(inputs) and "/proc" not in see(inputs), (inputs, see(inputs))
 PYTHON

@@ -53,7 +53,7 @@ awk '{ sub(",", "", $2); print $2 }' exact rounded |
   fail "--cache int8: another perplexity: $(cat exact rounded)"
 "$attend" evaluate perplexity plain text --quiet --tokens >exact
 "$attend" evaluate perplexity plain text --quiet --tokens --cache int8 | cmp -s - exact && fail "--cache has no effect"
-refuses "reads no cache" "$attend" evaluate language-model plain text --cache int8
+refuses "uses no KV cache" "$attend" evaluate language-model plain text --cache int8
 "$attend" init bert encoder --tokenizer words --set preset=tiny --quiet
 refuses "there is no cache to be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
 
@@ -77,7 +77,7 @@ cmp -s even/model.safetensors kept/model.safetensors && fail "smoothing changes 
 refuses "stored in fewer bits" "$attend" quantize stored-int8 other --smooth text
 refuses "no norm that matrices alone read" "$attend" quantize encoder other --smooth text
 refuses "has no matrix of this name" "$attend" quantize plain other --keep nothing.weight
-refuses "expected the directory to make" "$attend" quantize plain
+refuses "expected the directory to create" "$attend" quantize plain
 
 refuses "there already is a model" "$attend" quantize plain stored-int8
 refuses "expected int8 or int4" "$attend" quantize plain other --weights float16
@@ -87,7 +87,7 @@ refuses "do not learn" "$attend" bench plain --work train --weights int8
 refuses "do not learn" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
   --output trained
 refuses "convert writes float32" "$attend" convert plain other --weights int8
-refuses "convert the model that was quantized" "$attend" convert stored-int8 other
+refuses "convert the original model instead" "$attend" convert stored-int8 other
 printf 'mine' >file
 for verb in convert quantize; do
   refuses "file: expected a directory to write to, found a file" "$attend" $verb plain file

@@ -175,7 +175,7 @@ TEST(Embed, IsSilentOfAPoolerThatItDoesNotUse) {
   set_log([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   Embedder(model.path()).embed({"a"});
   log_to_standard_error();
-  for (const std::string& line : lines) EXPECT_EQ(line.find("it holds no pooler"), line.npos) << line;
+  for (const std::string& line : lines) EXPECT_EQ(line.find("has no pooler"), line.npos) << line;
 }
 
 // Each is read back as the same float32.
