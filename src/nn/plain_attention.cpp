@@ -64,6 +64,13 @@ Tensor capped(const Tensor& scores, const AttentionSpec& spec) {
   return spec.soft_cap > 0 ? ops::tanh(scores / spec.soft_cap) * spec.soft_cap : scores;
 }
 
+}  // namespace
+
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
+                   const TensorOptions& options) {
+  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), options);
+}
+
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key, const OwnKeys& own) {
   FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
@@ -81,19 +88,6 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
       formed.added.push_back(std::move(term));
   for (FormedScores::Term& term : formed.added) term.scores = term.scores.detach();
   call.scores->push_back(std::move(formed));
-}
-
-}  // namespace
-
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk,
-                   const TensorOptions& options) {
-  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), options);
-}
-
-void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                    std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
-  capture_scores(q, k, v, call, query, key, own);
 }
 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
@@ -126,34 +120,21 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 
-Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.options());
-  return plain_attention(q, k, v, call, query, key, own);
-}
-
-Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
-                        std::int64_t count, const AttentionCall& call, std::int64_t begin) {
-  const std::int64_t L = q.size(0), before = k.size(0) - L;
+OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, const TensorOptions& options) {
+  const auto [L, before, first, count] = rows;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.options());
-  if (call.spec.quirks.later_penalty) own.penalty.clamp_min_(*call.spec.quirks.later_penalty);
+  OwnKeys own = usual_keys(spec, L, before + L, lowest, options);
+  if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
-  if (call.spec.quirks.padding_sees_all) {
+  if (spec.quirks.padding_sees_all) {
     own.penalty.clamp_min_(lowest);
-    if (!call.spec.causal) {
+    if (!spec.causal) {
       own.penalty.narrow(0, 0, first).fill_(lowest);
       own.penalty.narrow(0, first + count, L - first - count).fill_(lowest);
     }
   }
-  Tensor out = plain_attention(q, k, v, call, begin, begin, own);
-  if (call.weights) {
-    const Tensor& all = call.weights->back();
-    call.weights->back() = ops::cat({all.narrow(2, 0, before), all.narrow(2, before + first, count)},
-                                    2);  // [heads, L, P + count]
-  }
-  return out;
+  return own;
 }
 
 }  // namespace attend
