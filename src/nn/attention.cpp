@@ -139,7 +139,7 @@ std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, c
 
 DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const AttentionRows& rows, Pass& pass) {
   const DistanceTable& table = *rows.distances;
-  DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}};
+  DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}, table.by_key};
   if (!spec_.distance) return d;
   const std::int64_t w = spec_.heads * spec_.head_size;
   if (distance_vectors_.defined()) {

@@ -26,6 +26,7 @@ struct Layout {
   Numbers key_begin, key_length;
   bool all_keys = true;                     // every row of keys and values belongs to a sequence
   std::shared_ptr<const OwnRows> own = {};  // null: each query sees what the spec says
+  std::vector<std::int32_t> places = {};    // [Tq], from which distances are counted; empty: as queries stand
 
   std::int64_t count() const { return queries.count(); }
 };
@@ -53,6 +54,7 @@ Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& s
     layout.key_length.push_back(length);
     cached += length;
   }
+  if (call.distance.by_key) layout.places.assign(static_cast<std::size_t>(queries.total()), 0);
   return layout;
 }
 
@@ -100,6 +102,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
     a.distance.of_key = point(d.of_key);
     a.distance.of_head = point(d.of_head);
     if (d.of_key.defined()) a.distance.key_rows = d.of_key.size(1);
+    if (!layout.places.empty()) a.distance.place = layout.places.data();
   }
   if (layout.own) {
     a.causal = false;
@@ -266,7 +269,7 @@ struct AttentionFunction : autograd::Function<AttentionFunction> {
     const Tensor dof_query = zeros(distance.of_query), dof_key = zeros(distance.of_key),
                  dof_segment = zeros(distance.of_segment);
     const Tensor dof_head =
-        distance.of_head.defined()
+        distance.of_head.defined() && distance.of_head.requires_grad()
             ? ops::zeros({s.layout.count(), s.call.spec.heads, distance.of_head.size(1)}, first.options())
             : Tensor();
     g.of_query = point(dof_query);

@@ -19,6 +19,7 @@ struct DistanceTensors {
   Tensor of_head;           // [heads, R]
   Tensor of_segment;        // [heads, Tq, 2]: for keys of the query's segment and for others
   Tensor segment;           // [T] int64, if of_segment is defined
+  bool by_key = false;      // rows[zero + key]: the place of the key counts alone
 };
 
 // How one call attends, beyond its tensors.

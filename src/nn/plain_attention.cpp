@@ -12,7 +12,9 @@ namespace {
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
                                                 std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
-  const Tensor distance = ops::arange(Lk, own.places.options()).unsqueeze(0) - own.places.unsqueeze(1);
+  const Tensor places = own.counted.defined() ? own.counted : ops::arange(Lk, own.places.options());
+  const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
+  const Tensor distance = places.unsqueeze(0) - queries.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
   const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
   std::vector<FormedScores::Term> terms;
@@ -103,11 +105,12 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     if (added.defined()) scores = scores + added;
   }
   if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
-  // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
+  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa puts it in
   // their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  scores = call.spec.causal ? scores + own.penalty
-                            : ops::where(own.penalty > lowest, scores + own.penalty, own.penalty);
+  const bool replaced = !spec.causal && spec.quirks.padding_sees_all;
+  scores =
+      replaced ? ops::where(own.penalty > lowest, scores + own.penalty, own.penalty) : scores + own.penalty;
   if (call.sinks.defined())
     scores = ops::cat({scores, call.sinks.view({-1, 1, 1}).expand({spec.heads, q.size(0), 1})}, 2);
   Tensor weights = ops::softmax(scores, -1);
@@ -127,6 +130,12 @@ OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, const Ten
   if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
+  // Both outside the window and padding is hidden once.
+  if (!spec.causal) own.penalty.clamp_min_(lowest);
+  own.counted =
+      ops::cat({ops::arange(before, options.dtype(kLong)), ops::zeros({first}, options.dtype(kLong)),
+                ops::arange(before, before + count, options.dtype(kLong)),
+                ops::zeros({L - first - count}, options.dtype(kLong))});
   if (spec.quirks.padding_sees_all) {
     own.penalty.clamp_min_(lowest);
     if (!spec.causal) {
