@@ -54,11 +54,14 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
     table.pages.push_back(take_page());
 }
 
-// Those that no later token sees: the next one sees itself and the last window - 1.
+// Pages before this one are seen by no later token: the next one sees itself and the last window - 1.
+std::size_t PagedCache::first_seen_page(const Table& table) const {
+  if (window_ == 0) return 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>(0, table.length + 1 - window_) / kPageRows);
+}
+
 void PagedCache::leave_pages(Table& table) {
-  if (window_ == 0) return;
-  const std::int64_t unseen = std::max<std::int64_t>(0, table.length + 1 - window_);
-  for (const auto end = static_cast<std::size_t>(unseen / kPageRows); table.left < end; ++table.left) {
+  for (const std::size_t end = first_seen_page(table); table.left < end; ++table.left) {
     drop_page(table.pages[table.left]);
     table.pages[table.left] = 0;
   }
@@ -66,9 +69,13 @@ void PagedCache::leave_pages(Table& table) {
 
 std::int64_t PagedCache::pages_to_extend(Sequence sequence, std::int64_t count) const {
   const Table& table = tables_.at(sequence);
-  const bool partial = table.length % kPageRows != 0;
-  const bool copies = count > 0 && partial && references_[table.pages.back()] > 1;
-  return pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
+  if (count == 0) return 0;
+  std::int64_t given_back = 0;
+  for (std::size_t i = table.left; i < first_seen_page(table); ++i)
+    given_back += references_[table.pages[i]] == 1 ? 1 : 0;
+  const bool partial = table.length % kPageRows != 0, copies = partial && references_[table.pages.back()] > 1;
+  const std::int64_t taken = pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
+  return std::max<std::int64_t>(0, taken - given_back);
 }
 
 std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> prompt,

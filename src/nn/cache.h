@@ -32,7 +32,8 @@ class PagedCache {
   // Makes room for `count` more tokens (copying a last page that is shared). Their keys and values are then
   // written layer by layer; length() counts them from now on.
   void extend(Sequence sequence, std::int64_t count);
-  // The most pages that this takes from the free ones.
+  // The most pages that this takes from the free ones, less those that it gives back
+  // first; 0 at least.
   std::int64_t pages_to_extend(Sequence sequence, std::int64_t count) const;
   static std::int64_t pages_of(std::int64_t tokens) { return (tokens + kPageRows - 1) / kPageRows; }
   // The most pages that a sequence holds which reads `prompt` tokens at once and then one by one up to
@@ -72,6 +73,7 @@ class PagedCache {
     std::int64_t length = 0;
     std::uint64_t kind = 0;
   };
+  std::size_t first_seen_page(const Table& table) const;
   void leave_pages(Table& table);
   std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt, std::uint64_t kind) const;
   std::int32_t take_page();

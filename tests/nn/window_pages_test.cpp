@@ -45,6 +45,7 @@ TEST(WindowPages, GoBackAndNothingElseChanges) {
   };
   both(0, 100);  // a prompt
   EXPECT_EQ(leaves.cache.pages_in_use(), 7);
+  EXPECT_EQ(leaves.cache.pages_to_extend(leaves.sequence, 100), 1);  // it gives back five and takes six
   for (std::int64_t i = 100; i < 150; ++i) both(i, 1);
   both(150, 30);  // several at once, as guesses are
   for (std::int64_t i = 180; i < 200; ++i) both(i, 1);

@@ -62,8 +62,8 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
     pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
-    # Whose float64 is not a number there, so that noise has no measure.
-    pooled |= head.endswith(("T5ForQuestionAnswering", "BloomForQuestionAnswering"))
+    pooled |= head.endswith("T5ForQuestionAnswering")  # whose float64 is not a number there, so that noise has no measure
+    pooled |= head == "MptForQuestionAnswering"  # padding that sees nothing has no gradient there
     counted = head.startswith("FalconFor") and head != "FalconForCausalLM"  # takes no positions
     left_out = ("left", "positions") if pooled else ("positions",) if counted else ()
     return [layout for layout in LAYOUTS[family] if layout not in left_out]
@@ -338,11 +338,7 @@ class Original:
             # BigBird's attentions are float32 whatever the model is.
             parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
             attentions = dtype == torch.float32 or all(getattr(part, "model_type", "") != "big_bird" for part in parts)
-            torch.set_default_dtype(dtype if config.model_type == "mpt" else torch.float32)  # of which MPT makes its mask
-            try:
-                made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
-            finally:
-                torch.set_default_dtype(torch.float32)
+            made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
         paired = is_paired(self.model.config)
         outputs: Tensors = {}
         for name, value in made.items():

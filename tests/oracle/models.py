@@ -20,6 +20,7 @@ import torch
 import transformers
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.modeling_attn_mask_utils import AttentionMaskConverter
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 transformers.logging.set_verbosity_error()
@@ -32,6 +33,31 @@ def type_as(tensor: torch.Tensor, other: torch.Tensor | None = None, *, dtype: t
 
 TYPE_AS = torch.Tensor.type_as
 torch.Tensor.type_as = type_as  # type: ignore[assignment]
+
+
+def softmax(scores: torch.Tensor, dim: int | None = None, *more: Any, dtype: torch.dtype | None = None, **others: Any) -> torch.Tensor:
+    """Some originals ask for float32 whatever they are. There the lowest float64 is -infinity, and a row that sees nothing is NaN."""
+    if scores.dtype == torch.float64:
+        dtype = None
+    if dim == -1 and scores.isneginf().all(-1).any():
+        scores = scores.clamp(min=torch.finfo(scores.dtype).min)
+    return SOFTMAX(scores, dim, *more, dtype=dtype, **others)
+
+
+def causal_mask(shape: Any, dtype: torch.dtype, *more: Any, **others: Any) -> torch.Tensor:
+    """It holds the lowest number of dtype, in a tensor of the default type."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        return CAUSAL_MASK(shape, dtype, *more, **others)
+    finally:
+        torch.set_default_dtype(default)
+
+
+SOFTMAX = nn.functional.softmax
+nn.functional.softmax = softmax  # type: ignore[assignment]
+CAUSAL_MASK = AttentionMaskConverter._make_causal_mask
+AttentionMaskConverter._make_causal_mask = staticmethod(causal_mask)
 torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
 
 
