@@ -2,8 +2,9 @@
 // norm behind the embeddings. Checkpoints: bigscience/bloom*, bigscience/bloomz*. MPT: MosaicML 2023,
 // https://github.com/mosaicml/llm-foundry: ALiBi without any bias. Checkpoints: mosaicml/mpt-7b*,
 // mosaicml/mpt-30b*.
-#include "base/error.h"
 #include "models/gpt_decoder.h"
+
+#include <limits>
 
 namespace attend {
 namespace {
@@ -27,7 +28,7 @@ Fields with_usual_names(const Fields& config,
 ModelSpec linear_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
   ModelSpec model = gpt_model(config, architecture, relative);
   StackSpec& stack = *model.decoder;
-  stack.embeddings.positions = std::monostate();
+  stack.embeddings.positions = DistantPositions{std::numeric_limits<std::int64_t>::max()};
   stack.embeddings.types_are_tokens = false;
   stack.embeddings.dropout = 0;
   stack.distances = LinearDistances{};
@@ -85,6 +86,7 @@ ModelSpec mpt_spec(const Fields& given, std::string_view architecture) {
   const double dropout = read_dropout(attention, {"attn_pdrop"}, 0);
   for (LayerSpec& layer : stack.layers) {
     AttentionSpec& own = layer.self_attention;
+    own.quirks.later_scores_are_equal = true;
     own.scale = attention.number({"softmax_scale"}, own.scale, -1e9, 1e9);
     own.clip = attention.number({"clip_qkv"}, 0, 0, 1e9);
     own.input_bias = own.output_bias = layer.feed_forward.bias = layer.norm.bias = false;

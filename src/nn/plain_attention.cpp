@@ -105,10 +105,10 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     if (added.defined()) scores = scores + added;
   }
   if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
-  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa puts it in
-  // their place, so that no gradient flows there.
+  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa and MPT put
+  // it in their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  const bool replaced = !spec.causal && spec.quirks.padding_sees_all;
+  const bool replaced = spec.quirks.padding_sees_all && (!spec.causal || spec.quirks.later_scores_are_equal);
   scores =
       replaced ? ops::where(own.penalty > lowest, scores + own.penalty, own.penalty) : scores + own.penalty;
   if (call.sinks.defined())

@@ -63,7 +63,6 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
     pooled |= head.endswith("T5ForQuestionAnswering")  # whose float64 is not a number there, so that noise has no measure
-    pooled |= head == "MptForQuestionAnswering"  # padding that sees nothing has no gradient there
     counted = head.startswith("FalconFor") and head != "FalconForCausalLM"  # takes no positions
     left_out = ("left", "positions") if pooled else ("positions",) if counted else ()
     return [layout for layout in LAYOUTS[family] if layout not in left_out]
