@@ -18,6 +18,9 @@ std::string describe_distances(const StackSpec& stack) {
            "3.1).";
   if (std::holds_alternative<HeadDistances>(stack.distances))
     return "The query also meets a trained vector of the distance (Shaw et al. 2018, section 3.2).";
+  if (std::holds_alternative<LinearDistances>(stack.distances))
+    return "Each head adds a number that grows with the place of the key, by a slope of its own that is not "
+           "trained (ALiBi: Press et al. 2021).";
   return {};
 }
 

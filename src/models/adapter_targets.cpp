@@ -44,6 +44,9 @@ const std::map<std::string, Targets, std::less<>>& table() {
       {"gemma3_text", qwen},
       {"phi", {{"q_proj", "v_proj", "fc1", "fc2"}, {{"q_proj", "v_proj", "fc2"}, {"fc2"}}}},
       {"gpt_neox", neox},
+      {"bloom", {{"query_key_value"}, {{"query_key_value", "mlp.dense_4h_to_h"}, {"mlp.dense_4h_to_h"}}}},
+      {"falcon", neox},
+      {"mpt", {{"Wqkv"}, {{"Wqkv", "down_proj"}, {"down_proj"}}}},  // IA3's peft does not know
       {"stablelm", qwen},
       {"opt", {{"q_proj", "v_proj"}, {{"q_proj", "k_proj", "fc2"}, {"fc2"}}}},
       {"codegen", {{"qkv_proj"}, {{"qkv_proj", "fc_out"}, {"fc_out"}}}},  // IA3's is as GPT-J's
@@ -55,6 +58,7 @@ const std::map<std::string, Targets, std::less<>>& table() {
       {"granite", qwen},
       {"olmo2", qwen},
       {"olmo3", qwen},
+      {"modernbert", {{"Wqkv"}, {{"Wqkv", "mlp.Wo"}, {"mlp.Wo"}}}},
       {"starcoder2", {{"q_proj", "v_proj"}, {{"q_proj", "v_proj", "c_proj"}, {"c_proj"}}}},
       {"cohere", qwen},
       {"marian", bart},

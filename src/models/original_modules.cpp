@@ -1,7 +1,5 @@
 #include "models/original_modules.h"
 
-#include "models/weight_layout.h"
-
 #include <algorithm>
 
 namespace attend {
@@ -29,8 +27,7 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
                    .in = weight.size(1),
                    .out = rows,
                    .first = first,
-                   .heads = source.heads,
-                   .values_before_keys = source.values_before_keys,
+                   .order = head_order(source),
                    .transposed = source.layout == WeightLayout::transposed,
                    .scores_words = parameter == "language_model_head.weight"});
   }
@@ -69,11 +66,11 @@ void add_tables(std::vector<OriginalModule>& all, const PretrainedModel& model, 
 }  // namespace
 
 Tensor OriginalModule::to_ours(const Tensor& rows) const {
-  return heads == 0 ? rows : heads_apart(rows, heads, values_before_keys);
+  return order.heads == 0 ? rows : heads_apart(rows, order);
 }
 
 Tensor OriginalModule::to_original(const Tensor& rows) const {
-  return heads == 0 ? rows : heads_together(rows, heads, values_before_keys);
+  return order.heads == 0 ? rows : heads_together(rows, order);
 }
 
 std::vector<OriginalModule> original_modules(const PretrainedModel& model) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/pretrained_model.h"
+#include "models/weight_layout.h"
 
 namespace attend {
 
@@ -10,11 +11,11 @@ struct OriginalModule {
   std::string name = {};       // "bert.encoder.layer.0.attention.self.query"
   std::string parameter = {};  // ours: "encoder.layers.0.self_attention.query_key_value.weight"
   std::int64_t in = 0, out = 0;
-  // A matrix: which rows of ours it is, and for how many heads it has queries, keys and values head by head
-  // (DeBERTa; 0: they are one below the other, as ours).
-  std::int64_t first = 0, heads = 0;
-  bool values_before_keys = false;  // of each head's rows (CodeGen)
-  bool transposed = false;          // a Conv1D
+  std::int64_t first = 0;  // a matrix: which rows of ours it is
+  // How it has queries, keys and values head by head (DeBERTa); no heads: they are one below the other, as
+  // ours.
+  HeadOrder order = {};
+  bool transposed = false;  // a Conv1D
   // A table ([in, out] in the original and here) and where it lies.
   bool is_table = false;
   bool scores_words = false;  // the matrix over the vocabulary

@@ -13,6 +13,7 @@ namespace attend {
   FAMILY(biogpt)                 \
   FAMILY(blenderbot)             \
   FAMILY(blenderbot_small)       \
+  FAMILY(bloom)                  \
   FAMILY(camembert)              \
   FAMILY(codegen)                \
   FAMILY(cohere)                 \
@@ -24,6 +25,7 @@ namespace attend {
   FAMILY(electra)                \
   FAMILY(encoder_decoder)        \
   FAMILY(ernie)                  \
+  FAMILY(falcon)                 \
   FAMILY(gemma)                  \
   FAMILY(gemma2)                 \
   FAMILY(gemma3_text)            \
@@ -38,7 +40,9 @@ namespace attend {
   FAMILY(mbart)                  \
   FAMILY(megatron_bert)          \
   FAMILY(mistral)                \
+  FAMILY(modernbert)             \
   FAMILY(mpnet)                  \
+  FAMILY(mpt)                    \
   FAMILY(mt5)                    \
   FAMILY(olmo2)                  \
   FAMILY(olmo3)                  \

@@ -6,27 +6,48 @@
 
 namespace attend {
 
-// Rows of queries, keys and values head by head -> all queries, all keys, all values; and back.
-inline Tensor heads_apart(const Tensor& rows, std::int64_t heads, bool values_before_keys) {
-  Tensor by_head = rows.reshape({heads, 3, rows.size(0) / heads / 3, -1});
-  if (values_before_keys)
-    by_head = ops::stack({by_head.select(1, 0), by_head.select(1, 2), by_head.select(1, 1)}, 1);
-  return by_head.transpose(0, 1).reshape(rows.sizes());
+// How a checkpoint has rows of queries, keys and values head by head (WeightName::heads).
+struct HeadOrder {
+  std::int64_t heads = 0, queries = 1;  // each head of keys has so many of queries before it
+  bool values_before_keys = false;
+};
+
+// Rows head by head -> all queries, all keys, all values; and back.
+inline Tensor heads_apart(const Tensor& rows, const HeadOrder& order) {
+  const std::int64_t each = rows.size(0) / order.heads / (order.queries + 2);
+  const Tensor by_head = rows.reshape({order.heads, order.queries + 2, each, -1});
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return by_head.narrow(1, first, count).reshape({order.heads * count * each, -1});
+  };
+  const Tensor second = part(order.queries, 1), third = part(order.queries + 1, 1);
+  return ops::cat({part(0, order.queries), order.values_before_keys ? third : second,
+                   order.values_before_keys ? second : third})
+      .reshape(rows.sizes());
 }
-inline Tensor heads_together(const Tensor& rows, std::int64_t heads, bool values_before_keys) {
-  Tensor by_kind = rows.reshape({3, heads, rows.size(0) / heads / 3, -1});
-  if (values_before_keys) by_kind = ops::stack({by_kind[0], by_kind[2], by_kind[1]});
-  return by_kind.transpose(0, 1).reshape(rows.sizes());
+inline Tensor heads_together(const Tensor& rows, const HeadOrder& order) {
+  const std::int64_t each = rows.size(0) / order.heads / (order.queries + 2);
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return rows.narrow(0, first * order.heads * each, count * order.heads * each)
+        .reshape({order.heads, count, each, -1});
+  };
+  const Tensor keys = part(order.queries, 1), values = part(order.queries + 1, 1);
+  return ops::cat({part(0, order.queries), order.values_before_keys ? values : keys,
+                   order.values_before_keys ? keys : values},
+                  1)
+      .reshape(rows.sizes());
+}
+inline HeadOrder head_order(const WeightSource& source) {
+  return {source.heads, source.queries_per_head, source.values_before_keys};
 }
 
 // The same memory in our layout, and in the checkpoint's: each the inverse of the other.
 inline Tensor to_ours(const Tensor& t, const WeightSource& source) {
-  if (source.heads > 0) return heads_apart(t, source.heads, source.values_before_keys);
+  if (source.heads > 0) return heads_apart(t, head_order(source));
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
 }
 inline Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
-  if (source.heads > 0) return heads_together(t, source.heads, source.values_before_keys);
+  if (source.heads > 0) return heads_together(t, head_order(source));
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }

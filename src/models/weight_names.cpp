@@ -89,6 +89,7 @@ WeightSource find_source(const std::vector<WeightName>& table, std::string_view 
                         .frozen = row.frozen,
                         .shape = row.shape,
                         .heads = row.heads,
+                        .queries_per_head = row.queries_per_head,
                         .values_before_keys = row.values_before_keys,
                         .rows = row.rows};
     if (source.names.size() != source.rows.size()) source.rows.clear();  // they are one tensor there

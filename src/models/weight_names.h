@@ -31,8 +31,9 @@ struct WeightName {
   // dimension of their own); empty: what `layout` makes of ours.
   std::vector<std::int64_t> shape = {};
   // Not 0: the checkpoint has our rows of queries, keys and values head by head, for so many heads (DeBERTa);
-  // or of queries, values and keys (CodeGen, in four groups of heads).
-  std::int64_t heads = 0;
+  // or of queries, values and keys (CodeGen, in four groups of heads); or of several heads of queries before
+  // each of keys and values (Falcon).
+  std::int64_t heads = 0, queries_per_head = 1;
   bool values_before_keys = false;
   // How many rows of ours each packed tensor has, where they are not all alike (fewer heads of keys than of
   // queries).
@@ -46,7 +47,7 @@ struct WeightSource {
   WeightLayout layout = WeightLayout::same;
   bool frozen = false;
   std::vector<std::int64_t> shape;
-  std::int64_t heads = 0;
+  std::int64_t heads = 0, queries_per_head = 1;
   bool values_before_keys = false;
   std::vector<std::int64_t> rows = {};  // of each name, or empty: all alike
 

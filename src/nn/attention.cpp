@@ -22,29 +22,13 @@ bool rounds_inputs(const Linear& linear) {
          (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
 }
 
-// attend_behind where padding is computed too.
-Tensor attend_behind_padded(const std::vector<Tensor>& earlier, const Tensor& packed,
-                            const AttentionRows& rows, const AttentionCall& call) {
-  const std::int64_t w = call.spec.width(), kw = call.spec.key_width();
-  if (call.weights) call.weights->clear();
-  std::vector<Tensor> mixed;
-  for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
-    const Tensor own = rows.offsets.part(packed, b);
-    const Tensor keys = ops::cat({earlier[static_cast<std::size_t>(b)], own.narrow(1, w, 2 * kw)});
-    mixed.push_back(padded_attention(own.narrow(1, 0, w), keys.narrow(1, 0, kw), keys.narrow(1, kw, kw),
-                                     rows.visible->first[b], rows.visible->count[b], call,
-                                     rows.offsets.begin(b)));
-  }
-  return ops::cat(mixed);
-}
-
-// As self_attention, with keys and values `earlier` ([B] of [M, 2 kw]) before those of each sequence.
-Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, const AttentionRows& rows,
-                     const AttentionCall& call) {
-  if (rows.visible && !rows.before.empty()) return attend_behind_padded(earlier, packed, rows, call);
-  const std::int64_t w = call.spec.width();
+// Keys and values of each sequence with `earlier` ([B] of [M, 2 kw]) in front of them. Of its own only those
+// that may be seen, unless padding is computed behind a prefix.
+KeySource with_earlier(const std::vector<Tensor>& earlier, const Tensor& packed, const AttentionRows& rows,
+                       const AttentionSpec& spec) {
   // All rows are taken at once: a part for each text would cost its gradient a pass over all of them.
-  const Tensor key_value = packed.narrow(1, w, 2 * call.spec.key_width());
+  const Tensor key_value = packed.narrow(1, spec.width(), 2 * spec.key_width());
+  const VisibleRows* visible = rows.before.empty() ? rows.visible : nullptr;
   std::vector<Tensor> sources = earlier;
   sources.push_back(key_value);
   std::int64_t front = 0, own = 0;  // where those of the sequence begin
@@ -55,18 +39,15 @@ Tensor attend_behind(const std::vector<Tensor>& earlier, const Tensor& packed, c
   };
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b) {
     const std::int64_t before = earlier[static_cast<std::size_t>(b)].size(0);
-    const std::int64_t first = rows.visible ? rows.visible->first[b] : 0,
-                       count = rows.visible ? rows.visible->count[b] : rows.offsets.length(b);
+    const std::int64_t first = visible ? visible->first[b] : 0,
+                       count = visible ? visible->count[b] : rows.offsets.length(b);
     take(front, before);
     take(own + rows.offsets.begin(b) + first, count);
     front += before;
     lengths.push_back(before + count);
   }
-  const Tensor query = packed.narrow(1, 0, w).contiguous(),
-               keys = (own == 0 ? key_value : ops::cat(sources)).index_select(0, ops::tensor(taken, kLong));
-  const bool own_keys = rows.visible && !rows.visible->own.empty();
-  if (own_keys) return masked_attention(query, rows.offsets, keys, Offsets(lengths), rows.visible->own, call);
-  return cross_attention(query, rows.offsets, keys, Offsets(lengths), call);
+  return {.rows = (own == 0 ? key_value : ops::cat(sources)).index_select(0, ops::tensor(taken, kLong)),
+          .offsets = Offsets(lengths)};
 }
 
 // Does a sequence read more than one token, and has read none before?
@@ -78,22 +59,25 @@ bool reads_prompt(const Offsets& offsets, const CacheUse& use) {
   return false;
 }
 
-// cached_attention where heads look at distances by `vectors` [R, w], `scale` times, as transformers has it
-// for BERT: where keys look too, what they add is made anew of all that the cache holds, and the distances
-// of all of a prompt are those from its last token.
-Tensor attend_by_distance(const Tensor& query, const Offsets& offsets, const CacheUse& use,
-                          std::int64_t layer, const Tensor& vectors, double scale, AttentionCall call) {
-  if (call.weights) call.weights->clear();
-  std::vector<Tensor> parts;
+// What queries see in a cache where heads look at distances by vectors, as transformers has it for BERT: the
+// distances of all of a prompt are those from its last token.
+std::vector<OwnKeys> from_last_token(const AttentionSpec& spec, const Offsets& offsets, const KeySource& keys,
+                                     ScalarType type) {
+  std::vector<OwnKeys> all;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
-    const auto [key, value] = use.cache->gather(use.sequences[static_cast<std::size_t>(b)], layer);
-    if (call.spec.distance->with_key)
-      call.distance.of_key = head_products(key * scale, vectors, call.spec.heads);
-    OwnKeys own = usual_keys(call.spec, offsets.length(b), key.size(0), query.type());
-    if (offsets.length(b) == key.size(0)) own.places.fill_(key.size(0) - 1);
-    parts.push_back(plain_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0, own));
+    const std::int64_t length = keys.cache->length(keys.sequences[static_cast<std::size_t>(b)]);
+    all.push_back(usual_keys(spec, offsets.length(b), length, type));
+    if (offsets.length(b) == length) all.back().places.fill_(length - 1);
   }
-  return ops::cat(parts);
+  return all;
+}
+
+// All keys that a cache holds for its sequences, one behind the other: [Tk, kw].
+Tensor gathered_keys(const KeySource& keys) {
+  std::vector<Tensor> all;
+  for (const std::int64_t sequence : keys.sequences)
+    all.push_back(keys.cache->gather(sequence, keys.layer).first);
+  return ops::cat(all);
 }
 
 }  // namespace
@@ -155,7 +139,7 @@ std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, c
 
 DistanceTensors SelfAttentionImpl::distances(const Tensor& packed, const AttentionRows& rows, Pass& pass) {
   const DistanceTable& table = *rows.distances;
-  DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}};
+  DistanceTensors d{table.rows, table.zero, {}, {}, table.of_head, {}, {}, table.by_key};
   if (!spec_.distance) return d;
   const std::int64_t w = spec_.heads * spec_.head_size;
   if (distance_vectors_.defined()) {
@@ -211,23 +195,33 @@ Tensor SelfAttentionImpl::queries_keys_values(const Tensor& x, const AttentionRo
 Tensor SelfAttentionImpl::attend(const Tensor& packed, const AttentionRows& rows, const AttentionCall& call,
                                  Pass& pass, const CacheUse* cache, std::int64_t layer) {
   const std::int64_t w = spec_.width();
-  if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty())
-    return attend_behind(earlier, packed, rows, call);
+  if (const std::vector<Tensor> earlier = earlier_keys(rows, packed, pass); !earlier.empty()) {
+    Sight sight;
+    if (rows.visible && !rows.before.empty())
+      sight.visible = rows.visible;
+    else if (rows.visible)
+      sight.own = rows.visible->own;
+    return attention(packed.narrow(1, 0, w).contiguous(), rows.offsets,
+                     with_earlier(earlier, packed, rows, spec_), sight, call);
+  }
   if (cache == nullptr && spec_.blocks && rows.visible == nullptr) {
     const auto drawn = pass.is_training() ? std::optional(layer) : std::nullopt;
     return block_sparse_attention(packed, rows.offsets, *spec_.blocks, call, drawn);
   }
-  if (cache == nullptr) return self_attention(packed, rows.offsets, rows.visible, call);
+  if (cache == nullptr) return attention(packed, rows.offsets, {}, {.visible = rows.visible}, call);
   cache->cache->write(layer, cache->sequences, rows.offsets, packed.narrow(1, w, 2 * spec_.key_width()));
-  const Tensor query = packed.narrow(1, 0, w);
-  if (distance_vectors_.defined() && (call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache))) {
-    const DistanceTable& table = *rows.distances;
-    const Tensor vectors =
-        distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads});  // [R, w]
-    const double scale = spec_.distance->scaled ? spec_.scale : 1;
-    return attend_by_distance(query, rows.offsets, *cache, layer, vectors, scale, call);
-  }
-  return cached_attention(query, rows.offsets, *cache->cache, cache->sequences, layer, call);
+  const KeySource keys{.cache = cache->cache, .sequences = cache->sequences, .layer = layer};
+  if (!distance_vectors_.defined() || !(call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache)))
+    return attention(packed, rows.offsets, keys, {}, call);
+  // Where keys look at distances too, what they add is made anew of all that the cache holds.
+  AttentionCall by_distance = call;
+  const DistanceTable& table = *rows.distances;
+  if (spec_.distance->with_key)
+    by_distance.distance.of_key = head_products(
+        gathered_keys(keys) * (spec_.distance->scaled ? spec_.scale : 1),
+        distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads}), spec_.heads);
+  const std::vector<OwnKeys> own = from_last_token(spec_, rows.offsets, keys, packed.type());
+  return attention(packed, rows.offsets, keys, {.own = own}, by_distance);
 }
 
 Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual,
@@ -259,16 +253,16 @@ CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value,
                                    const Offsets& key_offsets, const Tensor& residual, double dropout,
                                    Pass& pass, const AttentionCapture& capture) {
-  const Tensor mixed =
-      cross_attention(query_(x, pass), offsets, key_value, key_offsets, make_call(spec_, pass, capture));
+  const Tensor mixed = attention(query_(x, pass), offsets, {.rows = key_value, .offsets = key_offsets}, {},
+                                 make_call(spec_, pass, capture));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache,
                                    std::int64_t layer, const Tensor& residual, double dropout, Pass& pass,
                                    const AttentionCapture& capture) {
-  const Tensor mixed = cached_attention(query_(x, pass), offsets, *cache.cache, cache.sources, layer,
-                                        make_call(spec_, pass, capture));
+  const KeySource keys{.cache = cache.cache, .sequences = cache.sources, .layer = layer};
+  const Tensor mixed = attention(query_(x, pass), offsets, keys, {}, make_call(spec_, pass, capture));
   return project_add(output_, mixed, residual, dropout, pass);
 }
 

@@ -26,17 +26,35 @@ struct Layout {
   Numbers key_begin, key_length;
   bool all_keys = true;                     // every row of keys and values belongs to a sequence
   std::shared_ptr<const OwnRows> own = {};  // null: each query sees what the spec says
+  std::vector<std::int32_t> places = {};    // [Tq], from which distances are counted; empty: as queries stand
 
   std::int64_t count() const { return queries.count(); }
 };
 
-Layout make_layout(const Offsets& queries, const Offsets& keys) {
+// Must padding be computed as the originals do, with all of a sequence's rows as keys? The kernel takes the
+// last key it is given to stand beside the last query.
+bool reads_padding(const KeySource& keys, const Sight& sight, const AttentionCall& call) {
+  const bool by_place = call.spec.causal || call.spec.window > 0 || call.distance.rows.defined();
+  return sight.visible && (by_place || call.spec.quirks.padding_sees_all || keys.rows.defined());
+}
+
+Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& sight,
+                   const AttentionCall& call) {
   Layout layout;
   layout.queries = queries;
+  const Offsets& offsets = keys.rows.defined() ? keys.offsets : queries;
+  const VisibleRows* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
+  layout.all_keys = visible == nullptr;
+  std::int64_t cached = 0;
   for (std::int64_t b = 0; b < queries.count(); ++b) {
-    layout.key_begin.push_back(keys.begin(b));
-    layout.key_length.push_back(keys.length(b));
+    const std::int64_t length = keys.cache ? keys.cache->length(keys.sequences[b])
+                                : visible  ? visible->count[b]
+                                           : offsets.length(b);
+    layout.key_begin.push_back(keys.cache ? cached : offsets.begin(b) + (visible ? visible->first[b] : 0));
+    layout.key_length.push_back(length);
+    cached += length;
   }
+  if (call.distance.by_key) layout.places.assign(static_cast<std::size_t>(queries.total()), 0);
   return layout;
 }
 
@@ -84,6 +102,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
     a.distance.of_key = point(d.of_key);
     a.distance.of_head = point(d.of_head);
     if (d.of_key.defined()) a.distance.key_rows = d.of_key.size(1);
+    if (!layout.places.empty()) a.distance.place = layout.places.data();
   }
   if (layout.own) {
     a.causal = false;
@@ -96,7 +115,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
 }
 
 // `segment`: those of all rows (DistanceTensors), for sequences whose keys have none of their own.
-OwnRows own_rows(const std::vector<OwnKeys>& own, const Offsets& keys, const Tensor& segment) {
+OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor& segment) {
   OwnRows rows;
   const auto append = [](auto& all, const Tensor& part) {
     const Tensor numbers = part.contiguous();
@@ -154,11 +173,12 @@ void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8
 struct Views {
   Tensor query, key, value;  // [Tq, w], [Tk, kw], [Tk, kw]
 
-  // key_value undefined: everything is in `first` [T, w + 2 kw].
-  Views(const Tensor& first, const Tensor& key_value, const AttentionSpec& spec) {
+  // key_value undefined: everything is in `first` [T, w + 2 kw], or keys and values are in a cache.
+  Views(const Tensor& first, const Tensor& key_value, const AttentionSpec& spec, bool cached = false) {
     const std::int64_t w = spec.width(), kw = spec.key_width();
-    const Tensor both = key_value.defined() ? key_value : first.narrow(1, w, 2 * kw);
     query = first.narrow(1, 0, w);
+    if (cached) return;
+    const Tensor both = key_value.defined() ? key_value : first.narrow(1, w, 2 * kw);
     key = both.narrow(1, 0, kw);
     value = both.narrow(1, kw, kw);
   }
@@ -166,18 +186,26 @@ struct Views {
   void point(kernels::Attention& a) const {
     a.query = query.const_data<float>();
     a.query_stride = query.stride(0);
+    if (!key.defined()) return;
     a.keys.key = key.const_data<float>();
     a.keys.value = value.const_data<float>();
     a.keys.stride = key.stride(0);
   }
 };
 
-Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
+Tensor forward_kernel(const Tensor& first, const KeySource& keys, const Layout& layout,
                       const AttentionCall& call) {
   const std::int64_t w = call.spec.width();
   const Tensor out = ops::empty({layout.queries.total(), w}, first.type());
   kernels::Attention a = describe(layout, call);
-  Views(first, key_value, call.spec).point(a);
+  Views(first, keys.rows, call.spec, keys.cache != nullptr).point(a);
+  std::vector<const std::int32_t*> tables;
+  if (keys.cache) {
+    for (const std::int64_t sequence : keys.sequences)
+      tables.push_back(keys.cache->page_table(sequence).data());
+    keys.cache->pages().describe(keys.layer, a.keys);
+    a.keys.page_table = tables.data();
+  }
   a.out = out.data<float>();
   a.out_stride = w;
   const std::vector<float*> weights = make_weights(layout, call);
@@ -186,7 +214,8 @@ Tensor forward_kernel(const Tensor& first, const Tensor& key_value, const Layout
   return out;
 }
 
-// The gradients of first, key_value, the tables of call.distance and the sinks.
+// The gradients of the queries or what is stacked with them, of the keys' rows, of the tables of
+// call.distance and of the sinks.
 std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
                                     const AttentionCall& call, const Tensor& dout) {
   // Where every row belongs to one sequence, the kernel writes every element.
@@ -211,7 +240,7 @@ std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value
   const Tensor dof_query = zeros(distance.of_query), dof_key = zeros(distance.of_key),
                dof_segment = zeros(distance.of_segment);
   const Tensor dof_head =
-      distance.of_head.defined()
+      needs_gradient(distance.of_head)
           ? ops::zeros({layout.count(), call.spec.heads, distance.of_head.size(1)}, first.type())
           : Tensor();
   g.of_query = point(dof_query);
@@ -232,126 +261,108 @@ std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value
 Tensor learned_attention(const Tensor& first, const Tensor& key_value, const Layout& layout,
                          const AttentionCall& call) {
   const DistanceTensors& d = call.distance;
+  const auto compute = [&] { return forward_kernel(first, {.rows = key_value}, layout, call); };
   const auto rule = [&](const Tensor&) -> ops::Rule {
     return
         [first = ops::Saved(first), key_value = ops::Saved(key_value), layout, call](const Tensor& gradient) {
           return backward_kernel(first(), key_value(), layout, call, gradient.contiguous());
         };
   };
-  return ops::with_rule([&] { return forward_kernel(first, key_value, layout, call); }, rule, first,
-                        key_value, d.of_query, d.of_key, d.of_head, d.of_segment, call.sinks);
+  return ops::with_rule(compute, rule, first, key_value, d.of_query, d.of_key, d.of_head, d.of_segment,
+                        call.sinks);
 }
 
-Tensor plain_attention(const Views& views, const Layout& layout, const AttentionCall& call) {
-  std::vector<Tensor> parts;
-  if (call.weights) call.weights->clear();
-  for (std::int64_t b = 0; b < layout.count(); ++b)
-    parts.push_back(plain_attention(layout.queries.part(views.query, b),
-                                    views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
-                                    views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
-                                    layout.queries.begin(b), layout.key_begin[b]));
-  return ops::cat(parts);
-}
+// Every sequence by itself, in the tensors' operations.
+class PlainSequences {
+ public:
+  PlainSequences(const Tensor& first, const Layout& layout, const KeySource& keys, const Sight& sight,
+                 const AttentionCall& call)
+      : views_(first, keys.rows, call.spec, keys.cache != nullptr),
+        layout_(layout),
+        keys_(keys),
+        sight_(sight),
+        call_(call),
+        padded_(reads_padding(keys, sight, call)) {}
 
-Tensor attention(const Tensor& first, const Tensor& key_value, Layout layout, const AttentionCall& call) {
-  const Views views(first, key_value, call.spec);
-  // Who wants to know how weights come about, and differentiates, gets weights that gradients reach: the
-  // kernels' are none.
-  const bool traced = call.scores && recording();
-  if (!on_kernels(first) || traced) return plain_attention(views, layout, call);
-  for (std::int64_t b = 0; call.scores && b < layout.count(); ++b)
-    capture_scores(layout.queries.part(views.query, b),
-                   views.key.narrow(0, layout.key_begin[b], layout.key_length[b]),
-                   views.value.narrow(0, layout.key_begin[b], layout.key_length[b]), call,
-                   layout.queries.begin(b), layout.key_begin[b]);
-  if (!recording()) return forward_kernel(first, key_value, layout, call);
-  AttentionCall exact = call;
-  exact.in_int8 = false;
-  return learned_attention(first, key_value, layout, exact);
+  Tensor attend() const {
+    std::vector<Tensor> parts;
+    if (call_.weights) call_.weights->clear();
+    for (std::int64_t b = 0; b < layout_.count(); ++b) {
+      const auto [key, value] = keys_of(b);
+      parts.push_back(plain_attention(query(b), key, value, call_, layout_.queries.begin(b),
+                                      layout_.key_begin[b], seen(b)));
+      if (padded_ && call_.weights) hide_padding(call_.weights->back(), padding(b));
+    }
+    return ops::cat(parts);
+  }
+
+  void capture_all() const {
+    for (std::int64_t b = 0; b < layout_.count(); ++b) {
+      const auto [key, value] = keys_of(b);
+      capture_scores(query(b), key, value, call_, layout_.queries.begin(b), layout_.key_begin[b], seen(b));
+    }
+  }
+
+ private:
+  Tensor query(std::int64_t b) const { return layout_.queries.part(views_.query, b); }
+
+  std::pair<Tensor, Tensor> keys_of(std::int64_t b) const {
+    if (keys_.cache) return keys_.cache->gather(keys_.sequences[b], keys_.layer);
+    return {views_.key.narrow(0, layout_.key_begin[b], layout_.key_length[b]),
+            views_.value.narrow(0, layout_.key_begin[b], layout_.key_length[b])};
+  }
+
+  PaddedRows padding(std::int64_t b) const {
+    const std::int64_t length = layout_.queries.length(b);
+    return {length, layout_.key_length[b] - length, sight_.visible->first[b], sight_.visible->count[b]};
+  }
+
+  OwnKeys seen(std::int64_t b) const {
+    if (!sight_.own.empty()) return sight_.own[b];
+    const ScalarType type = views_.query.type();
+    if (padded_) return padded_keys(call_.spec, padding(b), type);
+    return usual_keys(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
+  }
+
+  // [heads, L, before + L] -> [heads, L, before + count]
+  static void hide_padding(Tensor& weights, const PaddedRows& rows) {
+    weights = ops::cat(
+        {weights.narrow(2, 0, rows.before), weights.narrow(2, rows.before + rows.first, rows.count)}, 2);
+  }
+
+  Views views_;
+  const Layout& layout_;
+  const KeySource& keys_;
+  const Sight& sight_;
+  const AttentionCall& call_;
+  bool padded_;
+};
+
+bool computes_in_kernels(const Tensor& first, const KeySource& keys, const Sight& sight,
+                         const AttentionCall& call) {
+  // With gradients, how weights come about is asked for to differentiate them: the kernels' are not made of
+  // tensors.
+  if (!on_kernels(first) || (call.scores && recording())) return false;
+  if (reads_padding(keys, sight, call)) return false;
+  return sight.own.empty() ||
+         (keys.cache == nullptr && call.scores == nullptr && std::ranges::all_of(sight.own, in_kernels));
 }
 
 }  // namespace
 
-Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
-                      const AttentionCall& call) {
-  // The kernel takes the last key it is given to stand beside the last query.
-  const bool by_place = call.spec.causal || call.spec.window > 0 || call.distance.rows.defined();
-  if (visible && (by_place || call.spec.quirks.padding_sees_all)) {
-    const Views views(packed, {}, call.spec);
-    std::vector<Tensor> parts;
-    if (call.weights) call.weights->clear();
-    for (std::int64_t b = 0; b < offsets.count(); ++b)
-      parts.push_back(padded_attention(offsets.part(views.query, b), offsets.part(views.key, b),
-                                       offsets.part(views.value, b), visible->first[b], visible->count[b],
-                                       call, offsets.begin(b)));
-    return ops::cat(parts);
-  }
-  Layout layout = make_layout(offsets, offsets);
-  if (visible) {
-    layout.all_keys = false;
-    for (std::int64_t b = 0; b < offsets.count(); ++b) layout.key_begin[b] += visible->first[b];
-    layout.key_length = visible->count;
-  }
-  return attention(packed, {}, std::move(layout), call);
-}
-
-Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                       const Offsets& key_offsets, const AttentionCall& call) {
-  return attention(query, key_value, make_layout(query_offsets, key_offsets), call);
-}
-
-Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                        const Offsets& key_offsets, const std::vector<OwnKeys>& own,
-                        const AttentionCall& call) {
-  if (on_kernels(query) && call.scores == nullptr && std::ranges::all_of(own, in_kernels)) {
-    Layout layout = make_layout(query_offsets, key_offsets);
-    layout.own = std::make_shared<const OwnRows>(own_rows(own, key_offsets, call.distance.segment));
-    AttentionCall exact = call;
-    exact.in_int8 = false;
-    return attention(query, key_value, std::move(layout), exact);
-  }
-  const Views views(query, key_value, call.spec);
-  std::vector<Tensor> parts;
-  if (call.weights) call.weights->clear();
-  for (std::int64_t b = 0; b < query_offsets.count(); ++b) {
-    parts.push_back(plain_attention(query_offsets.part(query, b), key_offsets.part(views.key, b),
-                                    key_offsets.part(views.value, b), call, query_offsets.begin(b),
-                                    key_offsets.begin(b), own[b]));
-  }
-  return ops::cat(parts);
-}
-
-Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,
-                        const Numbers& sequences, std::int64_t layer, const AttentionCall& call) {
-  Layout layout;
-  layout.queries = offsets;
-  for (std::int64_t sequence : sequences) {
-    layout.key_begin.push_back(0);
-    layout.key_length.push_back(cache.length(sequence));
-  }
-  if (!on_kernels(query)) {
-    std::vector<Tensor> parts;
-    if (call.weights) call.weights->clear();
-    for (std::int64_t b = 0; b < layout.count(); ++b) {
-      const auto [key, value] = cache.gather(sequences[b], layer);
-      parts.push_back(plain_attention(offsets.part(query, b), key, value, call, offsets.begin(b), 0));
-    }
-    return ops::cat(parts);
-  }
-  std::vector<const std::int32_t*> tables;
-  for (std::int64_t sequence : sequences) tables.push_back(cache.page_table(sequence).data());
-  const Tensor out = ops::empty({query.size(0), call.spec.width()}, query.type());
-  kernels::Attention a = describe(layout, call);
-  a.query = query.const_data<float>();
-  a.query_stride = query.stride(0);
-  cache.pages().describe(layer, a.keys);
-  a.keys.page_table = tables.data();
-  a.out = out.data<float>();
-  a.out_stride = out.size(1);
-  const std::vector<float*> weights = make_weights(layout, call);
-  a.probabilities = call.weights ? weights.data() : nullptr;
-  run_forward(a, layout);
-  return out;
+Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& keys, const Sight& sight,
+                 const AttentionCall& call) {
+  Layout layout = make_layout(queries, keys, sight, call);
+  const PlainSequences plain(first, layout, keys, sight, call);
+  if (!computes_in_kernels(first, keys, sight, call)) return plain.attend();
+  if (call.scores) plain.capture_all();
+  if (!sight.own.empty())
+    layout.own = std::make_shared<const OwnRows>(own_rows(sight.own, keys.offsets, call.distance.segment));
+  const bool differentiates = recording() && keys.cache == nullptr;
+  AttentionCall exact = call;
+  exact.in_int8 = call.in_int8 && !differentiates && sight.own.empty() && keys.cache == nullptr;
+  if (!differentiates) return forward_kernel(first, keys, layout, exact);
+  return learned_attention(first, keys.rows, layout, exact);
 }
 
 }  // namespace attend

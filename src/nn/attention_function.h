@@ -6,6 +6,8 @@
 #include "nn/ragged.h"
 #include "nn/spec.h"
 
+#include <span>
+
 namespace attend {
 
 // What distances add to the scores, behind the scale (kernels.h, DistanceScores): row rows[zero + key -
@@ -17,6 +19,7 @@ struct DistanceTensors {
   Tensor of_head;           // [heads, R]
   Tensor of_segment;        // [heads, Tq, 2]: for keys of the query's segment and for others
   Tensor segment;           // [T] int64, if of_segment is defined
+  bool by_key = false;      // rows[zero + key]: the place of the key counts alone
 };
 
 // How one call attends, beyond its tensors.
@@ -34,28 +37,31 @@ struct AttentionCall {
   bool in_int8 = false;
 };
 
-// Below, w is the width of all queries and kw that of all keys (AttentionSpec::width, key_width).
-
-// Queries, keys and values of the same sequences, side by side: packed [T, w + 2 kw].
-// `visible`: the rows that may be attended to; null: all. Returns [T, w].
-Tensor self_attention(const Tensor& packed, const Offsets& offsets, const VisibleRows* visible,
-                      const AttentionCall& call);
-
-// query [Tq, w]; key_value [Tk, 2 kw], of as many sequences.
-Tensor cross_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                       const Offsets& key_offsets, const AttentionCall& call);
-
-// As cross_attention between sequences of the same number, where each query sees keys of its own
-// (own[b].penalty).
-Tensor masked_attention(const Tensor& query, const Offsets& query_offsets, const Tensor& key_value,
-                        const Offsets& key_offsets, const std::vector<OwnKeys>& own,
-                        const AttentionCall& call);
-
 class PagedCache;
-// query [T, w] of the new tokens against everything the cache holds for their sequences in `layer`, the new
-// tokens included. No gradient.
-Tensor cached_attention(const Tensor& query, const Offsets& offsets, const PagedCache& cache,
-                        const std::vector<std::int64_t>& sequences, std::int64_t layer,
-                        const AttentionCall& call);
+
+// Where the keys and values of each sequence come from. w is the width of all queries and kw that of all keys
+// (AttentionSpec::width, key_width).
+struct KeySource {
+  Tensor rows = {};      // [Tk, 2 kw], of as many sequences; undefined: beside the queries, or in `cache`
+  Offsets offsets = {};  // of `rows`
+  // Not null: all that it holds in `layer` for `sequences`, of which the queries are the last. No gradient.
+  const PagedCache* cache = nullptr;
+  std::span<const std::int64_t> sequences = {};
+  std::int64_t layer = 0;
+};
+
+// What queries see of their keys where that is not just what AttentionSpec says.
+struct Sight {
+  // Which rows are real and may be seen; null: all. Keys that `rows` of the source has before those of the
+  // sequence itself are seen by all.
+  const VisibleRows* visible = nullptr;
+  std::span<const OwnKeys> own = {};  // [B], in place of what the spec says; empty: as it says
+};
+
+// The one call of attention. first: [Tq, w], or, where the source says that keys are beside the queries, [T,
+// w
+// + 2 kw]; in a cache either. Returns [Tq, w].
+Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& keys, const Sight& sight,
+                 const AttentionCall& call);
 
 }  // namespace attend

@@ -139,8 +139,8 @@ Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Bloc
   const Tensor gathered = packed.narrow(1, w, 2 * w).index_select(0, key_rows);  // [keys, 2 w]
   AttentionCall of_blocks = call;
   of_blocks.scores = nullptr;
-  const Tensor mixed =
-      cross_attention(packed.narrow(1, 0, w).contiguous(), queries, gathered, keys, of_blocks);
+  const Tensor mixed = attention(packed.narrow(1, 0, w).contiguous(), queries,
+                                 {.rows = gathered, .offsets = keys}, {}, of_blocks);
   if (call.scores) capture_scores(packed, offsets, queries, keys, key_rows, call);
   if (call.weights) *call.weights = spread(*call.weights, offsets, queries, keys, key_rows);
   return mixed;
@@ -150,7 +150,7 @@ Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Bloc
 
 Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& spec,
                               const AttentionCall& call, std::optional<std::int64_t> layer) {
-  if (!is_sparse(offsets.longest(), spec)) return self_attention(packed, offsets, nullptr, call);
+  if (!is_sparse(offsets.longest(), spec)) return attention(packed, offsets, {}, {}, call);
   const std::int64_t T = packed.size(0), H = call.spec.heads, B = offsets.count();
   Blocks blocks;
   RandomBlocks random(spec, H, layer);

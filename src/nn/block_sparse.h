@@ -12,7 +12,7 @@ namespace attend {
 std::vector<std::vector<std::int64_t>> block_plan(std::int64_t blocks,
                                                   const std::vector<std::vector<std::int64_t>>& random);
 
-// As self_attention for packed [T, 3 w]. Sequences of up to (5 + 2 random) blocks attend to everything, as in
+// Attention of packed [T, 3 w]. Sequences of up to (5 + 2 random) blocks attend to everything, as in
 // the original. `layer`: whose random blocks are drawn (nn/random_blocks.h), which the original does in
 // training; absent: all of them are the first block, as in evaluation.
 Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, const BlockSparse& blocks,

@@ -2,8 +2,13 @@
 
 namespace attend {
 
-PagedCache::PagedCache(const CacheShape& shape, std::int64_t max_pages)
-    : pages_(shape), max_pages_(max_pages), prompts_(kPageRows) {}
+PagedCache::PagedCache(const CacheShape& shape, std::int64_t max_pages, std::int64_t window)
+    : pages_(shape), max_pages_(max_pages), window_(window), prompts_(kPageRows) {}
+
+std::int64_t PagedCache::pages_of(std::int64_t prompt, std::int64_t total) const {
+  if (window_ == 0) return pages_of(total);
+  return std::min(pages_of(total), std::max(pages_of(prompt), pages_of(window_) + 2));
+}
 
 PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
   if (free_sequences_.empty()) {
@@ -20,14 +25,15 @@ PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
 PagedCache::Sequence PagedCache::fork(Sequence sequence) {
   const Sequence copy = add();
   tables_[copy] = tables_.at(sequence);
-  for (std::int32_t page : tables_[copy].pages) ++references_[page];
+  const Table& table = tables_[copy];
+  for (std::size_t i = table.left; i < table.pages.size(); ++i) ++references_[table.pages[i]];
   return copy;
 }
 
 void PagedCache::release(Sequence sequence) {
   // Backwards, so that of a prompt nobody uses the end goes first.
-  const std::vector<std::int32_t>& pages = tables_.at(sequence).pages;
-  for (auto page = pages.rbegin(); page != pages.rend(); ++page) drop_page(*page);
+  const Table& table = tables_.at(sequence);
+  for (std::size_t i = table.pages.size(); i-- > table.left;) drop_page(table.pages[i]);
   tables_[sequence] = {};
   free_sequences_.push_back(sequence);
 }
@@ -35,6 +41,7 @@ void PagedCache::release(Sequence sequence) {
 void PagedCache::extend(Sequence sequence, std::int64_t count) {
   // take_page may move pages_ but never tables_.
   Table& table = tables_.at(sequence);
+  if (count > 0) leave_pages(table);
   const bool partial = table.length % kPageRows != 0;
   if (count > 0 && partial && references_[table.pages.back()] > 1) {
     const std::int32_t shared = table.pages.back(), own = take_page();
@@ -47,11 +54,28 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
     table.pages.push_back(take_page());
 }
 
+// Pages before this one are seen by no later token: the next one sees itself and the last window - 1.
+std::size_t PagedCache::first_seen_page(const Table& table) const {
+  if (window_ == 0) return 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>(0, table.length + 1 - window_) / kPageRows);
+}
+
+void PagedCache::leave_pages(Table& table) {
+  for (const std::size_t end = first_seen_page(table); table.left < end; ++table.left) {
+    drop_page(table.pages[table.left]);
+    table.pages[table.left] = 0;
+  }
+}
+
 std::int64_t PagedCache::pages_to_extend(Sequence sequence, std::int64_t count) const {
   const Table& table = tables_.at(sequence);
-  const bool partial = table.length % kPageRows != 0;
-  const bool copies = count > 0 && partial && references_[table.pages.back()] > 1;
-  return pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
+  if (count == 0) return 0;
+  std::int64_t given_back = 0;
+  for (std::size_t i = table.left; i < first_seen_page(table); ++i)
+    given_back += references_[table.pages[i]] == 1 ? 1 : 0;
+  const bool partial = table.length % kPageRows != 0, copies = partial && references_[table.pages.back()] > 1;
+  const std::int64_t taken = pages_of(table.length + count) - pages_of(table.length) + (copies ? 1 : 0);
+  return std::max<std::int64_t>(0, taken - given_back);
 }
 
 std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> prompt,
@@ -75,7 +99,8 @@ std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt, std:
 }
 
 void PagedCache::publish(Sequence sequence, std::span<const std::int64_t> prompt) {
-  prompts_.add(prompt, tables_.at(sequence).pages, tables_[sequence].kind);
+  const Table& table = tables_.at(sequence);
+  if (table.left == 0) prompts_.add(prompt, table.pages, table.kind);
 }
 
 void PagedCache::forget_prompts() {
@@ -106,7 +131,10 @@ std::int64_t PagedCache::free_pages() const {
 
 std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t layer) const {
   const Table& table = tables_.at(sequence);
-  return pages_.gather(layer, table.pages, table.length);
+  auto [keys, values] = pages_.gather(layer, table.pages, table.length);
+  const std::int64_t left = static_cast<std::int64_t>(table.left) * kPageRows;
+  for (Tensor* rows : {&keys, &values}) rows->narrow(0, 0, left).zero_();
+  return {keys, values};
 }
 
 std::int32_t PagedCache::take_page() {

@@ -3,7 +3,8 @@
 // Keys and values of every layer lie in pages of kPageRows tokens. A sequence is a table of page numbers, so
 // a beam that branches copies its table, not its keys; a page is given back when the last table drops it.
 // Prompts that begin alike share the whole pages of that beginning. Such a page is known by its tokens even
-// when no sequence uses it, until room is needed: those left longest ago are taken first.
+// when no sequence uses it, until room is needed: those left longest ago are taken first. Where every layer
+// sees a window only, a sequence gives back the pages that all windows have left.
 #pragma once
 
 #include "nn/cache_pages.h"
@@ -19,8 +20,9 @@ class PagedCache {
   static constexpr std::int64_t kPageRows = CachePages::kRows;
   using Sequence = std::int64_t;
 
-  // Grows as needed, up to `max_pages` (Error beyond; 0: no limit), each of shape.page_bytes().
-  explicit PagedCache(const CacheShape& shape, std::int64_t max_pages = 0);
+  // Grows as needed, up to `max_pages` (Error beyond; 0: no limit), each of shape.page_bytes(). `window`: no
+  // query sees more keys than this, the last ones; 0: any may see all.
+  explicit PagedCache(const CacheShape& shape, std::int64_t max_pages = 0, std::int64_t window = 0);
 
   // `kind`: sequences share beginnings with those of their kind alone (PromptPages).
   Sequence add(std::uint64_t kind = 0);
@@ -30,9 +32,13 @@ class PagedCache {
   // Makes room for `count` more tokens (copying a last page that is shared). Their keys and values are then
   // written layer by layer; length() counts them from now on.
   void extend(Sequence sequence, std::int64_t count);
-  // The most pages that this takes from the free ones.
+  // The most pages that this takes from the free ones, less those that it gives back
+  // first; 0 at least.
   std::int64_t pages_to_extend(Sequence sequence, std::int64_t count) const;
   static std::int64_t pages_of(std::int64_t tokens) { return (tokens + kPageRows - 1) / kPageRows; }
+  // The most pages that a sequence holds which reads `prompt` tokens at once and then one by one up to
+  // `total`.
+  std::int64_t pages_of(std::int64_t prompt, std::int64_t total) const;
 
   // An empty sequence, which is to hold `prompt`, begins with the pages that are known to hold its beginning;
   // length() says how much that is. The last two tokens are never among it: attention rounds a single query
@@ -55,22 +61,27 @@ class PagedCache {
   std::int64_t max_pages() const { return max_pages_; }
   const std::vector<std::int32_t>& page_table(Sequence sequence) const { return tables_.at(sequence).pages; }
   const CachePages& pages() const { return pages_; }
-  // The keys and the values of one sequence, copied out: [length, width] each.
+  // The keys and the values of one sequence, copied out: [length, width] each; zeros where it has given pages
+  // back.
   std::pair<Tensor, Tensor> gather(Sequence sequence, std::int64_t layer) const;
 
  private:
   struct Table {
     std::vector<std::int32_t> pages;
+    std::size_t left =
+        0;  // so many of them are given back; in their places stand others, for kernels to pass over
     std::int64_t length = 0;
     std::uint64_t kind = 0;
   };
+  std::size_t first_seen_page(const Table& table) const;
+  void leave_pages(Table& table);
   std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt, std::uint64_t kind) const;
   std::int32_t take_page();
   void grow();
   void drop_page(std::int32_t page);
 
   CachePages pages_;
-  std::int64_t max_pages_;
+  std::int64_t max_pages_, window_;
   std::vector<std::int32_t> references_;  // per page
   std::vector<std::int32_t> free_pages_;
   PromptPages prompts_;

@@ -1,5 +1,6 @@
 #include "nn/distances.h"
 
+#include <bit>
 #include <cmath>
 
 namespace attend {
@@ -18,6 +19,28 @@ Tensor sinusoids(const SinusoidalDistances& spec, const Tensor& frequencies, std
   if (spec.clamp > 0) distance = distance.clamp(-spec.clamp, spec.clamp);
   const Tensor angles = distance.unsqueeze(1) * frequencies.to(kFloat);  // [count, width / 2]
   return ops::cat({ops::sin(angles), ops::cos(angles)}, 1).to(like.type());
+}
+
+// 2^(-8 h / n) for heads h = 1 to n, where n is a power of two; else those of the power below, and then every
+// second one of the power above.
+std::vector<double> slopes(std::int64_t heads) {
+  const auto powers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  std::vector<double> all;
+  for (std::int64_t h = 1; h <= powers; ++h)
+    all.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(powers)));
+  for (std::int64_t h = 1; std::ssize(all) < heads; h += 2)
+    all.push_back(std::exp2(-4.0 * static_cast<double>(h) / static_cast<double>(powers)));
+  return all;
+}
+
+// What each head adds for 0, 1, ... count - 1 places: [heads, count].
+Tensor linear_biases(const LinearDistances& spec, std::int64_t heads, std::int64_t count, double sign,
+                     const Tensor& like) {
+  Tensor slope = ops::tensor(slopes(heads), kDouble).to(kFloat).unsqueeze(1),
+         place = ops::arange(count, kFloat);
+  if (!spec.in_bfloat16) return (slope * place * (sign * spec.factor)).to(like.type());
+  const auto rounded = [](const Tensor& t) { return t.to(kBFloat16).to(kFloat); };
+  return (rounded(rounded(slope) * rounded(place)) * (sign * spec.factor)).to(like.type());
 }
 
 }  // namespace
@@ -50,7 +73,7 @@ Tensor rows_of(const HeadDistances& spec, const Tensor& key_minus_query) {
 }
 
 DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention)
-    : spec_(spec), width_(width), causal_(attention.causal) {
+    : spec_(spec), width_(width), heads_(attention.heads), causal_(attention.causal) {
   if (const auto* bias = std::get_if<BucketedBias>(&spec))
     table_ = register_parameter("table",
                                 ops::empty({bias->rows > 0 ? bias->rows : bias->buckets, attention.heads}));
@@ -73,8 +96,10 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   table.zero = longest - 1;
   const std::int64_t ahead =
       causal_ && !looks_ahead ? 0 : longest - 1;  // how far a key may lie before its query
+  const bool by_key = causal_ && std::holds_alternative<LinearDistances>(spec_);
   // What a causal attention does not see gets some row all the same.
-  const Tensor key_minus_query = ops::arange(1 - longest, longest, kLong).clamp_max(ahead);
+  const Tensor key_minus_query =
+      ops::arange(1 - longest, longest, kLong).clamp_max(by_key ? longest - 1 : ahead);
   Tensor rows;
   if (const auto* bias = std::get_if<BucketedBias>(&spec_)) {
     rows = rows_of(*bias, key_minus_query, causal_);
@@ -104,6 +129,11 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
     table.first = rows.min().item<std::int64_t>();
     table.count = rows.max().item<std::int64_t>() - table.first + 1;
     rows = rows - table.first;
+  }
+  if (const auto* linear = std::get_if<LinearDistances>(&spec_)) {
+    table.by_key = by_key;
+    rows = causal_ ? key_minus_query.clamp_min(0) : key_minus_query.abs();
+    table.of_head = linear_biases(*linear, heads_, longest, causal_ ? 1 : -1, like);
   }
   table.content_bias = content_bias_;
   table.distance_bias = distance_bias_;

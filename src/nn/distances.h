@@ -15,6 +15,7 @@ struct DistanceTable {
   std::int64_t zero = 0;  // where in `rows` key = query stands
   // Where each attention has vectors of its own: the rows of its table that can occur.
   std::int64_t first = 0, count = 0;
+  bool by_key = false;                 // the place of the key counts, and not how far the query is
   Tensor content_bias, distance_bias;  // [w]: u and v of all layers; undefined: each has its own
 };
 
@@ -29,7 +30,7 @@ class DistancesImpl : public Module {
 
  private:
   DistanceSpec spec_;
-  std::int64_t width_;
+  std::int64_t width_, heads_;
   bool causal_;
   Tensor table_;                         // [buckets, heads] or [2 span, d]
   Tensor content_bias_, distance_bias_;  // [w], u and v of all layers

@@ -83,10 +83,12 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
   const std::optional<std::int64_t>& id = spec.token_id;
   switch (spec.input) {
     case HeadInput::every_token:
-    case HeadInput::mean:  // of all of them
+    case HeadInput::mean:
+    case HeadInput::text_mean:  // of all of them
       return {};
     case HeadInput::pooled:
     case HeadInput::first_token:
+    case HeadInput::text_begin:
       return offsets.first_rows();
     case HeadInput::last_column:
     case HeadInput::chosen_token:
@@ -109,7 +111,8 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
 
 Tensor head_rows(const ScoreHeadSpec& spec, const TokenBatch& batch, const Tensor& hidden,
                  const TokenBatch* source) {
-  if (spec.input == HeadInput::mean) return pool(hidden, batch.offsets, SentencePooling::Mode::mean);
+  if (spec.input == HeadInput::mean || spec.input == HeadInput::text_mean)
+    return pool(hidden, batch.offsets, SentencePooling::Mode::mean);
   const Tensor rows = head_row_numbers(spec, batch, source);
   return rows.defined() ? hidden.index_select(0, rows) : hidden;
 }

@@ -14,7 +14,7 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, 
   const Tensor& tokens = embeddings->tokens;
   const std::int64_t vocabulary = tokens.size(0);
   if (spec.transform) {
-    dense_ = register_module("dense", Linear(width, tokens.size(1)));
+    dense_ = register_module("dense", Linear(width, tokens.size(1), spec.transform->bias));
     norm_ = register_module("norm", LayerNorm(tokens.size(1), spec.transform->norm));
   }
   weight_ = spec.untied ? register_parameter("weight", ops::empty(tokens.sizes())) : tokens;
@@ -68,7 +68,9 @@ Tensor PoolerImpl::forward(const Tensor& hidden, const Offsets& offsets, Pass& p
 ScoreHeadImpl::ScoreHeadImpl(const ScoreHeadSpec& spec, std::int64_t width) : spec_(spec) {
   const std::int64_t inner =
       spec.dense && spec.dense_matrix && spec.dense_width > 0 ? spec.dense_width : width;
-  if (spec.dense && spec.dense_matrix) dense_ = register_module("dense", Linear(width, inner));
+  if (spec.dense && spec.dense_matrix)
+    dense_ = register_module("dense", Linear(width, inner, spec.dense_bias));
+  if (spec.dense_norm) dense_norm_ = register_module("dense_norm", LayerNorm(inner, *spec.dense_norm));
   if (spec.block) {
     block_ = register_module("block", FeedForward(width, spec.block->feed_forward));
     block_norm_ = register_module("block_norm", LayerNorm(width, spec.block->norm));
@@ -82,6 +84,7 @@ Tensor ScoreHeadImpl::forward(const Tensor& rows, Pass& pass) {
   if (spec_.dense) {
     x = dropout(x, spec_.dense_dropout, pass);
     x = dense_ ? dense_(x, pass, *spec_.dense) : activate(x, *spec_.dense);
+    if (dense_norm_) x = dense_norm_(x);
   }
   if (spec_.block)
     return out_(block_norm_(block_->forward(dropout(x, spec_.dropout, pass), x, spec_.block->dropout, pass)),

@@ -61,7 +61,7 @@ class ScoreHeadImpl : public Module {
   ScoreHeadSpec spec_;
   Linear dense_{nullptr}, out_{nullptr};
   FeedForward block_{nullptr};
-  LayerNorm block_norm_{nullptr};
+  LayerNorm block_norm_{nullptr}, dense_norm_{nullptr};
 };
 ATTEND_MODULE(ScoreHead);
 

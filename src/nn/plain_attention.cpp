@@ -12,7 +12,9 @@ namespace {
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
                                                 std::int64_t key, const OwnKeys& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
-  const Tensor distance = ops::arange(Lk, own.places.type()).unsqueeze(0) - own.places.unsqueeze(1);
+  const Tensor places = own.counted.defined() ? own.counted : ops::arange(Lk, own.places.type());
+  const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
+  const Tensor distance = places.unsqueeze(0) - queries.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
   const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
   std::vector<FormedScores::Term> terms;
@@ -63,6 +65,12 @@ Tensor capped(const Tensor& scores, const AttentionSpec& spec) {
   return spec.soft_cap > 0 ? ops::tanh(scores / spec.soft_cap) * spec.soft_cap : scores;
 }
 
+}  // namespace
+
+OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
+  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
+}
+
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key, const OwnKeys& own) {
   FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
@@ -82,18 +90,6 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
   call.scores->push_back(std::move(formed));
 }
 
-}  // namespace
-
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
-  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
-}
-
-void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                    std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.type());
-  capture_scores(q, k, v, call, query, key, own);
-}
-
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own) {
   const auto& spec = call.spec;
@@ -107,11 +103,12 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     if (added.defined()) scores = scores + added;
   }
   if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
-  // Where padding sees everything alike, causal models add the lowest score to theirs, but DeBERTa puts it in
-  // their place, so that no gradient flows there.
+  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa and MPT put
+  // it in their place, so that no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  scores = call.spec.causal ? scores + own.penalty
-                            : ops::where(own.penalty > lowest, scores + own.penalty, own.penalty);
+  const bool replaced = spec.quirks.padding_sees_all && (!spec.causal || spec.quirks.later_scores_are_equal);
+  scores =
+      replaced ? ops::where(own.penalty > lowest, scores + own.penalty, own.penalty) : scores + own.penalty;
   if (call.sinks.defined())
     scores = ops::cat({scores, call.sinks.view({-1, 1, 1}).expand({spec.heads, q.size(0), 1})}, 2);
   Tensor weights = ops::softmax(scores, -1);
@@ -124,34 +121,26 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 
-Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key) {
-  const OwnKeys own = usual_keys(call.spec, q.size(0), k.size(0), q.type());
-  return plain_attention(q, k, v, call, query, key, own);
-}
-
-Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
-                        std::int64_t count, const AttentionCall& call, std::int64_t begin) {
-  const std::int64_t L = q.size(0), before = k.size(0) - L;
+OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type) {
+  const auto [L, before, first, count] = rows;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  OwnKeys own = usual_keys(call.spec, L, before + L, lowest, q.type());
-  if (call.spec.quirks.later_penalty) own.penalty.clamp_min_(*call.spec.quirks.later_penalty);
+  OwnKeys own = usual_keys(spec, L, before + L, lowest, type);
+  if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
-  if (call.spec.quirks.padding_sees_all) {
+  // Both outside the window and padding is hidden once.
+  if (!spec.causal) own.penalty.clamp_min_(lowest);
+  own.counted =
+      ops::cat({ops::arange(before, kLong), ops::zeros({first}, kLong),
+                ops::arange(before, before + count, kLong), ops::zeros({L - first - count}, kLong)});
+  if (spec.quirks.padding_sees_all) {
     own.penalty.clamp_min_(lowest);
-    if (!call.spec.causal) {
+    if (!spec.causal) {
       own.penalty.narrow(0, 0, first).fill_(lowest);
       own.penalty.narrow(0, first + count, L - first - count).fill_(lowest);
     }
   }
-  Tensor out = plain_attention(q, k, v, call, begin, begin, own);
-  if (call.weights) {
-    const Tensor& all = call.weights->back();
-    call.weights->back() = ops::cat({all.narrow(2, 0, before), all.narrow(2, before + first, count)},
-                                    2);  // [heads, L, P + count]
-  }
-  return out;
+  return own;
 }
 
 }  // namespace attend

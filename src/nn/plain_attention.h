@@ -10,22 +10,20 @@ namespace attend {
 // the sequence begins. `own` says what each query sees.
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                        std::int64_t query, std::int64_t key, const OwnKeys& own);
-// The same where queries see what call.spec says.
-Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key);
 
 // What the last Lq of Lk positions see, as `spec` says. `type`: of their numbers.
 OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type);
 
+// What L rows see of which only columns first to first + count - 1 are real, and of `before` keys in front of
+// them, which all see. Only what reads padding needs it. As in the originals padding gets the lowest score
+// there is, so that a row that may see nothing else sees all of it alike.
+struct PaddedRows {
+  std::int64_t length, before, first, count;
+};
+OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type);
+
 // Adds to call.scores, which is not null, how the weights of such a sequence come about.
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                    std::int64_t query, std::int64_t key);
-
-// A padded sequence, padding included: q [L, w] -> [L, w]. Its real rows are columns first to first + count -
-// 1; it begins at row `begin`. k, v [P + L, kw]: the P rows before its own are seen by all. Only what reads
-// padding needs it. As in the originals padding gets the lowest score there is, so that a row that may see
-// nothing else sees all of it alike.
-Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
-                        std::int64_t count, const AttentionCall& call, std::int64_t begin);
+                    std::int64_t query, std::int64_t key, const OwnKeys& own);
 
 }  // namespace attend

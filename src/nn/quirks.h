@@ -15,7 +15,8 @@ struct AttentionQuirks {
   // (DeBERTa), which otherwise sees the real tokens (BERT).
   bool padding_sees_all = false;
   // Causal, where padding is computed: what is added to the scores of later tokens, which are then hidden
-  // from all but padding that sees no real token before it (CTRL); or stands in their place (GPT).
+  // from all but padding that sees no real token before it (CTRL); or stands in their place (GPT; where
+  // padding sees all, so does the lowest score for whatever is hidden: MPT).
   std::optional<double> later_penalty = {};
   bool later_scores_are_equal = false;
 };

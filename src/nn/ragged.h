@@ -39,6 +39,8 @@ struct OwnKeys {
   Tensor places;           // [Lq] int64: of each row among the keys
   Tensor segments;         // [Lk] int64, or undefined: no token types are given
   bool backwards = false;  // distances count the other way
+  // [Lk] int64: how many tokens that are no padding stand before each key; undefined: all keys before it.
+  Tensor counted = {};
 };
 
 // Which rows of each sequence others may attend to, where these are not all of them: positions of a padded

@@ -46,8 +46,15 @@ struct LearnedDistances {
 struct HeadDistances {
   std::int64_t count = 512;
 };
-using DistanceSpec =
-    std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances, HeadDistances>;
+// ALiBi (Press et al. 2021, arXiv:2108.12409): each head adds a slope of its own times how far the key is,
+// and nothing is trained. Slopes are a geometric sequence; softmax feels only differences, so where attention
+// looks back, that is slope times the key's place, counted from its text's first token.
+struct LinearDistances {
+  double factor = 1;         // of what is added
+  bool in_bfloat16 = false;  // slopes, places and products are rounded to bfloat16 (Falcon)
+};
+using DistanceSpec = std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances,
+                                  HeadDistances, LinearDistances>;
 
 // What an attention makes of the stack's vectors for distances. The scores gain (query + bias) . K r and
 // key . Q r, with matrices K and Q of its own or those of keys and queries; or query . r and key . r, with so
@@ -128,7 +135,9 @@ struct LayerSpec {
   NormOrder order = NormOrder::post;
   bool two_norms = false;    // parallel: f and g each have their own (GPT-NeoX)
   bool normed_input = true;  // false: pre, without the norm before attention (ModernBERT's first layer)
-  double result_scale = 1;   // of what a sublayer adds (Granite)
+  bool adds_to_normed =
+      false;  // pre: x = norm(x) + f(norm(x)) (BLOOM's apply_residual_connection_post_layernorm)
+  double result_scale = 1;  // of what a sublayer adds (Granite)
   NormSpec norm;
   AttentionSpec self_attention;
   std::optional<AttentionSpec> cross_attention = {};
@@ -191,6 +200,7 @@ struct LanguageModelHeadSpec {
   struct Transform {  // BERT's dense, activation and norm before the scores
     Activation activation = Activation::gelu;
     NormSpec norm;
+    bool bias = true;  // of dense
   };
   std::optional<Transform> transform = {};
   bool bias = false, untied = false;
@@ -214,6 +224,8 @@ enum class HeadInput {
   last_column,   // of a padded batch, padding or not (XLNet)
   before_token,  // the last before the first ScoreHeadSpec::token_id (Transformer-XL)
   mean,          // of all columns of a padded batch, padding or not
+  text_begin,    // the first token that is no padding (ModernBERT's choices)
+  text_mean,     // of all tokens that are no padding (ModernBERT)
   end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
   chosen_token,  // where the input mc_token_ids says, or the last column
   every_token
@@ -229,13 +241,15 @@ enum class ScoreKind {
   multiple_choice,     // one score per text; a question has several texts
 };
 
-// Scores over labels: out(activation(dense(x))), or out(x), with another activation behind it.
+// Scores over labels: out(norm(activation(dense(x)))), or out(x), with another activation behind it.
 struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense = {};
   std::int64_t dense_width = 0;  // of its result; 0: that of its input
   bool dense_matrix = true;      // false: the activation alone
+  bool dense_bias = true;
+  std::optional<NormSpec> dense_norm = {};  // absent: none
   std::int64_t labels = 2;
   bool bias = true;         // of the last matrix
   bool last_matrix = true;  // false: what it would read is the scores

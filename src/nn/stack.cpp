@@ -84,7 +84,8 @@ Tensor LayerImpl::around(LayerNorm& norm, LayerNorm& result_norm, const Tensor& 
   if (spec_.order == NormOrder::post) return norm(sublayer(x, x));
   const bool before = spec_.order != NormOrder::result && norm;
   const Tensor in = before ? norm(x) : x;
-  if (spec_.order == NormOrder::pre && spec_.result_scale == 1) return sublayer(in, x);
+  if (spec_.order == NormOrder::pre && spec_.result_scale == 1)
+    return sublayer(in, spec_.adds_to_normed ? in : x);
   Tensor result = sublayer(in, Tensor());
   if (spec_.order == NormOrder::result) result = norm(result);
   if (spec_.order == NormOrder::around) result = result_norm(result);

@@ -45,6 +45,8 @@ Fields that are refused by their name:
 | `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
+| `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
+| `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
 | inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
 
 Three things of the originals depend on how they are called, and are here as generate() and a single call have them. Reading a
@@ -52,6 +54,10 @@ prompt into its cache, BERT with relative keys (`position_embedding_type`) count
 token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
 gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
 positions. And a label counts wherever it stands, on padding too.
+
+Falcon adds ALiBi's numbers once, as its authors trained it and as the original does with its usual attention (`sdpa`); with `eager`
+attention, or where attentions are asked for, transformers 4.57 adds them twice. MPT always has ALiBi with `alibi_bias_max` 8 and no
+biases, as the original, whatever its config.json says.
 
 How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
 `dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
@@ -81,6 +87,7 @@ std::string positions_of(const StackSpec& stack) {
     std::string operator()(const SinusoidalDistances&) const { return "relative: sines"; }
     std::string operator()(const LearnedDistances&) const { return "relative: learned"; }
     std::string operator()(const HeadDistances&) const { return "relative: learned, of every layer"; }
+    std::string operator()(const LinearDistances&) const { return "relative: linear (ALiBi)"; }
   };
   const std::string absolute = std::visit(Name{}, stack.embeddings.positions),
                     relative = std::visit(Distance{}, stack.distances);

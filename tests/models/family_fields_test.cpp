@@ -23,6 +23,18 @@ TEST(FamilyFields, WhatNoOriginalHasIsAnError) {
                spec_of("codegen", "CodeGenModel", {{"n_head", 2}}));
   EXPECT_ERROR("config.json: rotary_dim: expected an even number, found 3",
                spec_of("codegen", "CodeGenModel", {{"rotary_dim", 3}}));
+  EXPECT_ERROR(
+      "config.json: parallel_attn: only true is supported with new_decoder_architecture",
+      spec_of("falcon", "FalconModel", {{"new_decoder_architecture", true}, {"parallel_attn", false}}));
+  EXPECT_ERROR(
+      "config.json: num_ln_in_parallel_attn: expected 1 or 2, found 3",
+      spec_of("falcon", "FalconModel", {{"new_decoder_architecture", true}, {"num_ln_in_parallel_attn", 3}}));
+  EXPECT_ERROR("config.json: num_kv_heads: expected as many as the 4 attention heads",
+               spec_of("falcon", "FalconModel", {{"multi_query", false}, {"num_kv_heads", 2}}));
+  EXPECT_ERROR("config.json: sparse_prediction: only false is supported",
+               spec_of("modernbert", "ModernBertForMaskedLM", {{"sparse_prediction", true}}));
+  EXPECT_ERROR("config.json: classifier_pooling: expected cls or mean, found \"max\"",
+               spec_of("modernbert", "ModernBertForSequenceClassification", {{"classifier_pooling", "max"}}));
   EXPECT_ERROR("config.json: d_model: expected at least 4, found 2",
                spec_of("xglm", "XGLMModel", {{"d_model", 2}, {"attention_heads", 1}}));
 }
@@ -48,6 +60,28 @@ TEST(FamilyFields, OptMayHaveNarrowEmbeddings) {
   EXPECT_EQ(model.decoder->result_width(), 128);
   EXPECT_FALSE(model.decoder->final_norm);
   EXPECT_EQ(model.decoder->layers.front().order, NormOrder::post);
+}
+
+// Every third layer sees all and turns slowly, the others see a window and turn fast.
+TEST(FamilyFields, ModernBertHasTwoKindsOfLayers) {
+  const ModelSpec model = spec_of("modernbert", "ModernBertModel", {{"num_hidden_layers", 4}});
+  const std::vector<LayerSpec>& layers = model.encoder->layers;
+  const std::vector<std::int64_t> windows{0, 65, 65, 0};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(layers[i].self_attention.window, windows[i]) << i;
+    EXPECT_EQ(layers[i].self_attention.rotary, windows[i] > 0 ? 1 : 0) << i;
+    EXPECT_EQ(layers[i].normed_input, i > 0) << i;
+  }
+  EXPECT_LT(model.encoder->rotaries[0].frequencies[1], model.encoder->rotaries[1].frequencies[1]);
+  // transformers 5 has the bases by kind.
+  const ModelSpec newer =
+      spec_of("modernbert", "ModernBertModel",
+              {{"global_rope_theta", nullptr},
+               {"rope_parameters",
+                {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 160000.0}}},
+                 {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 10000.0}}}}}});
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(newer.encoder->rotaries[i].frequencies, model.encoder->rotaries[i].frequencies);
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
             "qwen3": ["qwen3"], "gemma": ["gemma"], "gemma2": ["gemma2"], "gemma3_text": ["gemma3"], "phi": ["phi", "phi-normed"],
             "smollm3": ["smollm3"], "granite": ["granite"], "olmo2": ["olmo2"], "olmo3": ["olmo3"],
             "gpt_neox": ["gpt-neox", "gpt-neox-one-by-one"], "stablelm": ["stablelm", "stablelm-parallel"],
-            "starcoder2": ["starcoder2"], "cohere": ["cohere", "cohere-normed"],
+            "bloom": ["bloom", "bloom-adds-to-normed"], "falcon": ["falcon", "falcon-grouped", "falcon-linear", "falcon-one-norm"],
+            "mpt": ["mpt"], "starcoder2": ["starcoder2"], "cohere": ["cohere", "cohere-normed"],
         }.items()
     },
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),

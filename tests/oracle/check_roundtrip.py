@@ -139,6 +139,10 @@ FRESH = {  # family: fields that make its usual preset small
     **{f: f"{LLAMA_SIZES} head_dim=6" for f in ("qwen3", "gemma", "gemma2", "gemma3_text")},
     **{f: f"{LLAMA_SIZES} pad_token_id=0" for f in ("phi3", "smollm3", "olmo2", "olmo3")},
     **{f: f"{LLAMA_SIZES} partial_rotary_factor=0.5" for f in ("phi", "stablelm")},
+    "bloom": "vocab_size=101 hidden_size=36 n_layer=2 n_head=3",
+    "falcon": "vocab_size=101 hidden_size=36 num_hidden_layers=2 num_attention_heads=3",
+    "mpt": "vocab_size=101 d_model=36 n_layers=2 n_heads=3",
+    "modernbert": f"{LLAMA_SIZES} pad_token_id=0 local_attention=4".replace("num_key_value_heads=1 ", ""),
     "gpt_neox": f"{LLAMA_SIZES} rotary_pct=0.5".replace("num_key_value_heads=1 ", ""),
     **{f: "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4"
        for f in ("vit", "vit_msn")},

@@ -51,6 +51,8 @@ CLASSES: dict[str, type] = {
     "roberta-prelayernorm": transformers.RobertaPreLayerNormConfig, "roformer": transformers.RoFormerConfig,
     "umt5": transformers.UMT5Config, "vit_msn": transformers.ViTMSNConfig, "xglm": transformers.XGLMConfig,
     "xlm-roberta-xl": transformers.XLMRobertaXLConfig,
+    "bloom": transformers.BloomConfig, "falcon": transformers.FalconConfig, "mpt": transformers.MptConfig,
+    "modernbert": transformers.ModernBertConfig,
     "encoder-decoder": transformers.EncoderDecoderConfig,
     "vision-encoder-decoder": transformers.VisionEncoderDecoderConfig,
 }  # fmt: skip
@@ -244,7 +246,11 @@ def long_scaling(draw: Draw, fields: Drawn) -> dict[str, Any] | None:
     return draw.choice([None, {"type": draw.choice(["longrope", "su", "yarn"])} | lists])
 
 
-EVEN_HEADS = ("llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2")
+def falcon_key_heads(draw: Draw, fields: Fields) -> int | None:
+    return key_heads(draw, fields) if fields["new_decoder_architecture"] else draw.choice([None, fields["heads"]])
+
+
+EVEN_HEADS = ("falcon", "modernbert", "llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2")
 SHARED = LLAMA | QWEN | GEMMA
 T5 = {
     "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
@@ -285,6 +291,38 @@ OWN: dict[str, dict[str, Rule]] = {
     "gpt_neox": LLAMA | {
         "rotary_pct": pick(0.5, 0.25, 1.0), "partial_rotary_factor": same("rotary_pct"), "rotary_emb_base": pick(10000, 50.0),
         "rope_theta": same("rotary_emb_base"), "hidden_dropout": dropout, "use_parallel_residual": flag,
+    },
+    "bloom": {
+        "apply_residual_connection_post_layernorm": flag, "hidden_dropout": dropout, "pretraining_tp": pick(1, 2),
+        "slow_but_exact": pick(False), "bos_token_id": pick(1), "eos_token_id": pick(1), "pad_token_id": pick(0, 0, None, 7),
+    },
+    "falcon": {
+        "num_ln_in_parallel_attn": lambda draw, fields: draw.choice([None, 1, 2]) if fields["new_decoder_architecture"] else None,
+        "hidden_dropout": dropout, "num_kv_heads": falcon_key_heads, "alibi": flag, "new_decoder_architecture": flag,
+        "multi_query": flag, "parallel_attn": lambda draw, fields: fields["new_decoder_architecture"] or draw.random() < 0.5,
+        "bias": flag, "rope_theta": LLAMA["rope_theta"], "rope_scaling": rope_scaling, "bos_token_id": pick(1),
+        "eos_token_id": pick(1), "pad_token_id": pick(0, 0, None, 7), "max_position_embeddings": LLAMA["max_position_embeddings"],
+        "ffn_hidden_size": lambda draw, fields: draw.choice([None, draw.randint(7, 60)]),
+    },
+    "mpt": {
+        "attn_config": lambda draw, fields: draw.choice([None, {
+            "attn_pdrop": draw.choice([0.0, 0.1]), "clip_qkv": draw.choice([None, 0.8]), "softmax_scale": draw.choice([None, 0.3]),
+            "alibi": draw.random() < 0.5, "qk_ln": draw.random() < 0.3, "alibi_bias_max": draw.choice([8, 16]),
+        }]),
+        "expansion_ratio": pick(4, 2), "max_seq_len": lambda draw, fields: draw.randint(24, 60), "emb_pdrop": dropout,
+        "learned_pos_emb": flag, "init_device": pick("cpu"), "logit_scale": pick(None, 2.0), "no_bias": flag, "verbose": pick(0),
+        "embedding_fraction": pick(1.0), "norm_type": pick("low_precision_layernorm"), "bos_token_id": pick(1),
+        "eos_token_id": pick(1), "pad_token_id": pick(0, 0, None, 7),
+    },
+    "modernbert": {
+        "hidden_activation": activation, "initializer_cutoff_factor": pick(2.0), "norm_eps": epsilon, "norm_bias": flag,
+        "bos_token_id": pick(1), "eos_token_id": pick(2), "cls_token_id": pick(1), "sep_token_id": pick(2), "pad_token_id": pick(0, 7, None),
+        "global_rope_theta": pick(160000.0, 100.0), "local_rope_theta": pick(10000.0, 50.0, None), "attention_bias": flag,
+        "global_attn_every_n_layers": pick(1, 2, 3), "local_attention": pick(2, 4, 5, 8), "embedding_dropout": dropout,
+        "mlp_bias": flag, "mlp_dropout": dropout, "decoder_bias": flag, "classifier_pooling": pick("cls", "mean"),
+        "classifier_bias": flag, "classifier_activation": activation, "deterministic_flash_attn": flag,
+        "sparse_prediction": pick(False), "sparse_pred_ignore_index": pick(-100), "reference_compile": pick(False),
+        "repad_logits_with_grad": flag,
     },
     "cohere": LLAMA | {"logit_scale": pick(0.0625, 1.0, 2.0), "use_qk_norm": flag},
     "camembert": DECODES | {"pad_token_id": pick(1)}, "data2vec-text": DECODES | {"pad_token_id": pick(1)},

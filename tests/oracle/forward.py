@@ -21,7 +21,7 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
+from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
 
@@ -36,6 +36,9 @@ LAYOUTS = {
     **{family: ["right", "left", "positions", "types", "plain", "single"] for family in GPT_LIKE},
     **{family: ["right", "left", "positions", "plain", "single"] for family in LLAMA_LIKE},
     **{family: ["right", "left", "positions", "plain", "single"] for family in FAIRSEQ_DECODERS},
+    **{family: ENCODER_LAYOUTS for family in LINEAR_LIKE},
+    "falcon": ["right", "left", "positions", "plain", "single"],
+    "modernbert": ["right", "left", "positions", "plain", "single"],
     "xlm": ["right", "left", "types", "lengths", "plain", "single"],
     **{family: ["plain", "larger", "single"] for family in ("vit", "vit_msn")},
     **{family: ["right", "left", "targets", "single"] for family in (*MARIAN_LIKE, *T5_LIKE)},
@@ -60,7 +63,9 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
     pooled |= head.endswith("T5ForQuestionAnswering")  # whose float64 is not a number there, so that noise has no measure
-    return [layout for layout in LAYOUTS[family] if not (pooled and layout in ("left", "positions"))]
+    counted = head.startswith("FalconFor") and head != "FalconForCausalLM"  # takes no positions
+    left_out = ("left", "positions") if pooled else ("positions",) if counted else ()
+    return [layout for layout in LAYOUTS[family] if layout not in left_out]
 
 
 def is_paired(config: Any) -> bool:
@@ -105,7 +110,7 @@ class InputMaker:
         last = (mask * torch.arange(1, mask.shape[1] + 1)).argmax(1)
         keep[torch.arange(len(last)), last] = True
         predicts_next = self.config.architectures[0].endswith(("ForCausalLM", "LMHeadModel"))
-        if self.config.model_type in (*GPT_LIKE, *LLAMA_LIKE, "transfo-xl") or self.config.is_decoder or predicts_next:
+        if self.config.model_type in (*GPT_LIKE, *LLAMA_LIKE, *LINEAR_LIKE, "transfo-xl") or self.config.is_decoder or predicts_next:
             # The label of a row's first token belongs to the position before it: padding, if there is one.
             keep &= mask.cumsum(1) > 1
         return labels.masked_fill(~(keep & mask.bool()), IGNORED)

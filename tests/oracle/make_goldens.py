@@ -32,7 +32,7 @@ from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes
-LARGEST_TOTAL = 7_000_000
+LARGEST_TOTAL = 10_000_000
 
 FORWARD = {  # case: layout and seed
     "bert-masked-lm": ("right", 1),
@@ -140,6 +140,18 @@ FORWARD = {  # case: layout and seed
     "plbart": ("targets", 80),
     "vit-msn-image-classification": ("plain", 75),
     "roformer-multiple-choice": ("right", 76),
+    "bloom": ("left", 90),
+    "bloom-adds-to-normed": ("right", 91),
+    "falcon": ("left", 92),
+    "falcon-grouped": ("right", 93),
+    "falcon-linear": ("left", 94),
+    "mpt": ("left", 96),
+    "mpt-sequence-classification": ("right", 97),
+    "modernbert-masked-lm": ("left", 98),
+    "modernbert-biases": ("right", 99),
+    "modernbert-mean": ("left", 100),
+    "modernbert-multiple-choice": ("left", 101),
+    "modernbert-question-answering": ("right", 102),
 }
 CONFIGURED = {  # random configurations: family, head, seed, layout
     "encoder-decoder-tied": ("encoder-decoder", "EncoderDecoderModel", 116, "targets"),

@@ -20,6 +20,7 @@ import torch
 import transformers
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.modeling_attn_mask_utils import AttentionMaskConverter
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 transformers.logging.set_verbosity_error()
@@ -32,6 +33,31 @@ def type_as(tensor: torch.Tensor, other: torch.Tensor | None = None, *, dtype: t
 
 TYPE_AS = torch.Tensor.type_as
 torch.Tensor.type_as = type_as  # type: ignore[assignment]
+
+
+def softmax(scores: torch.Tensor, dim: int | None = None, *more: Any, dtype: torch.dtype | None = None, **others: Any) -> torch.Tensor:
+    """Some originals ask for float32 whatever they are. There the lowest float64 is -infinity, and a row that sees nothing is NaN."""
+    if scores.dtype == torch.float64:
+        dtype = None
+    if dim == -1 and scores.isneginf().all(-1).any():
+        scores = scores.clamp(min=torch.finfo(scores.dtype).min)
+    return SOFTMAX(scores, dim, *more, dtype=dtype, **others)
+
+
+def causal_mask(shape: Any, dtype: torch.dtype, *more: Any, **others: Any) -> torch.Tensor:
+    """It holds the lowest number of dtype, in a tensor of the default type."""
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        return CAUSAL_MASK(shape, dtype, *more, **others)
+    finally:
+        torch.set_default_dtype(default)
+
+
+SOFTMAX = nn.functional.softmax
+nn.functional.softmax = softmax  # type: ignore[assignment]
+CAUSAL_MASK = AttentionMaskConverter._make_causal_mask
+AttentionMaskConverter._make_causal_mask = staticmethod(causal_mask)
 torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
 
 
@@ -97,6 +123,16 @@ def banded(attend: Any, window: int) -> Any:
 transformers.AutoConfig.register("attend-gpt3", AttendGPT3Config)
 
 
+def without_linear_biases(self: Any, *arguments: Any) -> Any:
+    """Falcon's mask of transformers 4.57 has ALiBi's biases already, which eager attention adds once more."""
+    *others, _ = arguments
+    return FALCON_MASK(self, *others, None)
+
+
+FALCON_MASK = transformers.FalconModel._update_causal_mask
+transformers.FalconModel._update_causal_mask = without_linear_biases
+
+
 class TransfoXLLMHeadModel(transformers.TransfoXLLMHeadModel, transformers.GenerationMixin):
     """transformers 4.57 has forgotten that it generates, and that its memories are no cache."""
 
@@ -150,6 +186,13 @@ LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
     "smollm3": transformers.SmolLM3Config,
     "stablelm": transformers.StableLmConfig,
     "starcoder2": transformers.Starcoder2Config,
+}
+
+# Decoders that may have ALiBi, whose names for fields are their own.
+LINEAR_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
+    "bloom": transformers.BloomConfig,
+    "falcon": transformers.FalconConfig,
+    "mpt": transformers.MptConfig,
 }
 
 # Those of them whose positions begin behind the padding id.
@@ -380,6 +423,53 @@ CASES |= {
 }  # fmt: skip
 
 
+CASES |= {
+    **heads("bloom", "Bloom", LLAMA_HEADS), **heads("falcon", "Falcon", LLAMA_HEADS), **heads("mpt", "Mpt", LLAMA_HEADS),
+    "bloom": Case("bloom", "BloomForCausalLM"),
+    "bloom-adds-to-normed": Case("bloom", "BloomForCausalLM", {"apply_residual_connection_post_layernorm": True}),
+    "falcon": Case("falcon", "FalconForCausalLM"),
+    "falcon-grouped": Case("falcon", "FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": None, "bias": True}),
+    "falcon-one-norm": Case("falcon", "FalconForCausalLM", {"new_decoder_architecture": True, "num_kv_heads": 1, "num_ln_in_parallel_attn": 1}),
+    "falcon-linear": Case("falcon", "FalconForCausalLM", {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}),
+    "mpt": Case("mpt", "MptForCausalLM", {"attn_config": {"clip_qkv": 0.9, "softmax_scale": 0.4}}),
+    "modernbert-masked-lm": Case("modernbert", "ModernBertForMaskedLM"),
+    **heads("modernbert", "ModernBert", f"Model {SCORES}"),
+    "modernbert-biases": Case("modernbert", "ModernBertForMaskedLM", {
+        "norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False}),
+    "modernbert-mean": Case("modernbert", "ModernBertForSequenceClassification", {"classifier_pooling": "mean", "num_labels": 3}),
+}  # fmt: skip
+
+
+def make_linear_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    width = size.head_width + size.head_width % 2  # halves of heads turn
+    fields: dict[str, Any] = dict(vocab_size=size.vocabulary, bos_token_id=1, eos_token_id=1)
+    if case.head.endswith("ForSequenceClassification"):  # several texts need one
+        fields["pad_token_id"] = 0
+    if case.family == "bloom":
+        fields |= dict(hidden_size=size.heads * width, n_layer=size.layers, n_head=size.heads)
+    if case.family == "mpt":
+        fields |= dict(d_model=size.heads * width, n_layers=size.layers, n_heads=size.heads, max_seq_len=size.positions)
+    if case.family == "falcon":
+        fields |= dict(
+            hidden_size=size.heads * width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
+            ffn_hidden_size=size.feed_forward, max_position_embeddings=size.positions,
+        )  # fmt: skip
+    settings = dict(case.settings)
+    if settings.get("num_kv_heads", 0) is None:
+        settings["num_kv_heads"] = size.heads // 2 if size.heads % 2 == 0 else 1
+    return LINEAR_LIKE[case.family](**(fields | settings))
+
+
+def make_modernbert_config(case: Case, size: Size) -> transformers.PretrainedConfig:
+    fields = dict(
+        vocab_size=size.vocabulary, hidden_size=size.heads * (size.head_width + size.head_width % 2), num_hidden_layers=size.layers,
+        num_attention_heads=size.heads, intermediate_size=size.feed_forward, max_position_embeddings=size.positions,
+        pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, local_attention=4,
+        global_attn_every_n_layers=2,
+    )  # fmt: skip
+    return transformers.ModernBertConfig(**(fields | case.settings))
+
+
 def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     settings, width = dict(case.settings), size.head_width + size.head_width % 2  # halves of heads turn
     fields: dict[str, Any] = dict(
@@ -411,6 +501,10 @@ def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
 def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     if case.family in LLAMA_LIKE:
         return make_llama_config(case, size)
+    if case.family in LINEAR_LIKE:
+        return make_linear_config(case, size)
+    if case.family == "modernbert":
+        return make_modernbert_config(case, size)
     if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
         case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)

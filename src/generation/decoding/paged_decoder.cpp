@@ -18,6 +18,17 @@ CacheShape shape_of(const PretrainedModel& model) {
           .format = model.cache_format()};
 }
 
+// How many keys a query sees at most, where every layer has a window; else 0.
+std::int64_t window_of(const StackSpec& decoder) {
+  std::int64_t largest = 0;
+  for (const LayerSpec& layer : decoder.layers) {
+    const AttentionSpec& attention = layer.self_attention;
+    if (!attention.causal || attention.window == 0) return 0;
+    largest = std::max(largest, attention.window);
+  }
+  return largest;
+}
+
 // Prompts that are images of one size, one behind the other: [B, channels, height, width].
 Tensor stack_images(std::span<const Prompt* const> prompts) {
   std::vector<Tensor> images;
@@ -33,7 +44,9 @@ std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
 }  // namespace
 
 PagedDecoder::PagedDecoder(const PretrainedModel& model, std::int64_t max_pages)
-    : model_(model), network_(model.network()), cache_(shape_of(model), max_pages) {}
+    : model_(model),
+      network_(model.network()),
+      cache_(shape_of(model), max_pages, window_of(model.network()->decoder->spec())) {}
 
 std::int64_t PagedDecoder::page_bytes(const PretrainedModel& model) {
   return shape_of(model).page_bytes();
@@ -216,8 +229,12 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
   // One more while a page that texts share is copied for one of them.
-  const std::int64_t rows = network_of(prompt.adapter)->decoder->virtual_rows(prompt.adapter) + tokens;
-  return source + texts * PagedCache::pages_of(rows) - (texts - 1) * common + (texts > 1 ? 1 : 0);
+  const std::int64_t before = network_of(prompt.adapter)->decoder->virtual_rows(prompt.adapter);
+  // With windows, texts come to hold pages of their own alone.
+  const std::int64_t all = texts * PagedCache::pages_of(before + tokens) - (texts - 1) * common,
+                     in_windows =
+                         texts * cache_.pages_of(before + (has_encoder() ? 1 : length), before + tokens);
+  return source + std::min(all, in_windows) + (texts > 1 ? 1 : 0);
 }
 
 std::int64_t PagedDecoder::pages_shared(const Prompt& prompt) const {
