@@ -151,7 +151,8 @@ std::string row(const Family& family) {
     if (!*stack) continue;
     const bool experts = std::ranges::any_of(
         (*stack)->layers, [](const LayerSpec& layer) { return layer.experts.has_value(); });
-    add(stacks, std::string(stack == &spec.encoder ? "encoder" : "decoder") + (experts ? " with experts" : ""));
+    add(stacks,
+        std::string(stack == &spec.encoder ? "encoder" : "decoder") + (experts ? " with experts" : ""));
     add(positions, positions_of(**stack));
     add(attention, attention_of(**stack));
     add(norms, norm_of(**stack));
