@@ -32,7 +32,7 @@ from models import SMALL, make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes
-LARGEST_TOTAL = 7_000_000
+LARGEST_TOTAL = 10_000_000
 
 FORWARD = {  # case: layout and seed
     "bert-masked-lm": ("right", 1),
@@ -119,6 +119,13 @@ FORWARD = {  # case: layout and seed
     "starcoder2": ("left", 86),
     "cohere": ("right", 87),
     "cohere-normed": ("plain", 88),
+    "mixtral": ("left", 89),
+    "qwen2-moe": ("right", 90),
+    "qwen2-moe-balanced": ("left", 91),
+    "qwen3-moe": ("right", 92),
+    "olmoe": ("left", 93),
+    "gpt-oss": ("right", 94),
+    "gpt-oss-token-classification": ("left", 95),
     "mpnet-sequence-classification": ("right", 56),
     "camembert-causal-lm": ("left", 57),
     "mt5": ("targets", 58),
