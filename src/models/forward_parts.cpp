@@ -29,7 +29,7 @@ Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padde
 Pass capturing(Capture& capture, const ForwardOptions& options) {
   Pass pass = Pass::inference();
   pass.adapters = choose_adapters({options.adapter});
-  if (capture.hidden_states || capture.attentions) pass.capture = &capture;
+  if (capture.hidden_states || capture.attentions || capture.routing) pass.capture = &capture;
   return pass;
 }
 
@@ -64,7 +64,8 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 }
 
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given) {
-  for (Tensor& hidden : stack.hidden) hidden = given.unpad(whole.pad(hidden));
+  for (auto* states : {&stack.hidden, &stack.routing})
+    for (Tensor& rows : *states) rows = given.unpad(whole.pad(rows));
   for (auto* layers : {&stack.self_attentions, &stack.cross_attentions})
     for (std::vector<Tensor>& layer : *layers)
       for (std::size_t b = 0; b < layer.size(); ++b)

@@ -223,6 +223,7 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
   const Padded given =
       prompted ? Padded(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids") : asked;
   Capture capture{options.hidden_states || stack.memory, options.attentions, {}, {}};
+  capture.routing = net->spec().router_loss && labels.defined();
   Pass pass = capturing(capture, options);
   Capture::Stack& states = net->decoder ? capture.decoder : capture.encoder;
 
@@ -242,6 +243,9 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
     if (labels.defined()) inputs["labels"] = labels;
   }
   put_heads(r, net, inputs, cut ? asked : given, body, choices, pass);
+  if (capture.routing && r.loss.defined())
+    r.loss = r.loss +
+             router_loss(states.routing, net->spec().router_loss->chosen) * net->spec().router_loss->factor;
 
   if (stack.memory) {
     std::vector<Tensor> layer_inputs;

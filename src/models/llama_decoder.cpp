@@ -1,6 +1,7 @@
 #include "models/llama_decoder.h"
 
 #include "base/error.h"
+#include "models/expert_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -148,10 +149,12 @@ std::vector<WeightName> llama_weights(const ModelSpec& model, const std::string&
       {theirs + "self_attn.o_proj.{weight|bias}", ours + "self_attention.output.{weight|bias}"},
       {theirs + "self_attn.q_norm.{weight|bias}", ours + "self_attention.query_norm.norm.{weight|bias}"},
       {theirs + "self_attn.k_norm.{weight|bias}", ours + "self_attention.key_norm.norm.{weight|bias}"},
+      {theirs + "self_attn.sinks", ours + "self_attention.sinks"},
       {theirs + "mlp.{gate_proj|up_proj}.{weight|bias}", ours + "feed_forward.in.{weight|bias}"},
       {theirs + "mlp.down_proj.{weight|bias}", ours + "feed_forward.out.{weight|bias}"},
       {"lm_head.{weight|bias}", "language_model_head.{weight|bias}"},
   };
+  for (WeightName& row : expert_weights(model, theirs)) table.push_back(std::move(row));
   const auto norm = [&](const char* name, const char* own) {
     table.push_back({theirs + name + ".{weight|bias}", ours + own + ".{weight|bias}"});
   };

@@ -2,6 +2,7 @@
 // Megatron's BERT: Shoeybi et al. 2019, arXiv:1909.08053. RoBERTa with the norms of efficient_mlm: Wettig et
 // al. 2022, arXiv:2202.08005. XLM-R XL: Goyal et al. 2021, arXiv:2105.00572. Checkpoints:
 // nvidia/megatron-bert-*, andreasmadsen/efficient_mlm_*, facebook/xlm-roberta-xl.
+#include "base/error.h"
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -36,6 +37,14 @@ constexpr BertRelative xl_relative = {.vocabulary = 250880,
                                       .decodes = true,
                                       .distances = true};
 
+ModelSpec megatron_spec(const Fields& config, std::string_view architecture) {
+  const std::string kind = config.text({"position_embedding_type"}, "absolute");
+  if (config.flag({"add_cross_attention"}, false) && kind != "absolute")
+    fail("{}: position_embedding_type: expected absolute where add_cross_attention is true, found \"{}\"",
+         config.source(), kind);
+  return bert_model(config, architecture, megatron_relative);
+}
+
 ModelSpec prelayernorm_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = roberta_model(config, architecture, prelayernorm_relative);
   (model.encoder ? model.encoder : model.decoder)->quirks.norm_in_states = false;
@@ -69,9 +78,7 @@ const Family megatron_bert = {
                       "MegatronBertForPreTraining", "MegatronBertForNextSentencePrediction",
                       "MegatronBertForSequenceClassification", "MegatronBertForTokenClassification",
                       "MegatronBertForQuestionAnswering", "MegatronBertForMultipleChoice"},
-    .spec = [](const Fields& config, std::string_view architecture) -> ModelSpec {
-      return bert_model(config, architecture, megatron_relative);
-    },
+    .spec = megatron_spec,
     .weights = megatron_weights,
     .ignored = {"bert.embeddings.position_ids", "cls.seq_relationship.{weight|bias}",
                 "cls.predictions.{bias|decoder.weight|decoder.bias}",

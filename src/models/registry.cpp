@@ -32,6 +32,7 @@ namespace attend {
   FAMILY(gpt2)                   \
   FAMILY(gpt_neo)                \
   FAMILY(gpt_neox)               \
+  FAMILY(gpt_oss)                \
   FAMILY(gptj)                   \
   FAMILY(granite)                \
   FAMILY(llama)                  \
@@ -40,12 +41,14 @@ namespace attend {
   FAMILY(mbart)                  \
   FAMILY(megatron_bert)          \
   FAMILY(mistral)                \
+  FAMILY(mixtral)                \
   FAMILY(modernbert)             \
   FAMILY(mpnet)                  \
   FAMILY(mpt)                    \
   FAMILY(mt5)                    \
   FAMILY(olmo2)                  \
   FAMILY(olmo3)                  \
+  FAMILY(olmoe)                  \
   FAMILY(openai_gpt)             \
   FAMILY(opt)                    \
   FAMILY(pegasus)                \
@@ -53,7 +56,9 @@ namespace attend {
   FAMILY(phi3)                   \
   FAMILY(plbart)                 \
   FAMILY(qwen2)                  \
+  FAMILY(qwen2_moe)              \
   FAMILY(qwen3)                  \
+  FAMILY(qwen3_moe)              \
   FAMILY(roberta)                \
   FAMILY(roberta_prelayernorm)   \
   FAMILY(roformer)               \

@@ -40,14 +40,36 @@ inline HeadOrder head_order(const WeightSource& source) {
   return {source.heads, source.queries_per_head, source.values_before_keys};
 }
 
-// The same memory in our layout, and in the checkpoint's: each the inverse of the other.
+// A matrix or vector for each expert, of any number of columns -> [experts * out, in] or [experts * out].
+inline Tensor experts_stacked(const Tensor& t, const WeightSource& source) {
+  const std::int64_t experts = source.shape[0];
+  Tensor each = t.dim() == 2 ? t.reshape({experts, -1, t.size(1)}).transpose(1, 2) : t.reshape({experts, -1});
+  if (source.layout == WeightLayout::paired_experts) each = each.unflatten(1, {-1, 2}).transpose(1, 2);
+  return t.dim() == 2 ? each.reshape({-1, t.size(0) / experts}) : each.flatten();
+}
+// Back.
+inline Tensor experts_apart(const Tensor& t, const WeightSource& source) {
+  const std::int64_t experts = source.shape[0], out = t.size(0) / experts;
+  const std::int64_t in = t.dim() == 2 ? t.size(1) : 1;
+  Tensor each = t.reshape({experts, out, in});
+  if (source.layout == WeightLayout::paired_experts)
+    each = each.reshape({experts, 2, out / 2, in}).transpose(1, 2).reshape({experts, out, in});
+  return t.dim() == 2 ? each.transpose(1, 2).reshape({experts * in, out}) : each.flatten();
+}
+inline bool of_experts(const WeightSource& source) {
+  return source.layout == WeightLayout::experts || source.layout == WeightLayout::paired_experts;
+}
+
+// The same numbers in our layout, and in the checkpoint's: each the inverse of the other.
 inline Tensor to_ours(const Tensor& t, const WeightSource& source) {
   if (source.heads > 0) return heads_apart(t, head_order(source));
+  if (of_experts(source)) return experts_stacked(t, source);
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
 }
 inline Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
   if (source.heads > 0) return heads_together(t, head_order(source));
+  if (of_experts(source)) return experts_apart(t, source);
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }
@@ -58,6 +80,8 @@ inline std::vector<std::int64_t> checkpoint_shape(const Tensor& weight, const We
   std::vector<std::int64_t> shape = weight.sizes().vec();
   shape[0] = source.rows_of(i, shape[0]).count;
   if (source.layout == WeightLayout::transposed) std::swap(shape[0], shape[1]);
+  if (of_experts(source) && shape.size() == 2)
+    shape = {source.shape[0] * shape[1], shape[0] / source.shape[0]};
   if (source.layout == WeightLayout::row) shape.insert(shape.begin(), 1);
   return shape;
 }

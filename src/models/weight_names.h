@@ -14,6 +14,10 @@ enum class WeightLayout {
   same,
   transposed,  // Conv1D's [in, out]
   row,         // [1, n] for our [n]
+  // One matrix [in, out] for each expert, or one vector: [experts, in, out] for our [experts * out, in].
+  // `shape` says how many.
+  experts,
+  paired_experts,  // the same, where the two results of a gated layer alternate
 };
 
 // One row of a family's table, of patterns:

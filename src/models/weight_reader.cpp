@@ -30,6 +30,7 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   if (dotted != kOther && name.starts_with(kOther)) all.push_back(dotted + name.substr(kOther.size()));
   if (dotted != kOther && name.starts_with(dotted))
     all.push_back(std::string(kOther) + name.substr(dotted.size()));
+  all.push_back("language_model." + name);  // of a model that reads images too (Gemma 3)
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i)
     for (auto [now, then] :

@@ -180,12 +180,12 @@ Tensor SelfAttentionImpl::queries_keys_values(const Tensor& x, const AttentionRo
         x, ops::cat({query_bias_, ops::zeros_like(value_bias_), value_bias_}), pass);
   else
     packed = query_key_value_(x, pass);
-  if (spec_.clip > 0) packed = packed.clamp(-spec_.clip, spec_.clip);
   const std::int64_t w = spec_.width(), kw = spec_.key_width();
   if (query_norm_)
     packed = ops::cat({query_norm_(packed.narrow(1, 0, w)), key_norm_(packed.narrow(1, w, kw)),
                        packed.narrow(1, w + kw, kw)},
                       1);
+  if (spec_.clip > 0) packed = packed.clamp(-spec_.clip, spec_.clip);
   if (spec_.rotary)
     packed = rotate(packed, rows.rotaries->at(*spec_.rotary), spec_.heads + spec_.heads_of_keys(),
                     spec_.head_size);

@@ -5,6 +5,9 @@
 
 namespace attend {
 
+// activation(a) * b of [a | b] [T, 2 width], with the bounds that the spec has for them: [T, width].
+Tensor gate(const Tensor& both, const FeedForwardSpec& spec);
+
 // out(activation(in(x))) + residual, if that is defined, for x [T, d]; gated, in(x) is [T, 2 d_ff], and the
 // activation of the first half is multiplied with the second.
 class FeedForwardImpl : public Module {

@@ -15,10 +15,11 @@ const StackSpec& stack_of(const ModelSpec& model) {
 }
 
 // Vectors that stand in for a query or a token rather than shift a result: XLNet's and Transformer-XL's, and
-// gpt-oss's sinks.
+// gpt-oss's sinks; and what its router begins with.
 bool is_bias(std::string_view name) {
   return !name.ends_with("content_bias") && !name.ends_with("distance_bias") &&
-         !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask") && !name.ends_with("sinks");
+         !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask") && !name.ends_with("sinks") &&
+         !name.ends_with("router.bias");
 }
 
 // The standard deviation of a matrix of a normal distribution, or of a vector that is no bias.

@@ -3,6 +3,7 @@
 #include "tensor/parallel.h"
 #include "tensor/product.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace attend {
@@ -181,13 +182,18 @@ Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
 }
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
-  if (packed_.replacement() != nullptr) {
-    if (!adapters.empty() || recording()) return forward(x, pass).narrow(1, first, count).contiguous();
-    const Tensor y = packed_.replacement()->part(x, first, count);
-    return bias.defined() ? y + bias.narrow(0, first, count) : y;
-  }
+  const auto& whole = packed_.replacement();
+  const auto is_cut = [&](const MatrixAdapter& m) {
+    const bool meets = m.first < first + count && m.first + m.count > first;
+    return meets && (m.first < first || m.first + m.count > first + count);
+  };
+  if (whole && std::ranges::any_of(adapters, is_cut))
+    return forward(x, pass).narrow(1, first, count).contiguous();
+  PackedWeight part;
+  if (whole) part.replace(PackedMatrix::part_of(whole, first, count));
   const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
-  return adapted_linear(x, rows(weight), rows(bias), nullptr, adapters, first, pass, Activation::none, {});
+  return adapted_linear(x, rows(weight), rows(bias), whole ? &part : nullptr, adapters, first, pass,
+                        Activation::none, {});
 }
 
 void LinearImpl::pack(std::shared_ptr<const PackedMatrix> matrix) {

@@ -53,6 +53,7 @@ class LinearImpl : public Module {
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
   std::vector<MatrixAdapter> adapters;
+  bool stays_float = false;  // it is never kept in fewer bits
 
  private:
   // In training every use would pack the weight anew.

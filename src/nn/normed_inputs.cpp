@@ -13,7 +13,7 @@ void add(const StackSpec& stack, const std::string& stack_name, std::vector<Norm
     std::vector<std::string> readers = {name + "self_attention.query_key_value"};
     if (layer.order == NormOrder::parallel && !layer.two_norms)
       readers.push_back(name + "feed_forward.in");
-    else
+    else if (!layer.experts)  // whose router reads it too, and what each expert reads depends on that
       inputs.push_back({name + "feed_forward_norm", {name + "feed_forward.in"}});
     if (!layer.self_attention.distance && layer.normed_input)
       inputs.push_back({name + "self_attention_norm", readers});

@@ -1,10 +1,49 @@
 #include "nn/packed_matrix.h"
 
+#include "nn/linear.h"
 #include "nn/packed_parts.h"
 
 #include <limits>
 
 namespace attend {
+namespace {
+
+// Rows of another matrix.
+class PartOfMatrix : public PackedMatrix {
+ public:
+  PartOfMatrix(std::shared_ptr<const PackedMatrix> whole, std::int64_t in, std::int64_t first,
+               std::int64_t count)
+      : PackedMatrix(count, in), whole_(std::move(whole)), first_(first) {}
+
+  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                  const Tensor& residual) const override {
+    Tensor y = part(x, 0, out_);
+    if (bias.defined()) y.add_(bias);
+    y = activate(y, activation);
+    return residual.defined() ? y + residual : y;
+  }
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override {
+    return whole_->part(x, first_ + first, count);
+  }
+  Tensor rows(const Tensor& ids) const override { return whole_->rows(ids + first_); }
+  std::int64_t bytes() const override { return 0; }
+  WeightFormat format() const override { return whole_->format(); }
+  std::map<std::string, Tensor> stored() const override {
+    fail("a part of a matrix is not stored by itself");
+  }
+
+ private:
+  std::shared_ptr<const PackedMatrix> whole_;
+  std::int64_t first_;
+};
+
+}  // namespace
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::part_of(std::shared_ptr<const PackedMatrix> whole,
+                                                          std::int64_t first, std::int64_t count) {
+  const std::int64_t in = whole->in_;
+  return std::make_shared<PartOfMatrix>(std::move(whole), in, first, count);
+}
 
 const Tensor& find_stored(const std::map<std::string, Tensor>& stored, const std::string& what,
                           ScalarType type, const std::vector<std::int64_t>& shape) {

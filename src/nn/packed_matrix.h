@@ -23,6 +23,9 @@ class PackedMatrix {
   // again.
   static std::shared_ptr<const PackedMatrix> make(const Tensor& weight, WeightFormat format,
                                                   const std::function<void()>& after_some = {});
+  // Rows `first` to first + count - 1 of W as a matrix of their own, which reads the whole one's numbers.
+  static std::shared_ptr<const PackedMatrix> part_of(std::shared_ptr<const PackedMatrix> whole,
+                                                     std::int64_t first, std::int64_t count);
   virtual ~PackedMatrix() = default;
 
   // activation(x W^T + bias) + residual for x [T, in]: [T, out]. bias and residual may be undefined.

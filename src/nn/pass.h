@@ -60,12 +60,14 @@ struct Capture {
     std::vector<Tensor> hidden;
     std::vector<std::vector<Tensor>> self_attentions, cross_attentions;
     std::vector<std::vector<FormedScores>> self_scores, cross_scores;
+    std::vector<Tensor> routing;  // per layer with experts, what RouterLoss reads: [T, experts]
   };
   Stack encoder, decoder;
 
   bool scores = false;  // with `attentions`: how they came about as well
   // Of which layers attentions are kept; empty: of all. The others have empty places.
   std::vector<std::int64_t> layers = {};
+  bool routing = false;
 
   bool keeps(std::int64_t layer) const {
     return layers.empty() || std::find(layers.begin(), layers.end(), layer) != layers.end();

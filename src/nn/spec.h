@@ -122,8 +122,25 @@ struct FeedForwardSpec {
   // A second matrix beside the first, whose result is multiplied with the activation (Shazeer 2020,
   // arXiv:2002.05202).
   bool gated = false;
+  // Gated: the first result is at most this and the second within this of 0, before `shift` is added to the
+  // second (gpt-oss). 0: no bounds.
+  double limit = 0, shift = 0;
   bool bias = true;
   std::optional<double> dropout = {};  // after the activation; absent: the family has none there
+};
+
+// Several feed-forward layers, the experts, of which a router chooses some for each token (Shazeer et al.
+// 2017, arXiv:1701.06538). The result is the sum of theirs, weighted by the router.
+struct ExpertsSpec {
+  std::int64_t count = 1, chosen = 1;
+  // The weights are a softmax over the scores of the chosen experts; false: over the scores of all experts.
+  bool weights_sum_to_one = true;
+  bool router_bias = false;
+  double jitter =
+      0;  // in training what router and experts read is multiplied by 1 - this to 1 + this (Mixtral)
+  // One more for every token, weighted by a sigmoid of its own (Qwen 1.5 MoE).
+  std::optional<FeedForwardSpec> shared = {};
+  bool balances_weights = false;  // RouterLoss reads the weights in place of the scores (gpt-oss)
 };
 
 // Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
@@ -142,6 +159,7 @@ struct LayerSpec {
   AttentionSpec self_attention;
   std::optional<AttentionSpec> cross_attention = {};
   FeedForwardSpec feed_forward;
+  std::optional<ExpertsSpec> experts = {};  // in place of one such layer, each of which is as it says
   // Of a sublayer's result, before it is added.
   double attention_result_dropout = 0, feed_forward_result_dropout = 0;
 };
@@ -276,6 +294,13 @@ struct SpanSearchSpec {
   NormSpec norm;
 };
 
+// Part of a language model's loss that keeps its experts equally busy (Fedus et al. 2021, arXiv:2101.03961,
+// section 2.2).
+struct RouterLoss {
+  double factor = 0;
+  std::int64_t chosen = 1;  // ExpertsSpec::chosen
+};
+
 // Every patch's pixels from its hidden state, for images with hidden patches.
 struct PixelHeadSpec {
   std::int64_t channels = 3, stride = 16;  // so many pixels high and wide is what a patch becomes
@@ -312,6 +337,7 @@ struct ModelSpec {
   // Both in BERT's pretraining.
   std::optional<LanguageModelHeadSpec> language_model_head;
   std::optional<ScoreHeadSpec> score_head;
+  std::optional<RouterLoss> router_loss = {};
   std::optional<SpanSearchSpec> span_search = {};
   std::optional<AppendedMask> appended_mask = {};
   std::optional<PixelHeadSpec> pixel_head = {};

@@ -72,7 +72,10 @@ LayerImpl::LayerImpl(std::int64_t width, const LayerSpec& spec) : spec_(spec) {
     cross_attention_ = register_module("cross_attention", CrossAttention(width, *spec.cross_attention));
     cross_attention_norm_ = add_norm("cross_attention_norm");
   }
-  feed_forward_ = register_module("feed_forward", FeedForward(width, spec.feed_forward));
+  if (spec.experts)
+    experts_ = register_module("experts", Experts(width, spec.feed_forward, *spec.experts));
+  else
+    feed_forward_ = register_module("feed_forward", FeedForward(width, spec.feed_forward));
   if (spec.order != NormOrder::parallel || spec.two_norms) feed_forward_norm_ = add_norm("feed_forward_norm");
   if (spec.order != NormOrder::around) return;
   attention_result_norm_ = add_norm("attention_result_norm");
@@ -92,11 +95,16 @@ Tensor LayerImpl::around(LayerNorm& norm, LayerNorm& result_norm, const Tensor& 
   return x + (spec_.result_scale == 1 ? result : result * spec_.result_scale);
 }
 
+Tensor LayerImpl::feed(const Tensor& in, const Tensor& residual, const LayerContext& c, Pass& pass) {
+  if (experts_) return experts_->forward(in, residual, spec_.feed_forward_result_dropout, pass, c.routing);
+  return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, pass);
+}
+
 Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass) {
   const Tensor in = self_attention_norm_(x), other = feed_forward_norm_ ? feed_forward_norm_(x) : in;
   const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, pass,
                                                 c.cache, c.layer, c.self_capture);
-  return feed_forward_->forward(other, mixed, spec_.feed_forward_result_dropout, pass);
+  return feed(other, mixed, c, pass);
 }
 
 Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass& pass) {
@@ -118,10 +126,8 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass
                  return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
                                                   spec_.attention_result_dropout, pass, c.cross_capture);
                });
-  const auto feed = [&](const Tensor& in, const Tensor& residual) {
-    return feed_forward_->forward(in, residual, spec_.feed_forward_result_dropout, pass);
-  };
-  return around(feed_forward_norm_, feed_forward_result_norm_, x, feed);
+  return around(feed_forward_norm_, feed_forward_result_norm_, x,
+                [&](const Tensor& in, const Tensor& residual) { return feed(in, residual, c, pass); });
 }
 
 StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) {
@@ -245,13 +251,20 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
     LayerContext own = context;
     std::size_t next = 1;
     for (Tensor* tensor : own.differentiable()) *tensor = tensors[next++];
-    return module->forward(tensors[0], own, drawn);
+    Tensor routing;  // computed again it has gradients too, so it is a part of the result
+    if (context.routing) own.routing = &routing;
+    const Tensor result = module->forward(tensors[0], own, drawn);
+    return routing.defined() ? ops::cat({result, routing}, 1) : result;
   };
   std::vector<Tensor> parameters;
   for (const std::vector<Tensor>& all : {module->parameters(), adapter_tensors(*module)})
     for (const Tensor& parameter : all)
       if (parameter.needs_gradient()) parameters.push_back(parameter);
-  return recompute(run, inputs, parameters, pass);
+  const Tensor result = recompute(run, inputs, parameters, pass);
+  const std::int64_t width = x.size(1), routed = result.size(1) - width;
+  if (routed == 0) return result;
+  *context.routing = result.narrow(1, width, routed);
+  return result.narrow(1, 0, width).contiguous();
 }
 
 Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
@@ -286,6 +299,8 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory
       if (spec_.layers[i].cross_attention)
         context.cross_capture = place(capture->cross_attentions, capture->cross_scores);
     }
+    context.routing =
+        capture && wanted->routing && spec_.layers[i].experts ? &capture->routing.emplace_back() : nullptr;
     const Tensor in = x;
     x = run_layer(i, in, context, pass);
     if (i == 0 && convolution_)

@@ -4,7 +4,7 @@
 #include "nn/attention.h"
 #include "nn/convolution.h"
 #include "nn/embeddings.h"
-#include "nn/feed_forward.h"
+#include "nn/experts.h"
 #include "nn/patch_embeddings.h"
 #include "nn/reading_groups.h"
 #include "nn/virtual_tokens.h"
@@ -34,6 +34,7 @@ struct LayerContext {
   Offsets memory_offsets = {};
   const CacheUse* cache = nullptr;
   AttentionCapture self_capture = {}, cross_capture = {};
+  Tensor* routing = nullptr;  // where experts put what a RouterLoss reads; null: nowhere
 
   AttentionRows rows() const {
     return {offsets, visible.get(), rotaries.get(), distances.rows.defined() ? &distances : nullptr,
@@ -51,6 +52,7 @@ class LayerImpl : public Module {
 
  private:
   Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
+  Tensor feed(const Tensor& in, const Tensor& residual, const LayerContext& c, Pass& pass);
   // x and what `sublayer`(in, residual) = f(in) + residual, an undefined residual left out, adds to it, with
   // norms where the spec says. `result_norm`: that of NormOrder::around.
   template <class Sublayer>
@@ -59,7 +61,9 @@ class LayerImpl : public Module {
   LayerSpec spec_;
   SelfAttention self_attention_{nullptr};
   CrossAttention cross_attention_{nullptr};
+  // One of the two.
   FeedForward feed_forward_{nullptr};
+  Experts experts_{nullptr};
   LayerNorm self_attention_norm_{nullptr}, cross_attention_norm_{nullptr}, feed_forward_norm_{nullptr};
   LayerNorm attention_result_norm_{nullptr}, feed_forward_result_norm_{nullptr};
 };

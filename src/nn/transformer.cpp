@@ -91,7 +91,7 @@ bool TransformerImpl::is_packable(const std::string& parameter, WeightFormat for
   const auto [owner, own_name] = owner_of(*this, parameter);
   if (owner == nullptr) return false;
   if (auto* const matrix = owner->as<LinearImpl>())
-    return own_name == "weight" && (exact || matrix->weight.size(0) >= kFewOutputs);
+    return own_name == "weight" && (exact || (!matrix->stays_float && matrix->weight.size(0) >= kFewOutputs));
   if (!tables) return false;
   if (auto* const embeddings = owner->as<EmbeddingsImpl>())
     return own_name == "tokens" &&

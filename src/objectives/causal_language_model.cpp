@@ -7,9 +7,15 @@
 
 namespace attend {
 
-CausalLanguageModel::CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers)
-    : text_(std::move(text)), length_(length), remembers_(remembers) {
+CausalLanguageModel::CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers,
+                                         double router_loss)
+    : text_(std::move(text)), length_(length), remembers_(remembers), router_loss_(router_loss) {
   if (text_.total() <= length) fail("{} tokens of text are too few for blocks of {}", text_.total(), length);
+}
+
+std::vector<Term> CausalLanguageModel::terms() const {
+  if (router_loss_ == 0) return Objective::terms();
+  return {{"next token"}, {"balance of experts", router_loss_}};
 }
 
 void CausalLanguageModel::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
@@ -40,7 +46,7 @@ Batch CausalLanguageModel::collate(std::span<const std::int64_t> examples, const
   batch.tokens = TokenBatch::from(inputs);
   batch.token_labels = joined(labels);
   batch.continues = remembers_ && examples.front() != 0;
-  batch.counts = {batch.token_labels.numel()};
+  batch.counts.assign(terms().size(), batch.token_labels.numel());
   return batch;
 }
 
@@ -62,7 +68,9 @@ Losses CausalLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& p
     return {{loss}, loss.detach()};
   }
   const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
-  return {{made.loss}, made.loss.detach(), made.hidden};
+  std::vector<Tensor> sums{made.loss};
+  if (router_loss_ != 0) sums.push_back(made.balance * static_cast<double>(batch.token_labels.numel()));
+  return {sums, made.loss.detach(), made.hidden};
 }
 
 namespace {
@@ -80,7 +88,8 @@ std::unique_ptr<Objective> make_causal(const Setting& setting) {
   options.tokenizer = setting.directory.path();
   return std::make_unique<CausalLanguageModel>(
       tokenize_running_text(plain_tokenizer(setting), setting.files, options),
-      wanted > 0 ? std::min(wanted, most) : (endless ? kUsual : most), setting.spec.decoder && stack.memory);
+      wanted > 0 ? std::min(wanted, most) : (endless ? kUsual : most), setting.spec.decoder && stack.memory,
+      setting.spec.router_loss ? setting.spec.router_loss->factor : 0);
 }
 
 }  // namespace

@@ -11,10 +11,11 @@ namespace attend {
 
 class CausalLanguageModel : public Objective {
  public:
-  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. Error if the text is
-  // shorter than one.
-  CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false);
+  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. `router_loss`: the factor
+  // of a second term that keeps experts equally busy; 0: none. Error if the text is shorter than one block.
+  CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false, double router_loss = 0);
 
+  std::vector<Term> terms() const override;
   void begin_epoch(std::uint64_t seed, std::int64_t epoch) override;
   std::int64_t examples() const override;
   std::int64_t tokens(std::int64_t) const override { return length_; }
@@ -28,6 +29,7 @@ class CausalLanguageModel : public Objective {
   TokenRows text_;
   std::int64_t length_, first_ = 0;
   bool remembers_;
+  double router_loss_;
 };
 
 }  // namespace attend

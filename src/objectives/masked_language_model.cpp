@@ -107,9 +107,16 @@ Batch MaskedLanguageModel::collate(std::span<const std::int64_t> examples, const
 TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pass,
                                 const LossOptions& options) {
   const TokenBatch tokens = batch.tokens;
+  const std::optional<RouterLoss>& balance = model->spec().router_loss;
+  Capture capture;
+  capture.routing = true;
+  Capture* const given = pass.capture;
+  if (balance) pass.capture = &capture;
   const Tensor hidden = model->decoder ? model->decode(tokens, pass) : model->encode(tokens, pass);
+  pass.capture = given;
   const Tensor labels = batch.token_labels;
-  return {hidden, model->language_model_head->loss(hidden, labels, options, pass).sum};
+  return {hidden, model->language_model_head->loss(hidden, labels, options, pass).sum,
+          balance ? router_loss(capture.decoder.routing, balance->chosen) : Tensor()};
 }
 
 Losses MaskedLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& pass,

@@ -48,8 +48,9 @@ Batch hide_tokens(std::vector<EncodedText> texts, const Masking& masking,
 
 // The hidden states of a model's only stack for batch.tokens, and the loss of batch.token_labels.
 struct TokenPredictions {
-  Tensor hidden;  // [T, d]
-  Tensor loss;    // a sum
+  Tensor hidden;        // [T, d]
+  Tensor loss;          // a sum
+  Tensor balance = {};  // nn/experts.h's router_loss; undefined where the model has none
 };
 TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pass,
                                 const LossOptions& options);

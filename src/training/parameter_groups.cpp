@@ -169,18 +169,21 @@ double layer_rate(const NamedPlace& place, double decay) {
   return 1;
 }
 
-// How many parts a module has stacked in its weight or bias: nn/attention.h, and a gated nn/feed_forward.h,
-// which shows in the width that its way back has.
+// How many parts a module has stacked in its weight or bias: nn/attention.h; a gated nn/feed_forward.h and
+// nn/experts.h, which shows in the widths of the two matrices there and back.
 std::int64_t parts_of(const std::string& name, const Tensor& weight,
                       const std::map<std::string, Tensor>& by_name) {
   const std::string module = name.substr(0, name.rfind('.'));
   if (!name.ends_with(".weight") && !name.ends_with(".bias")) return 1;
   if (module.ends_with("query_key_value")) return 3;
   if (module.ends_with("key_value")) return 2;
-  const std::string_view in = ".in";
-  if (!module.ends_with(in)) return 1;
-  const auto out = by_name.find(module.substr(0, module.size() - in.size()) + ".out.weight");
-  return out != by_name.end() && out->second.dim() == 2 && weight.size(0) == 2 * out->second.size(1) ? 2 : 1;
+  const std::size_t dot = module.rfind('.');
+  const std::string last = dot == module.npos ? module : module.substr(dot + 1);
+  if (last != "in" && last != "out") return 1;
+  const auto other = by_name.find(module.substr(0, dot + 1) + (last == "in" ? "out.weight" : "in.weight"));
+  if (other == by_name.end() || other->second.dim() != 2) return 1;
+  const std::int64_t width = other->second.size(1);
+  return weight.size(0) % width == 0 ? std::max<std::int64_t>(weight.size(0) / width, 1) : 1;
 }
 
 // Where a stack of queries, keys and values has more rows of queries: how many, which shows in the width of

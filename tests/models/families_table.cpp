@@ -43,6 +43,7 @@ Fields that are refused by their name:
 | `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
 | `talking_head` of DeBERTa | the original has dropped it |
 | `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
+| `position_embedding_type` other than `absolute` beside `add_cross_attention` of Megatron's BERT | it alone would count distances between tokens of two texts |
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
@@ -65,6 +66,12 @@ it does so on each text by itself, while the original asks the longest of a batc
 that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
 reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
 the original writes on.
+
+Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
+fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
+train` prints it as a term of its own. An expert that no token chose has a gradient of zeros, and none in the original. As there, all
+layers of Qwen2 and Qwen3 with experts see the window of `use_sliding_window`, whatever `max_window_layers` says. gpt-oss is read in
+floating point, not in the MXFP4 of its published files.
 
 )";
 
@@ -149,7 +156,10 @@ std::string row(const Family& family) {
   };
   for (const auto* stack : {&spec.encoder, &spec.decoder}) {
     if (!*stack) continue;
-    add(stacks, stack == &spec.encoder ? "encoder" : "decoder");
+    const bool experts = std::ranges::any_of(
+        (*stack)->layers, [](const LayerSpec& layer) { return layer.experts.has_value(); });
+    add(stacks,
+        std::string(stack == &spec.encoder ? "encoder" : "decoder") + (experts ? " with experts" : ""));
     add(positions, positions_of(**stack));
     add(attention, attention_of(**stack));
     add(norms, norm_of(**stack));

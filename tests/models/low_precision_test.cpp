@@ -140,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(Families, LowPrecisionModel,
                          testing::Values("bert-model", "bert-masked-lm", "bert-masked-lm-untied",
                                          "roberta-masked-lm", "bert-classifier", "gpt2", "gpt-neo", "gptj",
                                          "openai-gpt", "bart", "marian", "m2m-100", "t5", "deberta-masked-lm",
-                                         "llama", "qwen3", "gemma3"),
+                                         "llama", "qwen3", "gemma3", "mixtral", "qwen2-moe-balanced",
+                                         "gpt-oss"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, '-', '_');

@@ -106,6 +106,10 @@ CASES = {
     "llama": AdapterCase("llama", {"target_modules": ["q_proj", "k_proj", "v_proj", "o_proj", "up_proj"]}, generates=True),
     "llama-dora": AdapterCase("llama-biases", {"target_modules": ["k_proj", "down_proj"], "use_dora": True}, generates=True),
     "qwen2-ia3": AdapterCase("qwen2", {"task_type": "CAUSAL_LM"}, peft.IA3Config, generates=True),
+    "mixtral": AdapterCase("mixtral", {"target_modules": ["q_proj", "gate", "w1", "w2"]}, generates=True),
+    "mixtral-dora": AdapterCase("mixtral", {"target_modules": ["w3", "w2"], "use_dora": True}),
+    "qwen2-moe-ia3": AdapterCase("qwen2-moe", {"target_modules": ["k_proj", "down_proj"], "feedforward_modules": ["down_proj"]}, peft.IA3Config),
+    "gpt-oss": AdapterCase("gpt-oss", {"target_modules": ["q_proj", "v_proj"]}, generates=True),
     "qwen3-words": AdapterCase("qwen3", {"target_modules": ["v_proj"], "modules_to_save": ["k_proj"]}, generates=True),
     # All texts as long: transformers turns by the longest of a batch (docs/models.md).
     "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),

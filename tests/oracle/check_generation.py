@@ -61,6 +61,7 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
             "llama": ["llama", "llama-llama3", "llama-biases", "llama-yarn"], "mistral": ["mistral"], "qwen2": ["qwen2", "qwen2-windows"],
             "qwen3": ["qwen3"], "gemma": ["gemma"], "gemma2": ["gemma2"], "gemma3_text": ["gemma3"], "phi": ["phi", "phi-normed"],
             "smollm3": ["smollm3"], "granite": ["granite"], "olmo2": ["olmo2"], "olmo3": ["olmo3"],
+            "mixtral": ["mixtral"], "qwen2_moe": ["qwen2-moe"], "qwen3_moe": ["qwen3-moe"], "olmoe": ["olmoe"], "gpt_oss": ["gpt-oss"],
             "gpt_neox": ["gpt-neox", "gpt-neox-one-by-one"], "stablelm": ["stablelm", "stablelm-parallel"],
             "bloom": ["bloom", "bloom-adds-to-normed"], "falcon": ["falcon", "falcon-grouped", "falcon-linear", "falcon-one-norm"],
             "mpt": ["mpt"], "starcoder2": ["starcoder2"], "cohere": ["cohere", "cohere-normed"],

@@ -143,6 +143,10 @@ FRESH = {  # family: fields that make its usual preset small
     "falcon": "vocab_size=101 hidden_size=36 num_hidden_layers=2 num_attention_heads=3",
     "mpt": "vocab_size=101 d_model=36 n_layers=2 n_heads=3",
     "modernbert": f"{LLAMA_SIZES} pad_token_id=0 local_attention=4".replace("num_key_value_heads=1 ", ""),
+    "mixtral": f"{LLAMA_SIZES} num_local_experts=5",
+    "olmoe": f"{LLAMA_SIZES} pad_token_id=0 num_experts=5 num_experts_per_tok=2",
+    **{f: f"{LLAMA_SIZES} num_experts=5 num_experts_per_tok=2 moe_intermediate_size=10" for f in ("qwen2_moe", "qwen3_moe")},
+    "gpt_oss": f"{LLAMA_SIZES} head_dim=6 pad_token_id=0 num_local_experts=5 num_experts_per_tok=2",
     "gpt_neox": f"{LLAMA_SIZES} rotary_pct=0.5".replace("num_key_value_heads=1 ", ""),
     **{f: "hidden_size=36 num_hidden_layers=2 num_attention_heads=3 intermediate_size=50 image_size=17 patch_size=4"
        for f in ("vit", "vit_msn")},

@@ -52,9 +52,8 @@ def nasty_text(rng):
 def run(options, verb, directory, lines, *more):
     result = subprocess.run([*options.attend.split(), verb, str(directory), "--json", *more], capture_output=True, text=True,
                             input="".join(json.dumps(line) + "\n" for line in lines), timeout=300)
-    if result.returncode != 0:
-        return [{"error": result.stderr.strip()}] * len(lines)
-    return [json.loads(line) for line in result.stdout.split("\n") if line]
+    found = [json.loads(line) for line in result.stdout.split("\n") if line]  # a bad one has an error of its own
+    return found if len(found) == len(lines) else [{"error": result.stderr.strip()}] * len(lines)
 
 
 def expected(tokenizer, text, pair=None, target=False, **more):

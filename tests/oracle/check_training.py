@@ -214,7 +214,7 @@ OBJECTIVES: dict[str, Objective] = {
     "question-answering": Objective("QuestionAnswering", data.question_answering, span, asked, ["LABEL_0", "LABEL_1"]),
     "multiple-choice": Objective("MultipleChoice", data.multiple_choice, choice, chosen),
     "masked-lm": Objective("MaskedLM", data.running_text, label_per_token, options=["--mask-rate", "0.4"], families=ENCODERS),
-    "causal-lm": Objective("CausalLM", data.running_text, label_per_token, options=["--length", "16"], families=("gpt2", "gpt_neo")),
+    "causal-lm": Objective("CausalLM", data.running_text, label_per_token, options=["--length", "16"], families=("gpt2", "gpt_neo", "mixtral")),
     "sequence-to-sequence": Objective("Seq2SeqLM", data.sequence_to_sequence, label_per_token, families=("bart", "t5")),
 }  # fmt: skip
 
@@ -229,6 +229,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "deberta-v2": ("albert", {}),
     "gpt2": ("gpt2", {"pad_token_id": 0}),
     "gpt_neo": ("gpt2", {"pad_token_id": 0}),
+    "mixtral": ("gpt2", {}),
     "xlnet": ("xlnet", {}),
     "bart": ("roberta", {}),
     "t5": ("t5", {"eos_token_id": 1}),

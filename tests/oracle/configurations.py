@@ -38,6 +38,8 @@ CLASSES: dict[str, type] = {
     "granite": transformers.GraniteConfig, "olmo2": transformers.Olmo2Config, "olmo3": transformers.Olmo3Config,
     "phi": transformers.PhiConfig, "phi3": transformers.Phi3Config, "smollm3": transformers.SmolLM3Config,
     "stablelm": transformers.StableLmConfig, "starcoder2": transformers.Starcoder2Config,
+    "gpt_oss": transformers.GptOssConfig, "mixtral": transformers.MixtralConfig, "olmoe": transformers.OlmoeConfig,
+    "qwen2_moe": transformers.Qwen2MoeConfig, "qwen3_moe": transformers.Qwen3MoeConfig,
     "mistral": transformers.MistralConfig, "qwen2": transformers.Qwen2Config, "qwen3": transformers.Qwen3Config,
     "openai-gpt": transformers.OpenAIGPTConfig, "roberta": transformers.RobertaConfig, "t5": transformers.T5Config,
     "transfo-xl": transformers.TransfoXLConfig, "vit": transformers.ViTConfig, "xlm": transformers.XLMConfig,
@@ -236,6 +238,22 @@ GEMMA: dict[str, Rule] = LLAMA | {
 multiplier = pick(1.0, 0.5, 2.5)
 
 
+def chosen_experts(draw: Draw, fields: Drawn) -> int:
+    count = fields["num_experts" if "num_experts" in fields.rules else "num_local_experts"]
+    return draw.randint(1, min(3, count))
+
+
+EXPERTS: dict[str, Rule] = LLAMA | {
+    "num_experts_per_tok": chosen_experts, "output_router_logits": flag, "router_aux_loss_coef": pick(0.01, 0.5),
+    "sliding_window": pick(None, 2, 3, 5),
+}  # fmt: skip
+QWEN_EXPERTS: dict[str, Rule] = EXPERTS | {
+    "num_experts": pick(2, 4, 5), "moe_intermediate_size": pick(7, 16, 20), "shared_expert_intermediate_size": pick(9, 16),
+    "norm_topk_prob": flag, "decoder_sparse_step": pick(1, 1, 2), "mlp_only_layers": pick([], [], [0], [1, 2]), "qkv_bias": flag,
+    "use_sliding_window": flag, "sliding_window": pick(2, 3, 5), "max_window_layers": pick(0, 1, 2),
+}  # fmt: skip
+
+
 def no_rope_layers(draw: Draw, fields: Fields) -> list[int] | None:
     return draw.choice([None, [draw.randint(0, 1) for _ in range(fields["num_hidden_layers"])]])
 
@@ -250,8 +268,9 @@ def falcon_key_heads(draw: Draw, fields: Fields) -> int | None:
     return key_heads(draw, fields) if fields["new_decoder_architecture"] else draw.choice([None, fields["heads"]])
 
 
-EVEN_HEADS = ("falcon", "modernbert", "llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2")
-SHARED = LLAMA | QWEN | GEMMA
+EVEN_HEADS = ("falcon", "modernbert", "llama", "mistral", "qwen2", "qwen3", "cohere", "granite", "olmo2", "olmo3", "smollm3", "starcoder2", "mixtral", "olmoe",
+              "gpt_oss", "qwen2_moe", "qwen3_moe")  # fmt: skip
+SHARED = LLAMA | QWEN | GEMMA | EXPERTS | QWEN_EXPERTS
 T5 = {
     "num_decoder_layers": pick(None, 1, 2), "relative_attention_num_buckets": pick(6, 8),
     "relative_attention_max_distance": pick(13, 20), "decoder_start_token_id": pick(0),
@@ -324,10 +343,20 @@ OWN: dict[str, dict[str, Rule]] = {
         "sparse_prediction": pick(False), "sparse_pred_ignore_index": pick(-100), "reference_compile": pick(False),
         "repad_logits_with_grad": flag,
     },
+    "mixtral": EXPERTS | {"num_local_experts": pick(2, 4, 5), "router_jitter_noise": pick(0.0, 0.1)},
+    "qwen2_moe": QWEN_EXPERTS, "qwen3_moe": QWEN_EXPERTS,
+    "olmoe": QWEN_EXPERTS | {"clip_qkv": pick(None, 0.3, 2.0), "pad_token_id": pick(0, None, 7)},
+    "gpt_oss": EXPERTS | {
+        "num_local_experts": pick(2, 4, 5), "head_dim": pick(4, 6, 10), "sliding_window": pick(2, 3, 5), "layer_types": layer_types,
+    },
     "cohere": LLAMA | {"logit_scale": pick(0.0625, 1.0, 2.0), "use_qk_norm": flag},
     "camembert": DECODES | {"pad_token_id": pick(1)}, "data2vec-text": DECODES | {"pad_token_id": pick(1)},
     "roberta-prelayernorm": DECODES | {"pad_token_id": pick(0, 1)}, "xlm-roberta-xl": DECODES | {"pad_token_id": pick(1)},
-    "megatron-bert": DECODES, "roformer": DECODES | {"rotary_value": pick(False)},
+    "megatron-bert": DECODES | {
+        "position_embedding_type": lambda draw, fields: "absolute" if fields["add_cross_attention"] else
+        draw.choice(["absolute", "relative_key", "relative_key_query"]),
+    },
+    "roformer": DECODES | {"rotary_value": pick(False)},
     "ernie": DECODES | {"use_task_id": flag, "task_type_vocab_size": pick(1, 3)},
     "mpnet": {"relative_attention_num_buckets": pick(32, 32, 40), "pad_token_id": pick(1)},
     "mt5": T5, "umt5": T5, "mbart": SEQUENCES, "plbart": SEQUENCES, "blenderbot": BLENDERBOT,

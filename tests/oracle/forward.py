@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -321,7 +323,8 @@ class Original:
     def run(self, inputs: Tensors, *, gradients: bool = False) -> Tensors:
         dtype = next(self.model.parameters()).dtype
         given: dict[str, Any] = {
-            name: value.to(dtype) if value.is_floating_point() else value for name, value in inputs.items()
+            name: value.to(dtype) if value.is_floating_point() else value.clone()  # XGLM changes its position_ids
+            for name, value in inputs.items()
         }
         memories = [given.pop(f"mems.{i}") for i in range(len(given)) if f"mems.{i}" in given]
         if memories:
@@ -337,7 +340,8 @@ class Original:
             # BigBird's attentions are float32 whatever the model is.
             parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
             attentions = dtype == torch.float32 or all(getattr(part, "model_type", "") != "big_bird" for part in parts)
-            made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
+            with in_float64() if dtype == torch.float64 else nullcontext():
+                made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
         paired = is_paired(self.model.config)
         outputs: Tensors = {}
         for name, value in made.items():
@@ -356,6 +360,8 @@ class Original:
         whole = {"logits"} if type(self.model).__name__.endswith("ForSequenceClassification") else set()
         outputs = {name: value.detach() if name in whole else zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual)
                    for name, value in outputs.items()}  # fmt: skip
+        # What experts were chosen by, which attend keeps to itself.
+        outputs = {name: value for name, value in outputs.items() if not name.startswith("router_logits") and name != "aux_loss"}
         if gradients:
             loss = made.loss
             if "mc_loss" in made and made.mc_loss is not None:  # of two heads: what one trains on
@@ -364,6 +370,8 @@ class Original:
             parameters = dict(self.model.named_parameters(remove_duplicate=False))
             seen = set()  # a pickled file may have a tensor under each of its names
             for name in self.names:
+                if name in parameters and ".experts." in name and parameters[name].grad is None:
+                    parameters[name].grad = torch.zeros_like(parameters[name])  # no token chose this expert
                 if name in parameters and parameters[name].grad is not None and parameters[name] not in seen:
                     seen.add(parameters[name])
                     outputs[f"grad.{name}"] = parameters[name].grad.clone()
@@ -377,6 +385,29 @@ def without_block_end(name: str, value: torch.Tensor, length: int) -> torch.Tens
     if name.startswith("attentions."):
         return value[..., :length, :length]
     return value
+
+
+@contextmanager
+def in_float64() -> Iterator[None]:
+    """Where a model asks for float32 whatever it is itself, as in norms, softmaxes and sines, it gets float64."""
+    to, narrow, softmax = torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax
+
+    def wide(value: Any) -> Any:
+        return torch.float64 if value is torch.float32 else value
+
+    def to_wide(tensor: torch.Tensor, *args: Any, **more: Any) -> torch.Tensor:
+        return to(tensor, *map(wide, args), **{name: wide(value) for name, value in more.items()})
+
+    def wide_softmax(x: torch.Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> torch.Tensor:
+        return softmax(x, dim, _stacklevel, wide(dtype))
+
+    torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to_wide, torch.Tensor.double, wide_softmax  # type: ignore[assignment]
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to, narrow, softmax  # type: ignore[assignment]
 
 
 def make_exact(model: Any) -> None:

@@ -172,15 +172,20 @@ LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
     "llama": transformers.LlamaConfig,
     "mistral": transformers.MistralConfig,
     "qwen2": transformers.Qwen2Config,
+    "qwen2_moe": transformers.Qwen2MoeConfig,
     "qwen3": transformers.Qwen3Config,
+    "qwen3_moe": transformers.Qwen3MoeConfig,
     "cohere": transformers.CohereConfig,
     "gemma": transformers.GemmaConfig,
     "gemma2": transformers.Gemma2Config,
     "gemma3_text": transformers.Gemma3TextConfig,
     "gpt_neox": transformers.GPTNeoXConfig,
     "granite": transformers.GraniteConfig,
+    "gpt_oss": transformers.GptOssConfig,
+    "mixtral": transformers.MixtralConfig,
     "olmo2": transformers.Olmo2Config,
     "olmo3": transformers.Olmo3Config,
+    "olmoe": transformers.OlmoeConfig,
     "phi": transformers.PhiConfig,
     "phi3": transformers.Phi3Config,
     "smollm3": transformers.SmolLM3Config,
@@ -380,6 +385,7 @@ CASES: dict[str, Case] = {
 PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # of which an even number is to turn
 LLAMA_HEADS = "Model ForCausalLM ForSequenceClassification ForTokenClassification ForQuestionAnswering"
 TOKENS = "Model ForCausalLM ForSequenceClassification ForTokenClassification"
+EXPERTS = {"mixtral": "num_local_experts", "gpt_oss": "num_local_experts", "qwen2_moe": "num_experts", "qwen3_moe": "num_experts", "olmoe": "num_experts"}
 LLAMA_3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 12}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 10}
 CASES |= {
@@ -405,6 +411,16 @@ CASES |= {
     "smollm3": Case("smollm3", "SmolLM3ForCausalLM", {"no_rope_layer_interval": 2}),
     "granite": Case("granite", "GraniteForCausalLM", {"embedding_multiplier": 2.0, "attention_multiplier": 0.4,
                                                       "residual_multiplier": 0.7, "logits_scaling": 3.0}),
+    **heads("mixtral", "Mixtral", LLAMA_HEADS), **heads("qwen2_moe", "Qwen2Moe", LLAMA_HEADS),
+    **heads("qwen3_moe", "Qwen3Moe", LLAMA_HEADS), **heads("olmoe", "Olmoe", "Model"), **heads("gpt_oss", "GptOss", TOKENS),
+    "mixtral": Case("mixtral", "MixtralForCausalLM", {"output_router_logits": True, "router_aux_loss_coef": 0.3}),
+    "qwen2-moe": Case("qwen2_moe", "Qwen2MoeForCausalLM", {"decoder_sparse_step": 2}),
+    "qwen2-moe-balanced": Case("qwen2_moe", "Qwen2MoeForCausalLM", {"output_router_logits": True, "router_aux_loss_coef": 0.3,
+                                                                    "norm_topk_prob": True, "mlp_only_layers": [0]}),
+    "qwen3-moe": Case("qwen3_moe", "Qwen3MoeForCausalLM", {"output_router_logits": True, "router_aux_loss_coef": 0.3}),
+    "olmoe": Case("olmoe", "OlmoeForCausalLM", {"clip_qkv": 0.8, "norm_topk_prob": True}),
+    "gpt-oss": Case("gpt_oss", "GptOssForCausalLM", {"output_router_logits": True, "router_aux_loss_coef": 0.3}),
+    "gpt-oss-plain": Case("gpt_oss", "GptOssForCausalLM", {"rope_scaling": None}),
     "olmo2": Case("olmo2", "Olmo2ForCausalLM"),
     "olmo3": Case("olmo3", "Olmo3ForCausalLM", {"layer_types": None, "rope_scaling": YARN}),
     "gpt-neox": Case("gpt_neox", "GPTNeoXForCausalLM"),
@@ -485,6 +501,13 @@ def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         fields["sliding_window"] = 4
     if case.family in ("gemma2", "gemma3_text"):
         fields |= {"query_pre_attn_scalar": 7, "layer_types": (["sliding_attention", "full_attention"] * 2)[: size.layers]}
+    if case.family in EXPERTS:
+        fields |= {EXPERTS[case.family]: 5, "num_experts_per_tok": 2}
+    if case.family in ("qwen2_moe", "qwen3_moe"):
+        fields |= {"moe_intermediate_size": 10, "shared_expert_intermediate_size": 14}
+    if case.family == "gpt_oss":
+        fields |= {"head_dim": width + 2, "sliding_window": 4}
+        fields |= {"rope_scaling": YARN | {"truncate": False}}
     if case.family in PART_OF_HEADS:
         fields |= {"hidden_size": size.heads * 8, "partial_rotary_factor": 0.5}
     if case.family == "gpt_neox":
@@ -493,7 +516,7 @@ def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     if case.family == "phi3":
         lists = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 3.5]}
         fields |= {"rope_scaling": {"type": "longrope"} | lists}
-    if case.family in ("phi3", "smollm3", "olmo2", "olmo3"):  # theirs are beyond so small a vocabulary
+    if case.family in ("phi3", "smollm3", "olmo2", "olmo3", "olmoe"):  # theirs are beyond so small a vocabulary
         fields["pad_token_id"] = 0
     return LLAMA_LIKE[case.family](**(fields | settings))
 
@@ -683,10 +706,12 @@ def randomize(
                     parameter.copy_(normal(parameter.shape, embedding))
                 elif parameter.ndim == 1:
                     parameter.copy_(normal(parameter.shape, bias))
+                elif name == "gate_up_proj_bias":  # gpt-oss': some results are to be beyond its bounds
+                    parameter.copy_(normal(parameter.shape, 5.0))
                 else:
                     # [in, out], or [in, heads, out]
                     conv1d = isinstance(module, transformers.pytorch_utils.Conv1D) or parameter.ndim == 3
-                    fan_in = parameter.shape[0] if conv1d else parameter.shape[1]
+                    fan_in = parameter.shape[0] if conv1d and "experts" not in type(module).__name__.lower() else parameter.shape[1]
                     parameter.copy_(normal(parameter.shape, gain * fan_in**-0.5))
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.copy_(normal(model.final_logits_bias.shape, bias))

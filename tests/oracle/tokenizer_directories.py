@@ -131,6 +131,8 @@ def draw(rng, kind, directory):
     if kind == "marian" and rng.random() < 0.5:
         only_by_target(directory)
     form = rng.choice(["plain", "plain", "legacy", "decoder", "saved", "saved_fast"])
+    if kind == "pegasus" and form != "saved_fast":  # its fast class forgets tokens that were added
+        form = "plain"
     # Transformer-XL takes its special tokens for regular expressions.
     new = rng.sample([name for name in NAMES if kind != "transfo_xl" or name.isalpha()], rng.randint(1, 3))
     if form == "plain" and rng.random() < 0.3 and kind not in ("camembert", "m2m_100"):

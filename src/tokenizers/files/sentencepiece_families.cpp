@@ -155,6 +155,7 @@ const std::vector<Family> families = {
      .pair = "</s> $A </s> </s> $B",
      .ids = Ids::fairseq,
      .additional = {std::begin(madeup_words), std::end(madeup_words)},
+     .keeps_additional = true,
      .behind = {std::begin(madeup_words), std::end(madeup_words)}},
     {.names = {"Albert", "albert"},
      .roles = {{"bos_token", "[CLS]"},

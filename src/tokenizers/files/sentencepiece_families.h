@@ -40,6 +40,7 @@ struct SentencePieceFamily {
   Steps steps = Steps::spaces;
   bool lowercases = false;                        // where do_lower_case says nothing
   std::vector<std::string_view> additional = {};  // special tokens, unless the directory has such a list
+  bool keeps_additional = false;                  // they join the directory's list
   std::vector<std::string_view> behind = {};      // tokens with the ids behind the pieces and languages
   std::span<const std::string_view> languages =
       {};  // mBART's and NLLB's, special tokens too; the source's is "language"

@@ -53,6 +53,15 @@ PieceIds ids_of_vocab_json(const SentencePieceFile& file, const std::filesystem:
   return result;
 }
 
+// Pegasus' list of special tokens is filled up from its number of tokens on.
+void fill_up_unknowns(std::vector<TokenizerConfig::Token>& tokens) {
+  const std::string mask = "<mask_1>";
+  if (std::ranges::find(tokens, mask, &TokenizerConfig::Token::text) == tokens.end())
+    tokens.insert(tokens.begin(), TokenizerConfig::Token{mask});
+  for (std::size_t i = tokens.size(); i + 1 < pegasus_shift; ++i)
+    tokens.push_back({"<unk_" + std::to_string(i) + ">"});
+}
+
 }  // namespace
 
 std::vector<ScoredToken> scored_tokens(const Family& family, const SentencePieceFile& file,
@@ -118,8 +127,13 @@ PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const To
 
 std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const TokenizerConfig& config) {
   std::vector<TokenizerConfig::Token> tokens = config.specials(family.roles), more;
-  for (const std::string_view text : family.additional) more.push_back({std::string(text)});
-  if (auto own = config.additional_tokens()) more = std::move(*own);
+  auto own = config.additional_tokens();
+  if (own) more = std::move(*own);
+  if (!own || family.keeps_additional)
+    for (const std::string_view text : family.additional)
+      if (std::ranges::find(more, text, &TokenizerConfig::Token::text) == more.end())
+        more.push_back({std::string(text)});
+  if (own && family.ids == Family::Ids::pegasus) fill_up_unknowns(more);
   const auto is_sentinel = [](const TokenizerConfig::Token& token) {
     return token.text.find("<extra_id_") != token.text.npos;
   };
