@@ -60,7 +60,8 @@ void add_connection_options(CLI::App& app, ServeArguments& given) {
       "What requests have to show (Authorization: Bearer KEY); else what ATTEND_KEY says, if it is set");
   app.add_option("--key-file", given.key_file, "A file with such keys, one a line; each of them will do");
   app.add_option("--cors", server.origins,
-                 "Pages that may ask from a browser, such as https://example.org; '*': all of them");
+                 "Pages that may ask from a browser, such as https://example.org; '*': all of them")
+      ->allow_extra_args(false);
   app.add_option("--drain-seconds", server.drain_seconds,
                  "How long after SIGTERM or Ctrl-C what was asked is still answered")
       ->check(CLI::Range(0.0, 86400.0));

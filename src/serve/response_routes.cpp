@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <limits>
 #include <random>
 
 namespace attend::serve {
