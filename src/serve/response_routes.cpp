@@ -36,7 +36,7 @@ Endpoint responses(const ServedModels& models) {
       models.field(),
       {"input", any_of({text(), list(message, 1)}), "a text of the user, or the conversation so far", true},
       {"instructions", text(), "what the system says before it"},
-      {"max_output_tokens", integer(1, std::numeric_limits<std::int64_t>::max()),
+      {"max_output_tokens", integer(1),
        "maximum number of new tokens; 256 if neither the request nor the model sets it"},
       {"stream", flag(), "events as the text comes, as server-sent events"},
       {"seed", integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()),
