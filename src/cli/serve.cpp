@@ -7,7 +7,9 @@
 #include "cli/serve_tasks.h"
 #include "cli/verb.h"
 #include "serve/judge_routes.h"
+#include "serve/page_routes.h"
 #include "serve/request_log.h"
+#include "serve/response_routes.h"
 #include "serve/status_routes.h"
 #include "serve/text_routes.h"
 #include "serve/translate_routes.h"
@@ -39,7 +41,7 @@ struct ServeArguments {
   ModelPath options;
   serve::ServerOptions server;
   QueueOptions queue;
-  std::size_t most_waiting = 256;
+  serve::TextBounds texts;
   std::int64_t cache_bytes = 0;  // not said
   std::string key, key_file;
   bool logs_as_json = false;
@@ -57,13 +59,9 @@ void add_connection_options(CLI::App& app, ServeArguments& given) {
       "--key", given.key,
       "What requests have to show (Authorization: Bearer KEY); else what ATTEND_KEY says, if it is set");
   app.add_option("--key-file", given.key_file, "A file with such keys, one a line; each of them will do");
-  app.add_option("--max-connections", server.connections, "Connections at a time; more have to wait")
-      ->check(CLI::Range(1, 10000));
-  app.add_option("--max-body", server.largest_body, "The largest body of a request, such as 64MB")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(positive());
-  app.add_option("--idle-seconds", server.idle_seconds, "How long a connection may be silent")
-      ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--cors", server.origins,
+                 "Pages that may ask from a browser, such as https://example.org; '*': all of them")
+      ->allow_extra_args(false);
   app.add_option("--drain-seconds", server.drain_seconds,
                  "How long after SIGTERM or Ctrl-C what was asked is still answered")
       ->check(CLI::Range(0.0, 86400.0));
@@ -71,6 +69,38 @@ void add_connection_options(CLI::App& app, ServeArguments& given) {
          "--log-format", [&given](const std::string& format) { given.logs_as_json = format == "json"; },
          "json: a line of JSON for each request and each remark; else remarks alone, as text")
       ->check(CLI::IsMember({"text", "json"}));
+}
+
+// Everything has a bound.
+void add_bounds(CLI::App& app, ServeArguments& given) {
+  serve::ServerOptions& server = given.server;
+  const auto size = [&](const char* name, std::size_t& value, const char* help) {
+    app.add_option(name, value, help)->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))->check(positive());
+  };
+  const auto seconds = [&](const char* name, double& value, const char* help) {
+    app.add_option(name, value, help)->check(CLI::Range(0.1, 86400.0));
+  };
+  app.add_option("--max-connections", server.connections, "Connections at a time; more get 503")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--max-requests", server.requests,
+                 "Requests at a time that are worked on or wait; more get 429")
+      ->check(positive());
+  app.add_option("--max-waiting", given.texts.waiting,
+                 "Requests for texts that may wait for each model; more get 429")
+      ->check(positive());
+  app.add_option("--max-new-tokens", given.texts.new_tokens,
+                 "New tokens of a request, times its beams or texts and its prompts")
+      ->check(positive());
+  app.add_option("--worker-threads", server.threads, "Threads that read requests, embed and classify")
+      ->check(CLI::Range(1, 1024));
+  size("--max-header", server.largest_header, "The largest head of a request, such as 32KB");
+  size("--max-body", server.largest_body, "The largest body of a request, such as 64MB");
+  size("--max-bodies", server.all_bodies, "The bodies of all requests together; beyond them 503");
+  seconds("--idle-seconds", server.idle_seconds, "How long a connection may be without a request");
+  seconds("--header-seconds", server.header_seconds, "How long the head of a request may take");
+  seconds("--body-seconds", server.body_seconds, "How long its body may take");
+  seconds("--write-seconds", server.write_seconds,
+          "How long a client may take to read the next 64 KB of a reply");
 }
 
 void add_options(CLI::App& app, ServeArguments& given) {
@@ -90,9 +120,7 @@ void add_options(CLI::App& app, ServeArguments& given) {
                  "Maximum memory for a model's KV cache, such as 500MB; otherwise half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
-  app.add_option("--max-waiting", given.most_waiting,
-                 "Requests for texts that may wait; more are told to come later")
-      ->check(positive());
+  add_bounds(app, given);
 }
 
 std::vector<std::string> read_keys(const ServeArguments& given) {
@@ -140,13 +168,15 @@ int serve(int argc, char** argv) {
   serve::ServedModels models(named, given.queue);
   if (!given.queue.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
     fail("--template: expected a decoder, which can have conversations, found none");
-  serve::add_text_routes(server, models, given.most_waiting);
+  serve::add_text_routes(server, models, given.texts);
+  serve::add_response_route(server, models, given.texts);
   serve::add_embedding_route(server, models);
   serve::add_token_routes(server, models);
   serve::add_judge_routes(server, models);
-  serve::add_translate_routes(server, models, given.most_waiting);
+  serve::add_translate_routes(server, models, given.texts.waiting);
   add_task_routes(server, models);
   serve::add_status_routes(server, models);
+  serve::add_page_routes(server, models);
   inform("listening on {}", server.address());
   server.run();
   return 0;

@@ -6,6 +6,7 @@
 #include "cli/run_task.h"
 
 #include <algorithm>
+#include <future>
 #include <list>
 #include <mutex>
 
@@ -75,24 +76,38 @@ class LoadedTask {
   Gathered<Json, Json> gathered_;
 };
 
-// The last ones that were asked for stay.
+// The last ones that were asked for stay. One that is loaded stops nobody who asks for another.
 class LoadedTasks {
  public:
   std::shared_ptr<LoadedTask> find(const TaskVerb& verb, const Asked& asked, const Json& parameters) {
     const std::string key = fmt::format("{} {} {}", verb.name, asked.name, parameters.dump());
-    const std::lock_guard lock(mutex_);
-    auto found = std::ranges::find(tasks_, key, &Entry::first);
-    if (found == tasks_.end())
-      tasks_.emplace_front(key, std::make_shared<LoadedTask>(verb, asked, parameters));
-    else
+    std::promise<std::shared_ptr<LoadedTask>> promise;
+    std::unique_lock lock(mutex_);
+    if (const auto found = std::ranges::find(tasks_, key, &Entry::first); found != tasks_.end()) {
       tasks_.splice(tasks_.begin(), tasks_, found);
-    if (tasks_.size() > kMost) tasks_.pop_back();
-    return tasks_.front().second;
+      const Loading loading = found->second;
+      lock.unlock();
+      return loading.get();
+    }
+    tasks_.emplace_front(key, promise.get_future().share());
+    if (tasks_.size() > kMax) tasks_.pop_back();
+    lock.unlock();
+    try {
+      auto task = std::make_shared<LoadedTask>(verb, asked, parameters);
+      promise.set_value(task);
+      return task;
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+      lock.lock();
+      std::erase_if(tasks_, [&](const Entry& each) { return each.first == key; });
+      throw;
+    }
   }
 
  private:
-  using Entry = std::pair<std::string, std::shared_ptr<LoadedTask>>;
-  static constexpr std::size_t kMost = 16;
+  using Loading = std::shared_future<std::shared_ptr<LoadedTask>>;
+  using Entry = std::pair<std::string, Loading>;
+  static constexpr std::size_t kMax = 16;
 
   std::mutex mutex_;
   std::list<Entry> tasks_;

@@ -76,7 +76,7 @@ void Answer::end(std::size_t p, const QueueResult& result) try {
   if (over_) return;
   if (result.end == QueueEnd::cancelled) {  // the client has left
     over_ = true;
-    return pipe_->break_off();
+    return pipe()->break_off();
   }
   if (result.end == QueueEnd::failed) return fail_with(result.error);
   finish(p, result);
@@ -101,7 +101,7 @@ void Answer::finish(std::size_t p, const QueueResult& result) {
   if (wishes_.stream)
     end_stream();
   else
-    pipe_->end(written(whole()));
+    pipe()->end(written(whole()));
 }
 
 std::vector<GeneratedText> Answer::choose(const std::vector<GeneratedText>& made) const {
@@ -143,7 +143,7 @@ void Answer::send_piece(std::size_t i, Json piece, const Json& finish) {
   Json chunk = head(form_.chunk);
   chunk["choices"].push_back(std::move(choice));
   if (wishes_.stream_usage) chunk["usage"] = nullptr;
-  pipe_->put("data: " + written(chunk) + "\n\n");
+  pipe()->put("data: " + written(chunk) + "\n\n");
   begun_ = true;
 }
 
@@ -163,9 +163,9 @@ void Answer::end_stream() {
   if (wishes_.stream_usage) {
     Json chunk = head(form_.chunk);
     chunk["usage"] = usage();
-    pipe_->put("data: " + written(chunk) + "\n\n");
+    pipe()->put("data: " + written(chunk) + "\n\n");
   }
-  pipe_->end("data: [DONE]\n\n");
+  pipe()->end("data: [DONE]\n\n");
 }
 
 Json Answer::whole() {
@@ -190,10 +190,10 @@ Json Answer::whole() {
 // The reply is the error or, where the stream has begun and its status is sent, the stream's last piece is.
 void Answer::fail_with(const std::exception_ptr& error) {
   over_ = true;
-  if (!begun_) return pipe_->fail(error);
+  if (!begun_) return pipe()->fail(error);
   const auto [status, message] = status_of(error);
   if (status >= 500) warn("{}: {}", id_, message);
-  pipe_->end("data: " + written(error_json(status, message)) + "\n\n");
+  pipe()->end("data: " + written(error_json(status, message)) + "\n\n");
 }
 
 }  // namespace attend::serve

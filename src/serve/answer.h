@@ -1,8 +1,7 @@
 // The answer to one request for texts, whole or as a stream, in the forms of OpenAI's API.
 #pragma once
 
-#include "serve/pipe.h"
-#include "serve/served_model.h"
+#include "serve/text_requests.h"
 
 #include <ctime>
 
@@ -24,17 +23,14 @@ struct Echo {
 };
 
 // Brought by the queue's thread: the texts of one prompt or several.
-class Answer {
+class Answer : public TextReader {
  public:
   // `echoes`: one for each prompt, or none at all.
   Answer(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::size_t prompts,
          std::vector<Echo> echoes);
 
-  const std::shared_ptr<Pipe>& pipe() const { return pipe_; }
-
-  // Of prompt number p.
-  void take(std::size_t p, const QueueToken& token);
-  void end(std::size_t p, const QueueResult& result);
+  void take(std::size_t p, const QueueToken& token) override;
+  void end(std::size_t p, const QueueResult& result) override;
 
  private:
   struct Choice {
@@ -61,7 +57,6 @@ class Answer {
   const std::string name_, id_;
   const std::time_t created_ = std::time(nullptr);
   const std::vector<Echo> echoes_;
-  const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
   std::vector<Choice> choices_;                    // those of the first prompt first
   std::vector<std::vector<GeneratedText>> texts_;  // by prompt
   std::size_t open_;                               // prompts

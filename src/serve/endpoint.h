@@ -25,6 +25,7 @@ struct Endpoint {
   bool streams = false;   // with "stream": true server-sent events
   bool is_form = false;   // takes forms (application/x-www-form-urlencoded), too
   bool is_open = false;   // needs no key, and answers while the server stops
+  bool is_quick = false;  // answered at once, whatever the load: its handler neither waits nor computes
   bool is_listed = true;  // in the document and on the page; else it is there to say why it is not
 };
 

@@ -2,14 +2,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "serve/client_socket.h"
 
 namespace attend::serve {
 namespace {
-
-using Request = httplib::Request;
-using Response = httplib::Response;
-using std::chrono::milliseconds;
 
 class Refusal : public Error {
  public:
@@ -20,18 +15,43 @@ class Refusal : public Error {
   int status_;
 };
 
-// Waits until there is something to send. Until then an error has a status of its own.
-Pipe::Part wait_for_first(Pipe& pipe, const ClientSocket& client, const std::atomic<bool>& out_of_time) {
-  Pipe::Part first = {{}, Pipe::State::open};
-  while (first.text.empty() && first.state == Pipe::State::open && client.is_there() && !out_of_time)
-    first = pipe.take(milliseconds(200));
-  if (first.state == Pipe::State::ended || (first.state == Pipe::State::open && !first.text.empty()))
-    return first;
-  pipe.gone();  // the rest will not be read
-  if (first.error) std::rethrow_exception(first.error);
-  if (first.state == Pipe::State::broken || out_of_time) refuse(503, "the server is stopping");
-  constexpr int kClientHasLeft = 499;  // as nginx has it; only the metrics show it
-  refuse(kClientHasLeft, "the client has left");
+const char* phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Error";
+  }
 }
 
 }  // namespace
@@ -65,36 +85,31 @@ Json error_json(int status, const std::string& message) {
   return {{"error", {{"message", message}, {"type", type}, {"param", nullptr}, {"code", status}}}};
 }
 
-void set_json(Response& response, int status, const Json& json) {
-  response.status = status;
-  response.set_content(written(json), "application/json");
+HttpReply error_reply(int status, const std::string& message) {
+  HttpReply reply{status, serve::reply(error_json(status, message))};
+  if (status == 429 || status == 503) reply.headers.emplace_back("Retry-After", "1");
+  if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return reply;
 }
 
-void set_error(const Request& request, Response& response, const std::exception_ptr& error) {
+HttpReply error_reply(const RequestHead& request, const std::exception_ptr& error) {
   const auto [status, message] = status_of(error);
   if (status == 500) warn("{} {}: {}", request.method, request.path, message);
-  if (status == 429 || status == 503) response.set_header("Retry-After", "1");
-  set_json(response, status, error_json(status, message));
+  return error_reply(status, message);
 }
 
-void send_as_it_comes(const Request& request, Response& response, const Reply& reply,
-                      std::shared_ptr<void> open, const std::atomic<bool>& out_of_time) {
-  const std::shared_ptr<Pipe> pipe = reply.more;
-  Pipe::Part first =
-      wait_for_first(*pipe, ClientSocket(request.remote_addr, request.remote_port), out_of_time);
-  if (first.state == Pipe::State::ended) return response.set_content(first.text, reply.type);
-  const auto send = [pipe, first = std::move(first.text), &out_of_time](std::size_t,
-                                                                        httplib::DataSink& sink) mutable {
-    const Pipe::Part part = first.empty() ? pipe->take(milliseconds(200))
-                                          : Pipe::Part{std::exchange(first, {}), Pipe::State::open};
-    if (part.state == Pipe::State::broken || out_of_time || !sink.is_writable()) return false;
-    if (!part.text.empty() && !sink.write(part.text.data(), part.text.size())) return false;
-    if (part.state == Pipe::State::ended) sink.done();
-    return true;
-  };
-  response.set_chunked_content_provider(reply.type, send, [pipe, open = std::move(open)](bool complete) {
-    if (!complete) pipe->gone();
-  });
+std::string head_of(const HttpReply& reply, std::optional<std::size_t> length, bool in_chunks,
+                    bool keeps_alive) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", reply.status, phrase(reply.status));
+  if (reply.status != 204) head += fmt::format("Content-Type: {}\r\n", reply.content.type);
+  if (length && reply.status != 204) head += fmt::format("Content-Length: {}\r\n", *length);
+  if (in_chunks) head += "Transfer-Encoding: chunked\r\n";
+  for (const auto& [name, value] : reply.headers) head += fmt::format("{}: {}\r\n", name, value);
+  return head + fmt::format("Connection: {}\r\n\r\n", keeps_alive ? "keep-alive" : "close");
+}
+
+std::string chunk_of(const std::string& text) {
+  return fmt::format("{:x}\r\n{}\r\n", text.size(), text);
 }
 
 }  // namespace attend::serve

@@ -1,20 +1,29 @@
-// Replies as the library of HTTP sends them.
+// A reply as it goes over a connection.
 #pragma once
 
+#include "serve/request_reader.h"
 #include "serve/server.h"
 
-#include <atomic>
-
-#include <httplib.h>
+#include <vector>
 
 namespace attend::serve {
 
-void set_json(httplib::Response& response, int status, const Json& json);
-// An error as a reply. What is the server's own fault is also said in the log.
-void set_error(const httplib::Request& request, httplib::Response& response, const std::exception_ptr& error);
-// Sends what comes through the pipe, until its end or until the client has left. `open` is held until then.
-// `out_of_time`: the server ends now, whatever is still to come.
-void send_as_it_comes(const httplib::Request& request, httplib::Response& response, const Reply& reply,
-                      std::shared_ptr<void> open, const std::atomic<bool>& out_of_time);
+struct HttpReply {
+  int status = 200;
+  Reply content = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  Json facts = Json::object();  // for the log
+};
+
+HttpReply error_reply(int status, const std::string& message);
+// What is the server's own fault is also said in the log.
+HttpReply error_reply(const RequestHead& request, const std::exception_ptr& error);
+
+// The bytes before the content. `length`: of the content; absent: it comes in chunks, or ends with the
+// connection.
+std::string head_of(const HttpReply& reply, std::optional<std::size_t> length, bool in_chunks,
+                    bool keeps_alive);
+std::string chunk_of(const std::string& text);
+constexpr const char* kLastChunk = "0\r\n\r\n";
 
 }  // namespace attend::serve

@@ -1,17 +1,38 @@
-// The library's server, on a port or on a Unix socket, with or without TLS.
+// Where a server listens: a port or a Unix socket, with or without TLS.
 #pragma once
 
 #include "serve/server.h"
-
-#include <httplib.h>
+#include "serve/wire.h"
 
 namespace attend::serve {
 
-// One that listens as the options say, and on which port; 0: on a file. Error if that cannot be had.
-struct Listener {
-  std::unique_ptr<httplib::Server> http;
-  int port = 0;
+class Listener {
+ public:
+  // Error if it cannot be had.
+  explicit Listener(const ServerOptions& options);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int descriptor() const { return descriptor_; }  // does not block
+  int port() const { return port_; }              // 0: it is a file
+  boost::asio::ssl::context* tls() const { return tls_.get(); }
+
+  struct Client {
+    int descriptor = -1;
+    int family = 0;
+    std::string name;  // its address
+  };
+  // The next one that is there; descriptor -1, with errno, if there is none.
+  Client accept() const;
+
+ private:
+  void listen_on_file(const std::string& file);
+  void listen_on_port(const ServerOptions& options);
+
+  int descriptor_ = -1, port_ = 0;
+  std::string file_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;
 };
-Listener listen(const ServerOptions& options);
 
 }  // namespace attend::serve

@@ -25,7 +25,11 @@ class Pipe {
   // Called at most once, when the reader has left; set before the text is sent.
   void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
 
-  // Of who sends it.
+  // Of the one that sends it. From now on `tell` is called, from the maker's thread, whenever there is more.
+  void on_more(std::function<void()> tell) {
+    const std::lock_guard lock(mutex_);
+    more_ = std::move(tell);
+  }
   enum class State { open, ended, broken };
   struct Part {
     std::string text;
@@ -48,6 +52,7 @@ class Pipe {
       const std::lock_guard lock(mutex_);
       text_ += more;
       state_ = state;
+      if (more_) more_();
     }
     changed_.notify_one();
   }
@@ -57,7 +62,7 @@ class Pipe {
   std::string text_;
   State state_ = State::open;
   std::exception_ptr error_;
-  std::function<void()> tell_;
+  std::function<void()> tell_, more_;
 };
 
 }  // namespace attend::serve

@@ -3,7 +3,6 @@
 
 #include "formats/json.h"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -11,8 +10,6 @@ namespace attend::serve {
 
 // The request that this thread answers.
 struct PresentRequest {
-  std::string id;
-  std::chrono::steady_clock::time_point begin;
   Json facts = Json::object();  // what its handler has to say of it
 };
 PresentRequest& present_request();

@@ -18,11 +18,18 @@ struct ServerOptions {
   std::string certificate, private_key;  // PEM files; with them it speaks TLS
   std::vector<std::string>
       keys;  // of which every request has to show one, but for open endpoints; empty: none
-  std::size_t connections = 256;  // at a time, each with a thread that mostly waits; more have to wait
-  std::size_t largest_body = std::size_t{64} << 20;  // bytes
-  double drain_seconds = 30;                         // after an interrupt, for what has been asked
-  double idle_seconds = 5;                           // how long a connection may be silent
-  bool logs_requests = false;                        // a JSON object for each, on standard error
+  std::vector<std::string> origins;  // of pages that may ask from a browser; "*": all
+  std::size_t connections = 10000;   // at a time; more are told to come later
+  std::size_t requests = 1024;       // that are worked on or wait; more are told to come later
+  std::size_t threads = 16;          // on which handlers work
+  std::size_t largest_header = std::size_t{32} << 10, largest_body = std::size_t{64} << 20;  // bytes
+  std::size_t all_bodies = std::size_t{1} << 30;  // bytes of all requests together
+  double drain_seconds = 30;                      // after an interrupt, for what has been asked
+  double idle_seconds = 60;                       // how long a connection may be without a request
+  double header_seconds = 10;                     // for the head of a request, and a TLS handshake
+  double body_seconds = 300;                      // for its body
+  double write_seconds = 30;                      // for the client to take the next 64 KB of a reply
+  bool logs_requests = false;                     // a JSON object for each, on standard error
 };
 
 struct Reply {
@@ -55,7 +62,8 @@ class Server {
   explicit Server(const ServerOptions& options);
   ~Server();
 
-  // Before run(). Handlers are called from many threads at a time, with requests that are as the endpoint has
+  // Before run(). Handlers are called from several threads at a time, those of quick endpoints from the one
+  // that all connections share, with requests that are as the endpoint has
   // them: the object of a body, or the parts of a path.
   void add(const Endpoint& endpoint, Handler handler);
   const std::vector<Endpoint>& endpoints() const;

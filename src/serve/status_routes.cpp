@@ -41,8 +41,12 @@ std::string metrics(const Server& server, const ServedModels& models) {
 }
 
 Endpoint get(const char* path, const char* summary, Json reply) {
-  return {
-      .method = Method::get, .path = path, .group = "server", .summary = summary, .reply = std::move(reply)};
+  return {.method = Method::get,
+          .path = path,
+          .group = "server",
+          .summary = summary,
+          .reply = std::move(reply),
+          .is_quick = true};
 }
 
 Json status_schema() {

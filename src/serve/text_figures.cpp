@@ -51,6 +51,11 @@ void TextFigures::add(const QueueResult& result) {
   if (longest > 1) per_token_.add((times.end - times.first_token) / static_cast<double>(longest - 1));
 }
 
+std::uint64_t TextFigures::new_tokens() const {
+  const std::lock_guard lock(mutex_);
+  return new_tokens_;
+}
+
 void TextFigures::write(const std::string& model, const QueueStatus& status, const Write& write) const {
   const Labels labels = {{"model_name", model}};
   const auto one = [&](const char* name, const char* kind, const char* help, auto value) {

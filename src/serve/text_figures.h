@@ -14,6 +14,7 @@ class TextFigures {
 
   // A request that has ended.
   void add(const QueueResult& result);
+  std::uint64_t new_tokens() const;  // so far, of requests that are over
   // Lines for Prometheus are by figure and then by model; `write` is called for each figure of this model.
   using Write =
       std::function<void(const char* name, const char* kind, const char* help, const std::string& lines)>;

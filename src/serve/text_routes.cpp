@@ -4,6 +4,7 @@
 #include "serve/answer.h"
 #include "serve/generation_fields.h"
 #include "serve/prompts.h"
+#include "serve/text_requests.h"
 
 #include <algorithm>
 
@@ -64,15 +65,6 @@ Endpoint chats(const ServedModels& models) {
           .streams = true};
 }
 
-Asked find_generating(const ServedModels& models, const Fields& body, std::size_t most_waiting) {
-  const Asked asked = models.find(body);
-  if (asked.model.queue() == nullptr)
-    fail("model: {} is a {}, which generates no text", asked.name, asked.model.model().architecture());
-  if (asked.model.queue()->status().waiting >= most_waiting)
-    refuse(429, fmt::format("{} requests are waiting already: come again later", most_waiting));
-  return asked;
-}
-
 // Fills the prompts' tokens in, where they have to be known before the queue reads them.
 std::vector<Echo> read_echoes(const Asked& asked, const Wishes& wishes, std::vector<QueueRequest>& prompts) {
   if (!wishes.echo && !wishes.no_new_tokens) return {};
@@ -107,42 +99,10 @@ void end_at_once(Answer& answer, const std::vector<QueueRequest>& prompts, std::
   }
 }
 
-void submit(const std::shared_ptr<Answer>& answer, const Asked& asked, const Wishes& wishes,
-            std::vector<QueueRequest> prompts) {
-  GenerationQueue& queue = *asked.model.queue();
-  std::vector<GenerationQueue::Ticket> tickets;
-  const auto cancel = [&queue](const std::vector<GenerationQueue::Ticket>& all) {
-    for (const GenerationQueue::Ticket ticket : all) queue.cancel(ticket);
-  };
-  TextFigures& figures = asked.model.figures();
-  try {
-    for (std::size_t p = 0; p < prompts.size(); ++p) {
-      QueueRequest& request = prompts[p];
-      request.settings = wishes.settings.dump();
-      request.seed = wishes.seed + p;
-      request.adapter = asked.adapter;
-      request.prefix = wishes.prefix;
-      request.negative_prompt = wishes.negative_prompt;
-      request.log_probabilities = wishes.log_probabilities || wishes.best_of > wishes.texts;
-      request.likeliest = wishes.log_probabilities.value_or(0);
-      request.shows_stop = false;
-      if (wishes.stream) request.on_token = [answer, p](const QueueToken& token) { answer->take(p, token); };
-      request.on_end = [answer, p, &figures](const QueueResult& result) {
-        figures.add(result);
-        answer->end(p, result);
-      };
-      tickets.push_back(queue.submit(std::move(request)));
-    }
-  } catch (...) {
-    cancel(tickets);
-    throw;
-  }
-  answer->pipe()->on_gone([cancel, tickets] { cancel(tickets); });
-}
-
 // Asks the queue for every prompt. If one of them is refused, so are all.
-Reply ask(const AnswerForm& form, const Asked& asked, const Wishes& wishes,
-          std::vector<QueueRequest> prompts) {
+Reply ask(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::vector<QueueRequest> prompts,
+          const TextBounds& bounds) {
+  check_new_tokens(asked, wishes, prompts.size(), bounds);
   std::vector<Echo> echoes = read_echoes(asked, wishes, prompts);
   const auto answer = std::make_shared<Answer>(form, asked, wishes, prompts.size(), std::move(echoes));
   if (wishes.no_new_tokens)
@@ -154,19 +114,19 @@ Reply ask(const AnswerForm& form, const Asked& asked, const Wishes& wishes,
 
 }  // namespace
 
-void add_text_routes(Server& server, const ServedModels& models, std::size_t most_waiting) {
-  server.add(completions(models), [&models, most_waiting](const Fields& body) {
-    const Asked asked = find_generating(models, body, most_waiting);
+void add_text_routes(Server& server, const ServedModels& models, const TextBounds& bounds) {
+  server.add(completions(models), [&models, bounds](const Fields& body) {
+    const Asked asked = find_generating(models, body, bounds);
     const Wishes wishes = read_wishes(body, asked.model.own_settings());
-    return ask(kCompletion, asked, wishes, read_prompts(body, most_waiting));
+    return ask(kCompletion, asked, wishes, read_prompts(body, bounds.waiting), bounds);
   });
-  server.add(chats(models), [&models, most_waiting](const Fields& body) {
-    const Asked asked = find_generating(models, body, most_waiting);
+  server.add(chats(models), [&models, bounds](const Fields& body) {
+    const Asked asked = find_generating(models, body, bounds);
     const Wishes wishes = read_wishes(body, asked.model.own_settings());
     if (wishes.no_new_tokens) fail("max_tokens: expected an integer of at least 1, found 0");
     std::vector<QueueRequest> request(1);
     request.front().messages = read_messages(body);
-    return ask(kChat, asked, wishes, std::move(request));
+    return ask(kChat, asked, wishes, std::move(request), bounds);
   });
 }
 

@@ -4,11 +4,11 @@
 
 #include "serve/served_model.h"
 #include "serve/server.h"
+#include "serve/text_requests.h"
 
 namespace attend::serve {
 
-// Both are refused with 429 where `most_waiting` requests of the model wait already. `models` must outlive
-// the server.
-void add_text_routes(Server& server, const ServedModels& models, std::size_t most_waiting);
+// `models` must outlive the server.
+void add_text_routes(Server& server, const ServedModels& models, const TextBounds& bounds);
 
 }  // namespace attend::serve

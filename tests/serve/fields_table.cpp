@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "serve/judge_routes.h"
+#include "serve/page_routes.h"
+#include "serve/response_routes.h"
 #include "serve/status_routes.h"
 #include "serve/text_routes.h"
 #include "serve/translate_routes.h"
@@ -19,12 +21,14 @@ std::string page() {
   ServerOptions options;
   options.port = 0;
   Server server(options);
-  add_text_routes(server, models, 256);
+  add_text_routes(server, models, {});
+  add_response_route(server, models, {});
   add_embedding_route(server, models);
   add_judge_routes(server, models);
   add_translate_routes(server, models, 256);
   add_token_routes(server, models);
   add_status_routes(server, models);
+  add_page_routes(server, models);
   return "# Paths of `attend serve` and their fields\n\nMade by a program from the table that also checks "
          "requests and writes "
          "`/openapi.json`; do not edit it. [serving.md](serving.md) says\nwhat they are for. `null` is the "

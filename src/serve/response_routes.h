@@ -1,0 +1,13 @@
+// /v1/responses, as OpenAI's API has it, for texts: a conversation in, the next turn out, whole or as it
+// comes. The server keeps none of them.
+#pragma once
+
+#include "serve/server.h"
+#include "serve/text_requests.h"
+
+namespace attend::serve {
+
+// `models` must outlive the server.
+void add_response_route(Server& server, const ServedModels& models, const TextBounds& bounds);
+
+}  // namespace attend::serve

@@ -1,0 +1,69 @@
+#include "serve/text_requests.h"
+
+#include "base/error.h"
+#include "serve/server.h"
+
+#include <algorithm>
+
+namespace attend::serve {
+
+Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
+  const Asked asked = models.find(body);
+  if (asked.model.queue() == nullptr)
+    fail("model: {} is a {}, which generates no text", asked.name, asked.model.model().architecture());
+  if (asked.model.queue()->status().waiting >= bounds.waiting)
+    refuse(429, fmt::format("{} requests are waiting already: come again later", bounds.waiting));
+  return asked;
+}
+
+void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prompts,
+                      const TextBounds& bounds) {
+  const Json& settings = wishes.settings;
+  const auto length = settings.contains("max_new_tokens") ? "max_new_tokens" : "max_length";
+  if (!settings.contains(length)) return;  // the model's own limit counts
+  const double each = settings.at(length).get<double>(),
+               texts = std::max(
+                   settings.value("num_beams", static_cast<double>(asked.model.own_settings().beams)),
+                   settings.value("num_return_sequences", 1.0)),
+               all = each * texts * static_cast<double>(prompts);
+  if (all > static_cast<double>(bounds.new_tokens))
+    fail(
+        "max_tokens: expected at most {} new tokens, times texts or beams and prompts; found {:.0f} times "
+        "{:.0f} times {}",
+        bounds.new_tokens, each, texts, prompts);
+}
+
+void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const Wishes& wishes,
+            std::vector<QueueRequest> prompts) {
+  GenerationQueue& queue = *asked.model.queue();
+  std::vector<GenerationQueue::Ticket> tickets;
+  const auto cancel = [&queue](const std::vector<GenerationQueue::Ticket>& all) {
+    for (const GenerationQueue::Ticket ticket : all) queue.cancel(ticket);
+  };
+  TextFigures& figures = asked.model.figures();
+  try {
+    for (std::size_t p = 0; p < prompts.size(); ++p) {
+      QueueRequest& request = prompts[p];
+      request.settings = wishes.settings.dump();
+      request.seed = wishes.seed + p;
+      request.adapter = asked.adapter;
+      request.prefix = wishes.prefix;
+      request.negative_prompt = wishes.negative_prompt;
+      request.log_probabilities = wishes.log_probabilities || wishes.best_of > wishes.texts;
+      request.likeliest = wishes.log_probabilities.value_or(0);
+      request.shows_stop = false;
+      if (wishes.stream) request.on_token = [answer, p](const QueueToken& token) { answer->take(p, token); };
+      request.on_end = [answer, p, &figures](const QueueResult& result) {
+        figures.add(result);
+        answer->end(p, result);
+      };
+      tickets.push_back(queue.submit(std::move(request)));
+    }
+  } catch (...) {
+    cancel(tickets);
+    throw;
+  }
+  answer->pipe()->on_gone([cancel, tickets] { cancel(tickets); });
+}
+
+}  // namespace attend::serve
