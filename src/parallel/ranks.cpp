@@ -138,7 +138,12 @@ std::unique_ptr<Ranks::Sum> Ranks::begin_sum_halves(std::span<std::uint16_t> num
 }
 
 void Ranks::sum(std::span<double> numbers) {
-  if (!numbers.empty()) begin("adding up counts", [&] { return engine_->sum(numbers); })->wait();
+  if (alone() || numbers.empty()) return;
+  // Where another is lost the engine may write to it later: it is not given back then.
+  auto* const sums = new std::vector<double>(numbers.begin(), numbers.end());
+  begin("adding up counts", [&] { return engine_->sum(std::span(*sums)); })->wait();
+  std::ranges::copy(*sums, numbers.begin());
+  delete sums;
 }
 
 double Ranks::sum(double number) {

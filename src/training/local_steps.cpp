@@ -4,6 +4,7 @@
 #include "training/named_state.h"
 #include "training/update_rule.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attend {
@@ -28,12 +29,14 @@ void Meetings::meet() {
     bounds.push_back(moved.back().abs().max().item<double>());
   }
   ranks_.sum(bounds);
-  std::vector<Tensor> halves;
+  // Where another is lost the engine may write to them later: they are not given back then.
+  auto* const kept = new std::vector<Tensor>();
+  std::vector<Tensor>& halves = *kept;
   std::vector<std::unique_ptr<Ranks::Sum>> sums;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (!std::isfinite(bounds[i]))
       fail("{}: a process has gone to numbers that are not finite", items_[i].name);
-    bounds[i] = bounds[i] > 0 ? std::exp2(std::floor(std::log2(32768 / bounds[i]))) : 1;
+    bounds[i] = bounds[i] > 0 ? std::exp2(std::min(60.0, std::floor(std::log2(32768 / bounds[i])))) : 1;
     halves.push_back((moved[i] * bounds[i]).to(kHalf).contiguous());
     moved[i].reset();
     auto* const numbers = reinterpret_cast<std::uint16_t*>(halves[i].body().data.get());
@@ -48,6 +51,7 @@ void Meetings::meet() {
     item.weight.detach().copy_(item.start);
     item.weight.bump_version();
   }
+  delete kept;
 }
 
 void Meetings::share_state(const std::map<std::string, Tensor>& state) const {
