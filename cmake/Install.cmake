@@ -1,14 +1,15 @@
-# What `cmake --install` gives, in three components (cmake --install DIR --component NAME; without one: all):
+# What `cmake --install` gives, in four components (cmake --install DIR --component NAME; without one: all):
 #   attend       the program, and the libraries
 #   development  the public headers and a CMake package: find_package(attend) has attend::attend, and attend::core, the
 #                part of it without tensors
 #   serving      the module that answers over HTTP, which needs OpenSSL's libraries
+#   torch        the module through which several processes work together, which needs a libtorch
 # A program that uses them needs no other package: the public headers include only the standard library.
 #
 #   bin/attend
 #   LIB/libattend*.so*           what programs link; LIB is lib, or what the system has for the prefix
 #                                (lib/x86_64-linux-gnu for Debian's /usr: GNUInstallDirs)
-#   LIB/attend/attend-*.so       the program's module; programs do not link it, so it is outside the linker's path
+#   LIB/attend/attend-*.so       the modules; programs do not link it, so it is outside the linker's path
 # Run paths are relative to the file that has them, so that a prefix may be moved.
 include(CMakePackageConfigHelpers)
 
@@ -20,15 +21,23 @@ set_target_properties(attend-program PROPERTIES INSTALL_RPATH
   "$ORIGIN/../${module_folder};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 set_target_properties(attend-serving-verbs PROPERTIES INSTALL_RPATH "$ORIGIN/..")
 set_target_properties(attend-core PROPERTIES EXPORT_NAME core INSTALL_RPATH "$ORIGIN")
-set_target_properties(attend-library PROPERTIES EXPORT_NAME attend INSTALL_RPATH "$ORIGIN")
+set_target_properties(attend-library PROPERTIES EXPORT_NAME attend INSTALL_RPATH "$ORIGIN;$ORIGIN/attend")
 install(TARGETS attend-program COMPONENT attend)
 install(TARGETS attend-serving-verbs LIBRARY DESTINATION ${module_folder} COMPONENT serving)
+if(TARGET attend-torch)
+  # The libtorch is the user's (ATTEND_TORCH), or one that lies in the linker's path.
+  set_target_properties(attend-torch PROPERTIES INSTALL_RPATH "" INSTALL_REMOVE_ENVIRONMENT_RPATH ON)
+  install(TARGETS attend-torch LIBRARY DESTINATION ${module_folder} COMPONENT torch)
+endif()
 install(TARGETS attend-core attend-library EXPORT attend
   LIBRARY COMPONENT attend NAMELINK_COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT attend)
 # Debian wants a copyright file in each package, under the package's name.
-foreach(package "attend attend" "development libattend-dev" "serving attend-serving")
+foreach(package "attend attend" "development libattend-dev" "serving attend-serving" "torch attend-torch")
+  if(package STREQUAL "torch attend-torch" AND NOT TARGET attend-torch)
+    continue()
+  endif()
   separate_arguments(package)
   list(POP_FRONT package component)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/copyright

@@ -2,6 +2,7 @@
 #   attend           runs, trains and explains models
 #   libattend-dev    headers and CMake package, of the same version
 #   attend-serving   the verb serve, with what HTTP needs
+#   attend-torch     several processes that train together; needs a libtorch, which no Debian package has
 # What other packages they need is read from the files by dpkg-shlibdeps and written nowhere else. That the linker is to
 # take notice of new libraries, CPack sees by itself.
 set(CPACK_GENERATOR DEB)
@@ -13,6 +14,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)  # compress on all cores
 
 set(CPACK_COMPONENTS_ALL attend development serving)
+if(TARGET attend-torch)
+  list(APPEND CPACK_COMPONENTS_ALL torch)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(same_version "attend (= ${PROJECT_VERSION})")
@@ -40,6 +44,14 @@ set(CPACK_COMPONENT_SERVING_DESCRIPTION "serves Transformers over HTTP
 The verb serve of the command attend: texts, chats and vectors by OpenAI's
 API, and tasks.")
 
+set(CPACK_DEBIAN_TORCH_PACKAGE_NAME attend-torch)
+set(CPACK_DEBIAN_TORCH_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TORCH_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_COMPONENT_TORCH_DESCRIPTION "trains Transformers in several processes and on several machines
+A module of the command attend. It needs libtorch ${Libtorch_VERSION} (pip install torch),
+to which ATTEND_TORCH points.")
+
 # Where dpkg-shlibdeps finds what lies in another component, or in no package: nothing to depend on by name.
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib ${Libtorch_LIBRARY_DIR})
 include(CPack)
