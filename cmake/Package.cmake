@@ -1,6 +1,7 @@
 # `make package`: the components of Install.cmake as Debian packages (CPack), for the release they are built on.
 #   attend           runs, trains, serves and explains models
 #   libattend-dev    headers and CMake package, of the same version
+#   attend-torch     several processes that train together; needs a libtorch, which no Debian package has
 # What other packages they need is read from the files by dpkg-shlibdeps and written nowhere else. That the linker is to
 # take notice of new libraries, CPack sees by itself.
 set(CPACK_GENERATOR DEB)
@@ -12,6 +13,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_THREADS 0)  # compress on all cores
 
 set(CPACK_COMPONENTS_ALL attend development)
+if(TARGET attend-torch)
+  list(APPEND CPACK_COMPONENTS_ALL torch)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(same_version "attend (= ${PROJECT_VERSION})")
@@ -30,4 +34,14 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++20 headers and CMake package of 
 For programs that run or train Transformers: find_package(attend),
 attend::attend.")
 
+set(CPACK_DEBIAN_TORCH_PACKAGE_NAME attend-torch)
+set(CPACK_DEBIAN_TORCH_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TORCH_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_COMPONENT_TORCH_DESCRIPTION "trains Transformers in several processes and on several machines
+A module of the command attend. It needs libtorch ${Libtorch_VERSION} (pip install torch),
+to which ATTEND_TORCH points.")
+
+# Where dpkg-shlibdeps finds libtorch, which is in no package: nothing to depend on by name.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${Libtorch_LIBRARY_DIR})
 include(CPack)

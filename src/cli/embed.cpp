@@ -7,6 +7,7 @@
 #include "cli/bad_inputs.h"
 #include "cli/given_texts.h"
 #include "cli/model_option.h"
+#include "cli/shard.h"
 #include "cli/vector_options.h"
 #include "cli/verb.h"
 #include "formats/json_floats.h"
@@ -100,6 +101,7 @@ int embed(int argc, char** argv) {
   RunOptions run;
   bool json = false;
   BadInputs bad;
+  Shard shard;
   Parser parser("embed",
                 "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers "
                 "each. With --search, prints the lines of a file that are closest in meaning; sentences then "
@@ -121,7 +123,9 @@ int embed(int argc, char** argv) {
   parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens per batch")->check(positive());
   bad.add_option(parser.app());
   parser.app().add_flag("--json", json, "Print one JSON object per sentence");
+  shard.add_options(parser.app());
   if (const auto status = parser.parse(argc, argv)) return *status;
+  if (!shard.begin(!arguments.empty())) return 0;
 
   Embedder embedder(model, flags.embedder());
   GivenTexts texts(arguments);
@@ -136,7 +140,7 @@ int embed(int argc, char** argv) {
     const Candidates candidates =
         good_lines(lines, embed_with_progress(embedder, lines, options, adapters), bad);
     print_nearest(texts, queries, candidates, similarity.value_or(embedder.similarity()), top, json, bad);
-    return bad.status();
+    return shard.finish(bad.status());
   }
   const auto vectors = embed_with_progress(embedder, texts, options, adapters);
   for (std::size_t i = 0; i < texts.size(); ++i)
@@ -149,7 +153,7 @@ int embed(int argc, char** argv) {
     } else {
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
     }
-  return bad.status();
+  return shard.finish(bad.status());
 }
 
 }  // namespace attend::cli

@@ -7,6 +7,7 @@
 #include "cli/generation_options.h"
 #include "cli/given_texts.h"
 #include "cli/model_option.h"
+#include "cli/shard.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "generation/search/forced_words.h"
@@ -193,12 +194,15 @@ void print_texts(const PretrainedModel& model, Texts& texts, const GenerationCon
 
 int generate(int argc, char** argv) {
   GenerateArguments options;
+  Shard shard;
   Parser parser("generate",
                 "Continues a text, or generates an encoder-decoder's output. A single text is printed while "
                 "it is generated.",
                 "attend generate gpt2 'Once upon a time' --max-new-tokens 50 --temperature 0.8");
   add_options(parser.app(), options);
+  shard.add_options(parser.app());
   if (const auto status = parser.parse(argc, argv)) return *status;
+  if (!shard.begin(!options.prompts.empty() || !options.inputs.empty())) return 0;
   options.generation.seed = options.seed ? *options.seed : std::random_device()();
 
   const ModelDirectory directory(options.model);
@@ -241,7 +245,7 @@ int generate(int argc, char** argv) {
     stream_text(model, texts, config, options.generation);
   else
     print_texts(model, texts, config, options);
-  return options.bad.status();
+  return shard.finish(options.bad.status());
 }
 
 }  // namespace attend::cli

@@ -4,6 +4,7 @@
 #include "base/text_lines.h"
 #include "base/utf8.h"
 #include "cli/verb.h"
+#include "parallel/launch.h"
 
 #include <iostream>
 
@@ -13,7 +14,10 @@ Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
   app_.footer("Example:\n  " + example);
   app_.option_defaults()->always_capture_default();
-  app_.add_option("--threads", common_.threads, "Number of threads; 0: one per core")->check(not_negative());
+  app_.add_option("--threads", common_.threads, 
+                  "Number of threads; 0: one per core, or a share of them if several processes were started "
+                  "(torchrun)")
+      ->check(not_negative());
   app_.add_flag("--quiet", common_.quiet, "Print no progress and no messages");
   app_.set_config("--config", "", "A TOML file with any of these options, such as a recipe");
 }
@@ -24,7 +28,7 @@ std::optional<int> Parser::parse(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app_.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
   }
-  set_thread_count(common_.threads);
+  set_thread_count(common_.threads > 0 ? common_.threads : default_threads());
   set_quiet(common_.quiet);
   return {};
 }

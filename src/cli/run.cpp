@@ -4,6 +4,7 @@
 #include "cli/bad_inputs.h"
 #include "cli/model_option.h"
 #include "cli/run_inputs.h"
+#include "cli/shard.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json_floats.h"
@@ -169,17 +170,22 @@ int run(int argc, char** argv) {
   AdapterOf adapters;
   RunOptions options;
   BadInputs bad;
+  Shard shard;
   Parser parser("run " + name, verb->description, verb->example);
   add_options(parser.app(), model, input, adapters, options, bad);
   const std::unique_ptr<Task> task = verb->make(name);
   task->add_options(parser.app());
+  shard.add_options(parser.app());
   if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
+  if (shard.given() && (input.format == InputFormat::csv || input.format == InputFormat::tsv))
+    fail("--shard: only the first part of a table has its header; expected --input-format lines or json");
+  if (!shard.begin(!input.texts.empty())) return 0;
 
   task->load(model);
   InputReader reader(input, *task);
   if (reader.total() > 0) adapters.check(reader.total());
   run_all(*task, reader, adapters, options, bad);
-  return bad.status();
+  return shard.finish(bad.status());
 }
 
 }  // namespace attend::cli

@@ -5,6 +5,10 @@
 #include "cli/model_option.h"
 #include "cli/table_options.h"
 #include "cli/verb.h"
+#include "parallel/ranks.h"
+
+#include <cstdio>
+#include <cstdlib>
 
 namespace attend::cli {
 namespace {
@@ -180,6 +184,32 @@ void add_step_options(CLI::App& app, Recipe& r) {
   app.add_option("--seed", r.seed, "Random seed of data order, masking, dropout and new heads");
 }
 
+void add_process_options(CLI::App& app, Recipe& r) {
+  app.add_option(
+         "--timeout", r.timeout,
+         "With several processes (torchrun): seconds that one waits for the others before it ends and names "
+         "those that are lost")
+      ->check(CLI::Range(1.0, 86400.0));
+  app.add_flag(
+      "--shard-optimizer", r.shard_optimizer,
+      "With several processes: each keeps the optimizer's state of a share of the weights, which takes less "
+      "memory (ZeRO-1)");
+}
+
+void add_local_step_options(CLI::App& app, Recipe& r) {
+  CLI::Option* const local =
+      app.add_option(
+             "--local-steps", r.local_steps,
+             "With several processes on a slow network: each goes so many steps by itself before all meet "
+             "(DiLoCo; 50 to 500); 0: they add up their gradients in every step")
+          ->check(not_negative());
+  app.add_option("--outer-rate", r.outer_rate, "--local-steps: the rate of the step from meeting to meeting")
+      ->needs(local);
+  app.add_option("--outer-momentum", r.outer_momentum, "--local-steps: its momentum")
+      ->check(share())
+      ->needs(local);
+}
+
 void add_optimizer_options(CLI::App& app, Recipe& r) {
   app.add_option("--optimizer", r.optimizer, "adamw, adafactor, sgd, lion, or muon for hidden matrices");
   app.add_option("--weight-decay", r.weight_decay,
@@ -287,12 +317,20 @@ int train(int argc, char** argv) {
   add_loss_options(parser.app(), recipe);
   add_adapter_options(parser.app(), recipe);
   add_step_options(parser.app(), recipe);
+  add_process_options(parser.app(), recipe);
+  add_local_step_options(parser.app(), recipe);
   add_optimizer_options(parser.app(), recipe);
   add_schedule_options(parser.app(), recipe);
   add_validation_options(parser.app(), recipe);
   if (const auto status = parser.parse(argc, argv)) return *status;
   catch_interrupts();
-  return attend::train(recipe, [] { return interrupted(); }) == TrainingEnd::finished ? 0 : 130;
+  try {
+    return attend::train(recipe, [] { return interrupted(); }) == TrainingEnd::finished ? 0 : 130;
+  } catch (const LostRank& lost) {
+    // What waits for it on other threads would wait on.
+    std::fprintf(stderr, "attend: %s\n", lost.what());
+    std::_Exit(1);
+  }
 }
 
 }  // namespace attend::cli

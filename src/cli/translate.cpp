@@ -6,6 +6,7 @@
 #include "cli/generation_options.h"
 #include "cli/given_texts.h"
 #include "cli/model_option.h"
+#include "cli/shard.h"
 #include "cli/verb.h"
 #include "formats/json.h"
 
@@ -50,6 +51,7 @@ int translate(int argc, char** argv) {
   std::optional<std::uint64_t> seed;
   bool json = false;
   BadInputs bad;
+  Shard shard;
   Parser parser("translate",
                 "Translates texts (arguments, or lines of standard input), one line each; with several "
                 "translations per text, one line each, best first.",
@@ -68,7 +70,9 @@ int translate(int argc, char** argv) {
   parser.app().add_flag(
       "--json", json,
       "Print one object per text: {\"text\", \"translation\"}, or with several {\"translations\"}");
+  shard.add_options(parser.app());
   if (const auto status = parser.parse(argc, argv)) return *status;
+  if (!shard.begin(!arguments.empty())) return 0;
   options.settings = fields.dump();
   options.seed = seed ? *seed : std::random_device()();
 
@@ -82,7 +86,7 @@ int translate(int argc, char** argv) {
     for (std::size_t i = 0; i < numbers.size(); ++i) translations[numbers[i]] = std::move(some[i]);
   });
   print(texts, translations, json, bad);
-  return bad.status();
+  return shard.finish(bad.status());
 }
 
 }  // namespace attend::cli

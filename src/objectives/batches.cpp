@@ -44,4 +44,25 @@ std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
   return batches;
 }
 
+std::vector<std::int64_t> share_of_batch(const std::vector<std::int64_t>& examples,
+                                         const std::function<std::int64_t(std::int64_t)>& tokens,
+                                         std::int64_t rank, std::int64_t ranks) {
+  if (ranks == 1) return examples;
+  std::vector<std::size_t> longest_first(examples.size());
+  std::iota(longest_first.begin(), longest_first.end(), 0);
+  std::stable_sort(longest_first.begin(), longest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return tokens(examples[a]) > tokens(examples[b]); });
+  std::vector<std::int64_t> filled(static_cast<std::size_t>(ranks));
+  std::vector<std::size_t> places;
+  for (const std::size_t place : longest_first) {
+    const auto least = std::min_element(filled.begin(), filled.end());
+    *least += tokens(examples[place]);
+    if (least - filled.begin() == rank) places.push_back(place);
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::int64_t> share;
+  for (const std::size_t place : places) share.push_back(examples[place]);
+  return share;
+}
+
 }  // namespace attend

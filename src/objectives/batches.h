@@ -26,4 +26,10 @@ std::vector<std::vector<std::int64_t>> make_batches(std::int64_t examples,
                                                     const BatchSize& size, std::uint64_t seed,
                                                     std::int64_t epoch, bool shuffled = true);
 
+// What process `rank` of `ranks` takes of a batch, in its order: the longest first to the one that has least,
+// so that all have about as many tokens. Perhaps nothing.
+std::vector<std::int64_t> share_of_batch(const std::vector<std::int64_t>& examples,
+                                         const std::function<std::int64_t(std::int64_t)>& tokens,
+                                         std::int64_t rank, std::int64_t ranks);
+
 }  // namespace attend

@@ -24,6 +24,7 @@ class CausalLanguageModel : public Objective {
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   std::unique_ptr<Meter> meter() const override { return perplexity_meter(); }
+  Sharing sharing() const override { return remembers_ ? Sharing::nothing : Sharing::examples; }
 
  private:
   TokenRows text_;

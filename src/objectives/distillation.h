@@ -48,6 +48,7 @@ class Distillation : public Objective {
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   std::unique_ptr<Meter> meter() const override { return objective_->meter(); }
+  Sharing sharing() const override { return objective_->sharing(); }
   std::optional<Labels> labels() const override { return objective_->labels(); }
   std::optional<std::pair<double, double>> score_range() const override { return objective_->score_range(); }
 

@@ -6,7 +6,7 @@
 //   of the model, and a run that is resumed makes the same ones.
 // - A loss is a sum over labels, term by term, and the batch knows how many labels each term has. The loop
 // divides
-//   every term by its count over the whole step, however many batches (and some day processes) share it.
+//   every term by its count over the whole step, however many batches and processes share it.
 // - What is measured in validation is what the loss has computed anyway: its scores go to a Meter.
 #pragma once
 
@@ -59,6 +59,14 @@ struct Losses {
   Tensor hidden = {};
 };
 
+// What several processes may share out of a step.
+enum class Sharing {
+  examples,  // each takes some examples of every batch: a loss is a sum over examples that know nothing of
+             // one another
+  batches,   // whole batches: examples of one are compared with each other
+  nothing,   // one batch leaves something for the next
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -85,6 +93,9 @@ class Objective {
   virtual std::optional<Labels> labels() const { return {}; }
   // Which numbers of the data stand for 0 and 1, so that validation takes them alike.
   virtual std::optional<std::pair<double, double>> score_range() const { return {}; }
+
+  // What of a step several processes may share out.
+  virtual Sharing sharing() const { return Sharing::examples; }
 };
 
 }  // namespace attend

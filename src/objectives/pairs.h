@@ -25,6 +25,7 @@ class Pairs : public Objective {
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   // recall@1, recall@10 and mrr of each pair's second text among all different second texts.
   std::unique_ptr<Meter> meter() const override;
+  Sharing sharing() const override { return Sharing::batches; }
 
  private:
   TextVectors vectors_;

@@ -1,4 +1,5 @@
 // Gradients passed back along the tape.
+#include "tensor/leaf_listener.h"
 #include "tensor/ops.h"
 #include "tensor/tape.h"
 
@@ -152,7 +153,9 @@ class Engine {
     std::vector<Tensor> gradients = std::move(states_.at(&node).gradients);
     keep_wanted(node, gradients);
     if (auto* const leaf = dynamic_cast<Leaf*>(&node)) {
-      if (all_ && gradients.front().defined()) accumulate(*leaf, std::move(gradients.front()));
+      if (!all_ || !gradients.front().defined()) return;
+      accumulate(*leaf, std::move(gradients.front()));
+      LeafListener::tell(leaf->body.get());
       return;
     }
     const bool any =
@@ -193,7 +196,22 @@ class Engine {
   std::priority_queue<Node*, std::vector<Node*>, Earlier> ready_;
 };
 
+thread_local LeafListener* leaf_listener = nullptr;
+
 }  // namespace
+
+LeafListener::LeafListener(std::function<void(const void*)> arrived) : arrived_(std::move(arrived)) {
+  if (leaf_listener != nullptr) fail("gradients are told to one listener at a time");
+  leaf_listener = this;
+}
+
+LeafListener::~LeafListener() {
+  leaf_listener = nullptr;
+}
+
+void LeafListener::tell(const void* leaf) {
+  if (leaf_listener != nullptr) leaf_listener->arrived_(leaf);
+}
 
 std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
                                  const std::vector<Tensor>& wanted, bool keeps_tape) {

@@ -7,8 +7,41 @@ constexpr std::size_t kAhead = 3;  // steps
 
 }  // namespace
 
+namespace {
+
+void check_sharing(Sharing sharing, const StreamOptions& options) {
+  if (options.ranks == 1 || sharing == Sharing::examples) return;
+  if (sharing == Sharing::nothing)
+    fail(
+        "{} processes: this model reads each batch behind what it remembers of the one before; expected one "
+        "process",
+        options.ranks);
+  if (options.accumulate < options.ranks)
+    fail(
+        "{} processes: this objective compares the examples of a batch with each other, so that each process "
+        "reads whole "
+        "batches; expected --accumulate {} or more, found {}",
+        options.ranks, options.ranks, options.accumulate);
+}
+
+}  // namespace
+
+std::string describe_not_finite(const StepData& step, const std::string& tensor) {
+  std::vector<std::int64_t> examples;
+  for (const Batch& batch : step.batches)
+    examples.insert(examples.end(), batch.examples.begin(), batch.examples.end());
+  const std::size_t shown = std::min<std::size_t>(examples.size(), 5);
+  return fmt::format(
+      "{} not finite (batch {} of epoch {}: examples {}{}). The weights are still those of the step before",
+      tensor.empty() ? "the loss is" : "the gradient of " + tensor + " is", step.after.batch,
+      step.after.epoch,
+      fmt::join(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      examples.size() > shown ? ", ..." : "");
+}
+
 BatchStream::BatchStream(Objective& objective, const StreamOptions& options, DataPlace place)
     : objective_(objective), options_(options), place_(place) {
+  check_sharing(objective.sharing(), options);
   enter_epoch();
   const auto batches = static_cast<std::int64_t>(batches_.size());
   if (batches == 0) fail("there is nothing to learn from: an epoch has no batch");
@@ -34,6 +67,16 @@ void BatchStream::enter_epoch() {
   batches_ = objective_.batches(options_.size, options_.seed, place_.epoch, /*shuffled=*/true);
 }
 
+// This process's part of the step's batch of that number.
+std::vector<std::int64_t> BatchStream::share(const std::vector<std::int64_t>& batch,
+                                             std::int64_t number) const {
+  if (objective_.sharing() == Sharing::examples)
+    return share_of_batch(
+        batch, [&](std::int64_t example) { return objective_.tokens(example); }, options_.rank,
+        options_.ranks);
+  return number % options_.ranks == options_.rank ? batch : std::vector<std::int64_t>();
+}
+
 StepData BatchStream::make() {
   const auto count = static_cast<std::int64_t>(batches_.size());
   if (place_.batch == count) {
@@ -44,7 +87,8 @@ StepData BatchStream::make() {
   }
   StepData step;
   for (std::int64_t i = 0; i < options_.accumulate && place_.batch < count; ++i) {
-    std::vector<std::int64_t> examples = batches_[static_cast<std::size_t>(place_.batch++)];
+    std::vector<std::int64_t> examples = share(batches_[static_cast<std::size_t>(place_.batch++)], i);
+    if (examples.empty()) continue;
     if (options_.twice) {
       const std::vector<std::int64_t> again = examples;
       examples.insert(examples.end(), again.begin(), again.end());

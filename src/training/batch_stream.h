@@ -21,10 +21,11 @@ struct StreamOptions {
   BatchSize size;
   std::int64_t accumulate = 1;  // batches to a step; the last step of an epoch may have fewer
   std::uint64_t seed = 1;
-  bool twice = false;  // every example in two readings, the second behind the first (R-Drop)
+  bool twice = false;                // every example in two readings, the second behind the first (R-Drop)
+  std::int64_t rank = 0, ranks = 1;  // of several processes, each reads its share of every step
 };
 
-// What one step learns from.
+// What one step learns from; of several processes, this one.
 struct StepData {
   std::vector<Batch> batches;
   DataPlace after;    // where the next step goes on
@@ -32,10 +33,13 @@ struct StepData {
   bool ends_epoch = false;
 };
 
+// What is not finite of a step, by name (empty: the loss), and what the step has read.
+std::string describe_not_finite(const StepData& step, const std::string& tensor);
+
 class BatchStream {
  public:
-  // Begins at `place`. `objective` must outlive the stream, whose thread alone calls begin_epoch, batches and
-  // collate.
+  // Begins at `place`. Error where the objective does not let several processes share its batches out.
+  // `objective` must outlive the stream, whose thread alone calls begin_epoch, batches and collate.
   BatchStream(Objective& objective, const StreamOptions& options, DataPlace place);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
@@ -47,6 +51,7 @@ class BatchStream {
 
  private:
   void enter_epoch();
+  std::vector<std::int64_t> share(const std::vector<std::int64_t>& batch, std::int64_t number) const;
   StepData make();
   double epochs() const;
   void run();

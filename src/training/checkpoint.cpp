@@ -16,6 +16,36 @@ constexpr const char* kWhole = "training.json";  // written last: a checkpoint t
 
 }  // namespace
 
+std::string to_text(const Progression& at) {
+  Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
+                   {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
+                   {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
+  if (at.plateau.best) {
+    standing["plateau_factor"] = at.plateau.factor;
+    standing["plateau_best"] = *at.plateau.best;
+    standing["plateau_worse"] = at.plateau.worse;
+  }
+  return standing.dump(2) + "\n";
+}
+
+Progression read_progression(const std::string& text, const std::string& source) {
+  const Fields standing(parse_json(text, source), source);
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  Progression at;
+  at.step = standing.integer({"step"}, {}, 0, kMost);
+  at.place.epoch = standing.integer({"epoch"}, {}, 0, kMost);
+  at.place.batch = standing.integer({"batch"}, {}, 0, kMost);
+  at.seconds = standing.number({"seconds"});
+  at.tokens = standing.integer({"tokens"}, {}, 0, kMost);
+  at.best = standing.maybe_number({"best"}).value_or(std::numeric_limits<double>::quiet_NaN());
+  at.best_step = standing.integer({"best_step"}, {}, 0, kMost);
+  at.worse = standing.integer({"worse"}, {}, 0, kMost);
+  at.validated = standing.integers({"validated"});
+  at.plateau = {standing.number({"plateau_factor"}, 1.0), standing.maybe_number({"plateau_best"}),
+                standing.integer({"plateau_worse"}, 0, 0, kMost)};
+  return at;
+}
+
 std::int64_t Checkpoints::step_of(const fs::path& directory) {
   const std::string name = directory.filename().string();
   if (!name.starts_with(kFolderPrefix)) return -1;
@@ -55,15 +85,7 @@ void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const
     if (fs::is_directory(unfinished / folder)) copy_companions(output_ / folder, unfinished / folder);
   write_tensors(unfinished / "optimizer.safetensors", state);
   if (!trainee.carried.empty()) write_tensors(unfinished / "carried.safetensors", trainee.carried);
-  Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
-                   {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
-                   {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
-  if (at.plateau.best) {
-    standing["plateau_factor"] = at.plateau.factor;
-    standing["plateau_best"] = *at.plateau.best;
-    standing["plateau_worse"] = at.plateau.worse;
-  }
-  write_file_atomically(unfinished / kWhole, standing.dump(2) + "\n");
+  write_file_atomically(unfinished / kWhole, to_text(at));
   fs::remove_all(target);
   fs::rename(unfinished, target);
 }
@@ -93,20 +115,7 @@ void Checkpoints::prune(std::size_t keep, const Progression& at) const {
 }
 
 Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
-  const Fields standing(read_json(checkpoint / kWhole), (checkpoint / kWhole).string());
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  Progression at;
-  at.step = standing.integer({"step"}, {}, 0, kMost);
-  at.place.epoch = standing.integer({"epoch"}, {}, 0, kMost);
-  at.place.batch = standing.integer({"batch"}, {}, 0, kMost);
-  at.seconds = standing.number({"seconds"});
-  at.tokens = standing.integer({"tokens"}, {}, 0, kMost);
-  at.best = standing.maybe_number({"best"}).value_or(std::numeric_limits<double>::quiet_NaN());
-  at.best_step = standing.integer({"best_step"}, {}, 0, kMost);
-  at.worse = standing.integer({"worse"}, {}, 0, kMost);
-  at.validated = standing.integers({"validated"});
-  at.plateau = {standing.number({"plateau_factor"}, 1.0), standing.maybe_number({"plateau_best"}),
-                standing.integer({"plateau_worse"}, 0, 0, kMost)};
+  const Progression at = read_progression(read_file(checkpoint / kWhole), (checkpoint / kWhole).string());
   trainee.load_weights(checkpoint);
   state = read_tensors(checkpoint / "optimizer.safetensors");
   const fs::path carried = checkpoint / "carried.safetensors";

@@ -30,6 +30,10 @@ struct Progression {
 // A checkpoint's tensors beside the weights, by name: of the optimizer, of averages.
 using TrainingState = std::map<std::string, Tensor>;
 
+std::string to_text(const Progression& at);  // JSON
+// `source` is named where it does not fit.
+Progression read_progression(const std::string& text, const std::string& source);
+
 class Checkpoints {
  public:
   explicit Checkpoints(std::filesystem::path output) : output_(std::move(output)) {}

@@ -1,6 +1,7 @@
 #include "training/optimizer.h"
 
 #include "tensor/parallel.h"
+#include "training/handing_out.h"
 #include "training/named_state.h"
 #include "training/update_rule.h"
 
@@ -80,8 +81,12 @@ bool Update::in_loops() const {
   return on_kernels(weight) && on_kernels(gradient) && weight.is_contiguous();
 }
 
-Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options)
-    : rule_(make_rule(options)), weight_decay_(options.weight_decay), rate_by_size_(options.rate_by_size) {
+Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options,
+                     std::optional<OptimizerRanks> ranks)
+    : rule_(make_rule(options)),
+      weight_decay_(options.weight_decay),
+      rate_by_size_(options.rate_by_size),
+      ranks_(ranks) {
   check_range("weight decay", options.weight_decay, 0, std::numeric_limits<double>::infinity());
   const bool muon = options.kind == OptimizerKind::muon;
   if (muon) hidden_rule_ = make_muon(options);
@@ -97,24 +102,45 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
     any_hidden |= hidden;
     const UpdateRule* rule = hidden ? hidden_rule_.get() : rule_.get();
     parameters_.push_back(p);
-    Slot& slot = slots_.emplace_back(Slot{rule, {}});
-    for (const Tensor& part : parts_of(p, p.weight.detach())) slot.states.push_back(rule->fresh_state(part));
+    slots_.push_back({rule, {}});
   }
   if (parameters_.empty())
     fail("nothing to train: none of {} parameters needs a gradient", parameters.size());
   if (muon && !any_hidden)
     fail("optimizer muon: none of {} parameters is a matrix between hidden states; take adamw",
          parameters_.size());
+  if (ranks_ && ranks_->sharded && !ranks_->ranks.alone()) share_out_parameters();
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (owns(i)) slots_[i].states = fresh_states(i);
 }
 
 Optimizer::~Optimizer() = default;
 
+void Optimizer::share_out_parameters() {
+  std::vector<std::int64_t> sizes;
+  for (const Parameter& p : parameters_) sizes.push_back(p.weight.numel());
+  owners_ = share_out(sizes, ranks_->ranks.size());
+}
+
+std::vector<std::vector<StateTensor>> Optimizer::fresh_states(std::size_t i) const {
+  std::vector<std::vector<StateTensor>> states;
+  for (const Tensor& part : parts_of(parameters_[i], parameters_[i].weight.detach()))
+    states.push_back(slots_[i].rule->fresh_state(part));
+  return states;
+}
+
 void Optimizer::step(double rate, double gradient_scale) {
   Unrecorded no_grad;
   ++steps_;
+  std::vector<bool> changed(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Parameter& p = parameters_[i];
     if (!p.weight.gradient().defined()) continue;
+    changed[i] = true;
+    if (!owns(i)) {
+      p.weight.mutable_gradient().reset();
+      continue;
+    }
     const std::vector<Tensor> weights = parts_of(p, p.weight.detach()),
                               gradients = parts_of(p, p.weight.gradient().contiguous());
     for (std::size_t part = 0; part < weights.size(); ++part) {
@@ -127,28 +153,68 @@ void Optimizer::step(double rate, double gradient_scale) {
     p.weight.bump_version();
     p.weight.mutable_gradient().reset();
   }
+  if (!owners_.empty()) hand_out_weights(changed);
+}
+
+void Optimizer::hand_out_weights(const std::vector<bool>& changed) const {
+  for (std::int64_t owner = 0; owner < ranks_->ranks.size(); ++owner) {
+    std::vector<Tensor> weights;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (changed[i] && owners_[i] == owner) weights.push_back(parameters_[i].weight);
+    hand_out(ranks_->ranks, weights, owner);
+  }
+}
+
+void Optimizer::name_states(std::map<std::string, Tensor>& to, std::size_t i,
+                            const std::vector<std::vector<StateTensor>>& states) const {
+  for (std::size_t part = 0; part < states.size(); ++part)
+    for (const StateTensor& tensor : states[part]) {
+      std::string name = tensor.kind + "." + parameters_[i].name;
+      if (states.size() > 1) name += fmt::format(".{}", part);
+      to[name] = tensor.value;
+    }
 }
 
 std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> all;
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    for (std::size_t part = 0; part < slots_[i].states.size(); ++part)
-      for (const StateTensor& tensor : slots_[i].states[part]) {
-        std::string name = tensor.kind + "." + parameters_[i].name;
-        if (slots_[i].states.size() > 1) name += fmt::format(".{}", part);
-        all[name] = tensor.value;
-      }
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (owners_.empty()) {
+      name_states(all, i, slots_[i].states);
+      continue;
+    }
+    const auto states = owns(i) ? slots_[i].states : fresh_states(i);
+    std::map<std::string, Tensor> own;
+    name_states(own, i, states);
+    std::vector<Tensor> tensors;
+    for (const auto& [name, tensor] : own) tensors.push_back(tensor);
+    hand_out(ranks_->ranks, tensors, owners_[i]);
+    if (ranks_->ranks.first() || owns(i)) all.merge(own);
+  }
   return all;
 }
 
 void Optimizer::restore(const std::map<std::string, Tensor>& state, std::int64_t steps) {
-  restore_state(this->state(), state, "optimizer state");
+  if (!ranks_ || ranks_->ranks.alone()) {
+    restore_state(this->state(), state, "optimizer state");
+  } else {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      auto states = fresh_states(i);
+      std::map<std::string, Tensor> own;
+      name_states(own, i, states);
+      if (ranks_->ranks.first()) restore_state(own, state, "optimizer state");
+      std::vector<Tensor> tensors;
+      for (const auto& [name, tensor] : own) tensors.push_back(tensor);
+      hand_out(ranks_->ranks, tensors);
+      if (owns(i)) slots_[i].states = std::move(states);
+    }
+  }
   steps_ = steps;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters,
-                                          const OptimizerOptions& options) {
-  return std::make_unique<Optimizer>(parameters, options);
+                                          const OptimizerOptions& options,
+                                          std::optional<OptimizerRanks> ranks) {
+  return std::make_unique<Optimizer>(parameters, options, ranks);
 }
 
 GradientNorm gradient_norm(std::span<const Parameter> parameters) {

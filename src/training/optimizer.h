@@ -5,9 +5,11 @@
 // and from how many labels they were summed over, into the step.
 #pragma once
 
+#include "parallel/ranks.h"
 #include "tensor/tensor.h"
 
 #include <map>
+#include <optional>
 
 namespace attend {
 
@@ -72,11 +74,21 @@ struct OptimizerOptions {
 class UpdateRule;
 struct StateTensor;
 
+// How several processes work on one optimizer. All of them call all functions but steps() and parameters()
+// together.
+struct OptimizerRanks {
+  Ranks& ranks;
+  // Each process keeps the state of its own parameters, makes their steps and hands out the weights (ZeRO-1:
+  // Rajbhandari et al. 2019, arXiv:1910.02054). The same weights come out to the last bit.
+  bool sharded = false;
+};
+
 class Optimizer {
  public:
   // Parameters that need no gradient or hold no numbers are left out. Error if options are out of range,
   // nothing is left to train or two parameters have one name.
-  Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options);
+  Optimizer(const std::vector<Parameter>& parameters, const OptimizerOptions& options,
+            std::optional<OptimizerRanks> ranks = {});
   ~Optimizer();
 
   // One step with every gradient times `gradient_scale`; then gradients are cleared. What has no gradient is
@@ -87,25 +99,36 @@ class Optimizer {
   std::span<const Parameter> parameters() const { return parameters_; }
 
   // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X"; of parts "mean.X.0"...
+  // Sharded: the whole on the first process, on the others their own.
   std::map<std::string, Tensor> state() const;
-  // Error, and nothing has changed, if a tensor is missing, of another shape or type, or not finite.
+  // What the first process gives, on all. Error, and nothing has changed, if a tensor is missing, of another
+  // shape or type, or not finite.
   void restore(const std::map<std::string, Tensor>& state, std::int64_t steps);
 
  private:
   struct Slot {  // of the parameter of the same number
     const UpdateRule* rule;
-    std::vector<std::vector<StateTensor>> states;  // of each part
+    std::vector<std::vector<StateTensor>> states;  // of each part; empty where another process has them
   };
+  void share_out_parameters();
+  bool owns(std::size_t i) const { return owners_.empty() || owners_[i] == ranks_->ranks.rank(); }
+  std::vector<std::vector<StateTensor>> fresh_states(std::size_t i) const;
+  void name_states(std::map<std::string, Tensor>& to, std::size_t i,
+                   const std::vector<std::vector<StateTensor>>& states) const;
+  void hand_out_weights(const std::vector<bool>& changed) const;
   std::vector<Parameter> parameters_;
   std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, where there is one, for hidden matrices
   std::vector<Slot> slots_;
   double weight_decay_;
   bool rate_by_size_;
   std::int64_t steps_ = 0;
+  std::optional<OptimizerRanks> ranks_;
+  std::vector<std::int64_t> owners_;  // of each parameter, where they are sharded
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters,
-                                          const OptimizerOptions& options);
+                                          const OptimizerOptions& options,
+                                          std::optional<OptimizerRanks> ranks = {});
 
 // The norm of all gradients together, before any scale.
 struct GradientNorm {

@@ -207,6 +207,8 @@ TrainingOptions training_options(const Recipe& r) {
     inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
   o.recompute = r.recompute;
   o.seed = r.seed;
+  o.shard_optimizer = r.shard_optimizer;
+  o.local = {r.local_steps, r.outer_rate, r.outer_momentum};
   o.validate_every = r.validate_every;
   o.save_every = r.save_every;
   o.best = r.best;

@@ -162,6 +162,18 @@ void check_validation(const Recipe& r) {
   if (r.schedule == "reduce-on-plateau") fail("--schedule reduce-on-plateau: {}", advice);
 }
 
+void check_processes(const Recipe& r) {
+  if (r.timeout <= 0) fail("--timeout {:g}: expected seconds, above 0", r.timeout);
+  if (r.local_steps == 0) return;
+  if (r.local_steps < 0) fail("--local-steps {}: expected a number of steps", r.local_steps);
+  if (r.shard_optimizer)
+    fail(
+        "--local-steps and --shard-optimizer: each process goes its own steps, for which it needs a whole "
+        "optimizer");
+  if (r.ema > 0)
+    fail("--local-steps and --ema: the weights are those of all only where processes meet; leave --ema out");
+}
+
 }  // namespace
 
 void check_recipe(const Recipe& given, const Recipe& whole) {
@@ -172,6 +184,7 @@ void check_recipe(const Recipe& given, const Recipe& whole) {
   check_schedule_options(given, whole.schedule);
   check_companions(given);
   check_validation(given);
+  check_processes(given);
   if (whole.steps <= 0 && whole.epochs <= 0 && whole.minutes <= 0 && whole.patience <= 0)
     fail("say when to stop: --steps, --epochs, --max-minutes or --patience");
   if (given.generator.empty() && given.objective == "replaced-tokens")

@@ -1,44 +1,68 @@
 #include "training/step.h"
 
+#include "training/gradient_sum.h"
+
 #include <limits>
 #include <numeric>
 
 namespace attend {
+namespace {
+
+// Of each term, over the whole step: known before the model runs.
+std::vector<double> label_counts(std::span<const Batch> batches, std::size_t terms, GradientSum* sum) {
+  std::vector<double> counts(terms);
+  for (const Batch& batch : batches)
+    for (std::size_t k = 0; k < terms; ++k) counts[k] += static_cast<double>(batch.counts[k]);
+  if (sum != nullptr) sum->ranks().sum(counts);
+  return counts;
+}
+
+bool has_label(const Batch& batch) {
+  return std::ranges::any_of(batch.counts, [](std::int64_t count) { return count > 0; });
+}
+
+}  // namespace
+
+bool has_labels(std::span<const Batch> batches) {
+  return std::ranges::any_of(batches, has_label);
+}
 
 StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::span<const Batch> batches,
-                            Pass& pass, const LossOptions& options) {
+                            Pass& pass, const LossOptions& options, GradientSum* sum) {
   const std::vector<Term> terms = objective.terms();
-  std::vector<std::int64_t> counts(terms.size());  // over the whole step: known before the model runs
-  for (const Batch& batch : batches)
-    for (std::size_t k = 0; k < terms.size(); ++k) counts[k] += batch.counts[k];
+  const std::vector<double> counts = label_counts(batches, terms.size(), sum);
   StepGradients result;
-  result.labels = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  result.labels = static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
   if (result.labels == 0) fail("a step without a single label: is the data right?");
 
   // Each term weighs weight / count. The first one's share is left to the optimizer, where it costs nothing;
   // the others are multiplied by theirs in relation to it.
   std::vector<double> shares(terms.size());
   for (std::size_t k = 0; k < terms.size(); ++k)
-    if (counts[k] > 0) shares[k] = terms[k].weight / static_cast<double>(counts[k]);
+    if (counts[k] > 0) shares[k] = terms[k].weight / counts[k];
   const double first = *std::find_if(shares.begin(), shares.end(), [](double share) { return share != 0; });
-  std::vector<Tensor> sums(terms.size());
+  std::vector<double> totals(terms.size());
+  const auto last = std::find_if(batches.rbegin(), batches.rend(), has_label);
   for (const Batch& batch : batches) {
     const Losses losses = objective.losses(trainee, batch, pass, options);
     Tensor loss;
     for (std::size_t k = 0; k < terms.size(); ++k) {
       if (batch.counts[k] == 0) continue;
-      const Tensor& sum = losses.sums[k];
-      const Tensor part = shares[k] == first ? sum : sum * (shares[k] / first);
+      const Tensor& term = losses.sums[k];
+      const Tensor part = shares[k] == first ? term : term * (shares[k] / first);
       loss = loss.defined() ? loss + part : part;
-      sums[k] = sums[k].defined() ? sums[k] + sum.detach() : sum.detach();
+      totals[k] += term.item<double>();
     }
+    if (sum != nullptr && last != batches.rend() && &batch == &*last) sum->begin();
     if (loss.defined() && loss.needs_gradient()) loss.backward();
   }
+  if (sum != nullptr) {
+    sum->finish();
+    sum->ranks().sum(totals);
+  }
   for (std::size_t k = 0; k < terms.size(); ++k) {
-    const double sum = sums[k].defined() ? sums[k].item<double>() : 0;
-    result.terms.push_back(counts[k] > 0 ? sum / static_cast<double>(counts[k])
-                                         : std::numeric_limits<double>::quiet_NaN());
-    result.loss += sum * shares[k];
+    result.terms.push_back(counts[k] > 0 ? totals[k] / counts[k] : std::numeric_limits<double>::quiet_NaN());
+    result.loss += totals[k] * shares[k];
   }
   result.scale = first;
   return result;

@@ -4,6 +4,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"
@@ -15,11 +16,14 @@
 #include "tasks/translate.h"
 #include "training/fresh_head.h"
 #include "training/measured_model.h"
+#include "training/packed.h"
 #include "training/recipe.h"
 #include "training/samples.h"
 
 #include <algorithm>
 #include <limits>
+
+#include <unistd.h>
 
 namespace attend {
 namespace {
@@ -89,9 +93,11 @@ struct Workshop {
 // layers, which what a killed run has left is overwritten by.
 class Start {
  public:
-  explicit Start(const Recipe& recipe) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
+  // `first`: of several processes, this one has OUTPUT.
+  Start(const Recipe& recipe, bool first) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
     if (!made_) return;
-    path_ = recipe.output / "student";
+    path_ = first ? recipe.output / "student"
+                  : std::filesystem::temp_directory_path() / fmt::format("attend-student-{}", getpid());
     shrink_model(ModelDirectory(recipe.model), recipe.keep_layers, path_.directory);
   }
   ~Start() {
@@ -108,21 +114,43 @@ class Start {
   bool made_;
 };
 
+// Greedy translations of all sources, of which each process makes some; complete on the first one.
+std::vector<std::string> translate_together(Trainee& trainee, const TokenizerPair& tokenizers,
+                                            const std::vector<std::string>& sources, Ranks& ranks) {
+  const auto rank = static_cast<std::size_t>(ranks.rank()), count = static_cast<std::size_t>(ranks.size());
+  ranks.at("translating the validation's sources");
+  std::vector<std::string> own;
+  for (std::size_t i = rank; i < sources.size(); i += count) own.push_back(sources[i]);
+  TranslateOptions greedy;
+  greedy.beams = 1;
+  std::vector<std::string> said = translate(trainee.model(), tokenizers, own, greedy);
+  if (ranks.alone()) return said;
+  Packer packer;
+  for (const std::string& text : said) packer.add(text);
+  const std::vector<std::string> packed = ranks.gather(packer.text());
+  said.assign(sources.size(), {});
+  for (std::size_t other = 0; ranks.first() && other < count; ++other) {
+    Unpacker texts(packed[other]);
+    for (std::size_t i = other; i < sources.size(); i += count) said[i] = texts.name();
+  }
+  return said;
+}
+
 // What is measured of greedy translations (or summaries) of the validation's sources.
 std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& recipe,
-                                                               const TokenizerPair& tokenizers) {
-  return [&recipe, &tokenizers, sources = read_lines(recipe.validation.at(0)),
-          references = read_lines(recipe.validation.at(1))](Trainee& trainee) {
-    TranslateOptions greedy;
-    greedy.beams = 1;
-    const std::vector<std::string> said = translate(trainee.model(), tokenizers, sources, greedy);
+                                                               const TokenizerPair& tokenizers,
+                                                               Ranks& ranks) {
+  return [&recipe, &tokenizers, &ranks, sources = read_lines(recipe.validation.at(0)),
+          references = read_lines(recipe.validation.at(1))](Trainee& trainee) -> std::vector<Score> {
+    const std::vector<std::string> said = translate_together(trainee, tokenizers, sources, ranks);
+    if (!ranks.first()) return share_scores({}, ranks);
     std::vector<Score> scores = {
         {"bleu", corpus_bleu(said, references, {.lowercase = recipe.lowercase}).score, true},
         {"chrf", corpus_chrf(said, references, {.lowercase = recipe.lowercase}).score, true}};
     RougeMetric rouge;
     for (std::size_t i = 0; i < said.size(); ++i) rouge.add(said[i], references[i]);
     for (const auto& [name, value] : rouge.figures()) scores.push_back({name, value, true});
-    return scores;
+    return share_scores(scores, ranks);
   };
 }
 
@@ -173,12 +201,14 @@ void check_best(const Recipe& recipe, const Objective& held_out) {
          fmt::join(names, ", "));
 }
 
-}  // namespace
-
-TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
-  make_directories(given.output);
-  const DirectoryLock lock(given.output);
-  const Start start(given);
+// As one of `ranks`, of which the first alone writes to OUTPUT.
+TrainingEnd train_together(const Recipe& given, const std::function<bool()>& stop, Ranks& ranks) {
+  std::optional<DirectoryLock> lock;
+  if (ranks.first()) {
+    make_directories(given.output);
+    lock.emplace(given.output);
+  }
+  const Start start(given, ranks.first());
   const Workshop shop(given, start.path());
   const StackSpec& stack = shop.spec.decoder ? *shop.spec.decoder : *shop.spec.encoder;
   const Recipe recipe = complete(given, shop.kind, stack.embeddings.width);
@@ -224,11 +254,28 @@ TrainingEnd train(const Recipe& given, const std::function<bool()>& stop) {
     if (!recipe.generator.empty()) copy_companions(own, output / "generator");
     if (shop.kind.accompany != nullptr) shop.kind.accompany(setting, output);
   };
-  if (measures_translations(recipe)) hooks.measure = greedy_translation(recipe, shop.tokenizers);
+  if (measures_translations(recipe)) hooks.measure = greedy_translation(recipe, shop.tokenizers, ranks);
   hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers, held_out.get());
   TrainingOptions options = training_options(recipe);
+  options.ranks = &ranks;
   options.report = describe(recipe, trainee, *objective, held_out.get());
   return train(trainee, *objective, held_out.get(), options, hooks);
+}
+
+}  // namespace
+
+TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop) {
+  const std::unique_ptr<Ranks> ranks = Ranks::join(recipe.timeout);
+  if (!ranks->first()) set_quiet(true);
+  if (!ranks->alone()) inform("{} processes train together", ranks->size());
+  try {
+    const TrainingEnd end = train_together(recipe, stop, *ranks);
+    ranks->leave();
+    return end;
+  } catch (const std::exception& error) {
+    ranks->fails_with(error.what());
+    throw;
+  }
 }
 
 namespace {

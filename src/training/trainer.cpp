@@ -6,7 +6,12 @@
 #include "models/tensors.h"
 #include "nn/linear.h"
 #include "objectives/batch_tensors.h"
+#include "training/agreement.h"
+#include "training/gradient_sum.h"
+#include "training/handing_out.h"
+#include "training/local_steps.h"
 #include "training/metrics_log.h"
+#include "training/progress_report.h"
 #include "training/step.h"
 #include "training/weight_average.h"
 
@@ -27,51 +32,68 @@ class Run {
         held_out_(held_out),
         options_(options),
         hooks_(hooks),
+        ranks_(options.ranks != nullptr ? *options.ranks : alone_),
         schedule_(options.schedule),
-        optimizer_(make_optimizer(parameter_groups(trainee.parameters(), options.groups), options.optimizer)),
+        optimizer_(make_optimizer(parameter_groups(trainee.parameters(), options.groups), options.optimizer,
+                                  OptimizerRanks{ranks_, options.shard_optimizer})),
         checkpoints_(options.output) {
+    if (!ranks_.alone() && options.local.steps == 0) gradients_.emplace(ranks_, optimizer_->parameters());
     if (options.ema > 0) average_.emplace(optimizer_->parameters(), options.ema);
   }
 
   TrainingEnd go() {
-    begin();
+    if (ranks_.first()) begin();
+    share_start();
     BatchStream data(objective_,
-                     {options_.batch, options_.accumulate, options_.seed, options_.loss.r_drop > 0},
+                     {options_.batch, options_.accumulate, options_.seed, options_.loss.r_drop > 0,
+                      ranks_.rank(), ranks_.size()},
                      at_.place);
     epochs_ = data.first_epochs();
     plan(data.steps_per_epoch());
-    MetricsLog log(options_.output, at_.step);
-    SampleLog samples(options_.output, at_.step);
+    if (ranks_.first()) {
+      log_.emplace(options_.output, at_.step);
+      samples_.emplace(options_.output, at_.step);
+    }
     Progress progress("training", static_cast<std::uint64_t>(expected_steps_), "steps");
+    std::optional<ProgressReport> report;
+    if (log_) report.emplace(progress, *log_, objective_.terms(), options_.minutes);
+    Agreement read;
     started_ = Clock::now();
     while (!done()) {
+      ranks_.at(fmt::format("step {}, reading its data", at_.step + 1));
       const StepData step = data.next();
-      report(take_step(step), step, log, progress);
+      const StepResult result = take_step(step);
       const bool validates =
           options_.validate_every > 0 ? at_.step % options_.validate_every == 0 : step.ends_epoch;
-      if (hooks_.stop && hooks_.stop()) {
+      const bool saves = options_.save_every > 0 && at_.step % options_.save_every == 0;
+      read.add(step);
+      Agreement agreed;
+      if (!meetings_ || at_.step % options_.local.steps == 0 || validates || saves || at_the_end()) {
+        if (meetings_) meetings_->meet();
+        read.stops = hooks_.stop && hooks_.stop();
+        read.late = out_of_time();
+        agreed = agree(ranks_, std::exchange(read, {}));
+        late_ = agreed.late;
+      }
+      if (report) report->say(at_.step, result, agreed, step.epochs, seconds(), last_scores_);
+      if (agreed.stops) {
         save();
         write_page(fmt::format("stopped at step {}", at_.step));
         inform("stopped and saved at step {}; the same command with --resume goes on", at_.step);
         return TrainingEnd::interrupted;
       }
       if (validates)
-        validate_and_save(log, samples);
-      else if (options_.save_every > 0 && at_.step % options_.save_every == 0)
+        validate_and_save();
+      else if (saves)
         save();
     }
-    if (at_.validated.empty() || at_.validated.back() != at_.step) validate_and_save(log, samples);
+    if (at_.validated.empty() || at_.validated.back() != at_.step) validate_and_save();
     finish();
     say_end();
     return TrainingEnd::finished;
   }
 
  private:
-  struct StepResult {
-    StepGradients gradients;
-    double norm = 0, rate = 0;
-  };
-
   // Anew, or where the newest checkpoint stands.
   void begin() {
     checkpoints_.clean();
@@ -89,15 +111,28 @@ class Run {
         warn("--resume: there is no run in {} that could go on; this one begins anew",
              options_.output.string());
       if (hooks_.accompany) hooks_.accompany(options_.output);
-      trainee_.find_constraints();
       return;
     }
-    TrainingState state;
-    at_ = Checkpoints::restore(*newest, trainee_, state);
-    optimizer_->restore(state, at_.step);
-    if (average_) average_->restore(state, at_.step);
-    trainee_.find_constraints();
+    at_ = Checkpoints::restore(*newest, trainee_, restored_);
     inform("going on after step {}", at_.step);
+  }
+
+  // All begin where the first one does.
+  void share_start() {
+    at_ = read_progression(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
+                           "the first process");
+    hand_out(ranks_, trainee_.weights());
+    if (at_.step > 0) {
+      optimizer_->restore(restored_, at_.step);
+      if (average_ && ranks_.first()) average_->restore(restored_, at_.step);
+      if (average_) average_->share(ranks_, at_.step);
+    }
+    if (!ranks_.alone() && options_.local.steps > 0) {
+      meetings_.emplace(ranks_, optimizer_->parameters(), options_.local);
+      if (at_.step > 0) meetings_->restore(restored_);
+    }
+    restored_.clear();
+    trainee_.find_constraints();
   }
 
   // How long the run will be, as far as steps and epochs tell.
@@ -112,16 +147,18 @@ class Run {
     schedule_.warmup = warmup_steps(options_.warmup, schedule_.total);
     schedule_.check();
     options_.plateau.check();
+    late_ = options_.minutes > 0 && at_.seconds >= options_.minutes * 60;
   }
 
   double seconds() const {
     return at_.seconds + std::chrono::duration<double>(Clock::now() - started_).count();
   }
 
+  bool out_of_time() const { return options_.minutes > 0 && seconds() >= options_.minutes * 60; }
   bool at_the_end() const {
     if (options_.steps > 0 && at_.step >= options_.steps) return true;
     if (options_.epochs > 0 && epochs_ >= options_.epochs) return true;
-    return options_.minutes > 0 && seconds() >= options_.minutes * 60;
+    return late_;
   }
   bool out_of_patience() const { return options_.patience > 0 && at_.worse >= options_.patience; }
   bool done() const { return at_the_end() || out_of_patience(); }
@@ -147,13 +184,17 @@ class Run {
     if (!options_.save_batches.empty()) write_batches(step);
     StepResult result;
     result.rate = schedule_.rate(at_.step + 1) * at_.plateau.factor;
-    // The seed of a step's dropout follows from its number, so a resumed run draws the same.
+    ranks_.at(fmt::format("step {}", at_.step + 1));
+    // The seed of a step's dropout follows from its number and the process, so a resumed run draws the same.
     Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
-                               static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u);
+                               static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u +
+                               static_cast<std::uint64_t>(ranks_.rank()) * 0x8cb92ba72f3d8dd7u);
     pass.bfloat16 = options_.bfloat16;
     pass.recompute = options_.recompute;
     const PassScope scope(pass);
-    result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss);
+    if (meetings_ && !has_labels(step.batches)) return pass_over(step);
+    result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss,
+                                     gradients_ ? &*gradients_ : nullptr);
     trainee_.constrain_gradients();
     const GradientNorm norm = gradient_norm(optimizer_->parameters());
     if (!norm.not_finite.empty() || !std::isfinite(result.gradients.loss)) stop_at_nan(step, norm.not_finite);
@@ -161,78 +202,51 @@ class Run {
     double scale = result.gradients.scale;
     if (options_.clip > 0 && result.norm > options_.clip) scale *= options_.clip / result.norm;
     optimizer_->step(result.rate, scale);
-    ++at_.step;
     if (average_) average_->update();
     at_.tokens += result.gradients.labels;
+    end_step(step);
+    return result;
+  }
+
+  // A step of this process's own of which it has no share.
+  StepResult pass_over(const StepData& step) {
+    optimizer_->step(0, 1);
+    end_step(step);
+    return {};
+  }
+
+  void end_step(const StepData& step) {
+    ++at_.step;
     at_.place = step.after;
     epochs_ = step.epochs;
-    return result;
   }
 
   void write_batches(const StepData& step) const {
     std::filesystem::create_directories(options_.save_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i)
-      write_tensors(options_.save_batches / fmt::format("step-{}.{}.safetensors", at_.step + 1, i),
-                    to_tensors(step.batches[i]));
+      write_tensors(
+          options_.save_batches / fmt::format("step-{}.{}{}.safetensors", at_.step + 1, i,
+                                              ranks_.first() ? "" : fmt::format(".rank-{}", ranks_.rank())),
+          to_tensors(step.batches[i]));
   }
 
   [[noreturn]] void stop_at_nan(const StepData& step, const std::string& tensor) const {
-    std::vector<std::int64_t> examples;
-    for (const Batch& batch : step.batches)
-      examples.insert(examples.end(), batch.examples.begin(), batch.examples.end());
-    const std::size_t shown = std::min<std::size_t>(examples.size(), 5);
+    const auto newest = checkpoints_.newest();
     fail(
-        "step {}: {} not finite (batch {} of epoch {}: examples {}{}). The weights are still those of the "
-        "step before; "
-        "the last checkpoint is {}. A smaller --rate, a longer --warmup or --clip 1 helps; if it is always "
-        "the same "
-        "batch, look at those examples",
-        at_.step + 1, tensor.empty() ? "the loss is" : "the gradient of " + tensor + " is", step.after.batch,
-        step.after.epoch,
-        fmt::join(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-        examples.size() > shown ? ", ..." : "",
-        checkpoints_.newest() ? checkpoints_.newest()->string() : "not written yet");
-  }
-
-  void report(const StepResult& step, const StepData& data, MetricsLog& log, Progress& progress) {
-    std::int64_t padded = 0;
-    for (const Batch& batch : data.batches) {
-      since_report_ += batch.real_tokens();
-      real_tokens_ += batch.real_tokens();
-      padded += batch.padded_tokens();
-    }
-    padded_tokens_ += padded;
-    const double now = seconds(), passed = now - last_report_;
-    if (passed >= 1) {
-      tokens_per_second_ = static_cast<double>(since_report_) / passed;
-      since_report_ = 0;
-      last_report_ = now;
-    }
-    const double loss = step.gradients.loss;
-    smoothed_loss_ = smoothed_loss_ == 0 ? loss : 0.95 * smoothed_loss_ + 0.05 * loss;
-    const double saved = 100 * (1 - static_cast<double>(real_tokens_) / static_cast<double>(padded_tokens_));
-    std::string note = fmt::format("loss {:.3f}, {:.0f} tokens/s", smoothed_loss_, tokens_per_second_);
-    if (saved >= 1) note += fmt::format(" (padding would add {:.0f} %)", 100 * saved / (100 - saved));
-    if (options_.minutes > 0) note += fmt::format(", {:.1f} of {:g} minutes", now / 60, options_.minutes);
-    if (!last_scores_.empty()) note += ", validation " + last_scores_;
-    progress.update(static_cast<std::uint64_t>(at_.step), note);
-    if (at_.step % 10 != 0) return;
-    std::vector<std::pair<std::string, double>> values = {{"train/loss", loss}};
-    const std::vector<Term> terms = objective_.terms();
-    for (std::size_t k = 0; k < terms.size() && terms.size() > 1; ++k)
-      values.emplace_back("train/" + terms[k].name, step.gradients.terms[k]);
-    values.insert(values.end(), {{"train/gradient_norm", step.norm},
-                                 {"train/rate", step.rate},
-                                 {"train/tokens_per_second", tokens_per_second_},
-                                 {"train/epoch", data.epochs},
-                                 {"train/seconds", now}});
-    log.write(at_.step, values);
+        "step {}: {}; the last checkpoint is {}. A smaller --rate, a longer --warmup or --clip 1 helps; if "
+        "it is always "
+        "the same batch, look at those examples",
+        at_.step + 1, describe_not_finite(step, tensor), newest ? newest->string() : "not written yet");
   }
 
   void save() {
+    ranks_.at(fmt::format("the checkpoint of step {}", at_.step));
     Progression at = at_;
     at.seconds = seconds();
     TrainingState state = optimizer_->state();
+    if (meetings_) meetings_->share_state(state);
+    if (!ranks_.first()) return;
+    if (meetings_) state.merge(meetings_->state());
     if (average_) state.merge(average_->state());
     checkpoints_.save(trainee_, state, at);
     checkpoints_.prune(static_cast<std::size_t>(std::max(options_.average, options_.keep)), at_);
@@ -244,7 +258,8 @@ class Run {
     std::vector<Score> scores;
     if (hooks_.measure) scores = hooks_.measure(trainee_);
     if (held_out_ != nullptr)
-      for (Score& score : evaluate(trainee_, *held_out_, options_.batch)) scores.push_back(std::move(score));
+      for (Score& score : evaluate(trainee_, *held_out_, options_.batch, {}, ranks_))
+        scores.push_back(std::move(score));
     return scores;
   }
 
@@ -270,12 +285,13 @@ class Run {
   }
 
   void write_page(const std::string& state) const {
+    if (!ranks_.first()) return;
     Report report = options_.report;
     report.state = state;
     write_report(options_.output, report);
   }
 
-  void validate_and_save(MetricsLog& log, SampleLog& samples) {
+  void validate_and_save() {
     if (held_out_ != nullptr || hooks_.measure) {
       const std::vector<Score> scores = validate();
       std::vector<std::pair<std::string, double>> values;
@@ -284,7 +300,7 @@ class Run {
         values.emplace_back("validation/" + score.name, score.value);
         last_scores_ += fmt::format("{}{} {:.4g}", last_scores_.empty() ? "" : ", ", score.name, score.value);
       }
-      log.write(at_.step, values);
+      if (log_) log_->write(at_.step, values);
       inform("step {}: validation {}", at_.step, last_scores_);
       const Score& score = telling(scores);
       figure_ = score.name;
@@ -297,7 +313,7 @@ class Run {
       at_.worse = better ? 0 : at_.worse + 1;
       if (schedule_.kind == ScheduleKind::plateau) reduce_on_plateau(score);
     }
-    if (hooks_.sample) samples.write(at_.step, hooks_.sample(trainee_));
+    if (hooks_.sample && samples_) samples_->write(at_.step, hooks_.sample(trainee_));
     at_.validated.push_back(at_.step);
     save();
     write_page("training");
@@ -305,6 +321,18 @@ class Run {
 
   // The result: the mean of the last checkpoints, or the best one.
   void finish() {
+    ranks_.at("the result");
+    if (ranks_.first()) leave_result();
+    if (options_.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
+    average_.reset();
+    hand_out(ranks_, trainee_.weights());
+    const Score score = telling(validate());
+    inform("the mean of {} checkpoints: validation {} {:.4g}",
+           std::min(at_.validated.size(), static_cast<std::size_t>(options_.average)), score.name,
+           score.value);
+  }
+
+  void leave_result() {
     std::vector<std::filesystem::path> chosen;
     if (options_.average > 1) {
       // What an interruption left is not part of every run.
@@ -323,11 +351,6 @@ class Run {
       return;
     }
     trainee_.save(options_.output);
-    average_.reset();
-    if (options_.average > 1 && (held_out_ != nullptr || hooks_.measure)) {
-      const Score score = telling(validate());
-      inform("the mean of {} checkpoints: validation {} {:.4g}", chosen.size(), score.name, score.value);
-    }
   }
 
   Trainee& trainee_;
@@ -335,16 +358,22 @@ class Run {
   const Objective* held_out_;
   const TrainingOptions& options_;
   const TrainingHooks& hooks_;
+  Ranks alone_;
+  Ranks& ranks_;
   Schedule schedule_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<GradientSum> gradients_;  // of several processes
+  std::optional<Meetings> meetings_;      // in its place, where they go steps of their own
   std::optional<WeightAverage> average_;
   Checkpoints checkpoints_;
   Progression at_;
+  TrainingState restored_;         // of a checkpoint, until all processes have it
+  std::optional<MetricsLog> log_;  // of the first process
+  std::optional<SampleLog> samples_;
+  bool late_ = false;  // the time is over, by the first one's clock
   std::int64_t expected_steps_ = 0;
   double epochs_ = 0;
   Clock::time_point started_ = Clock::now();
-  double last_report_ = 0, tokens_per_second_ = 0, smoothed_loss_ = 0;
-  std::int64_t since_report_ = 0, real_tokens_ = 0, padded_tokens_ = 0;
   std::string last_scores_;
   std::string figure_ = "score";  // the name of the one that chooses the best checkpoint, once it is known
 };

@@ -3,8 +3,10 @@
 
 #include <attend/training.h>
 
+#include "parallel/ranks.h"
 #include "training/checkpoint.h"
 #include "training/evaluate.h"
+#include "training/local_steps.h"
 #include "training/optimizer.h"
 #include "training/parameter_groups.h"
 #include "training/report.h"
@@ -44,6 +46,12 @@ struct TrainingOptions {
       {};               // a folder for what each step reads (objectives/batch_tensors.h); empty: none
   Report report = {};   // of run.html: all but its state
   bool resume = false;  // go on from the newest checkpoint in `output`
+  // Processes that train together, each with its own trainee of the same weights; null: this one alone.
+  // Batches are those of all together, and so are all figures. Only the first writes to `output` and reads
+  // it.
+  Ranks* ranks = nullptr;
+  LocalStepOptions local = {};   // steps that each goes by itself
+  bool shard_optimizer = false;  // each keeps the optimizer's state of a share of the parameters
 };
 
 // What a program may say and hear while a run goes on.

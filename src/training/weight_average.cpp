@@ -1,6 +1,7 @@
 #include "training/weight_average.h"
 
 #include "tensor/parallel.h"
+#include "training/handing_out.h"
 #include "training/named_state.h"
 
 #include <algorithm>
@@ -47,6 +48,13 @@ std::map<std::string, Tensor> WeightAverage::state() const {
 
 void WeightAverage::restore(const std::map<std::string, Tensor>& state, std::int64_t updates) {
   restore_state(this->state(), state, "average of weights");
+  updates_ = updates;
+}
+
+void WeightAverage::share(Ranks& ranks, std::int64_t updates) {
+  std::vector<Tensor> averages;
+  for (const Pair& pair : pairs_) averages.push_back(pair.average);
+  hand_out(ranks, averages);
   updates_ = updates;
 }
 

@@ -31,6 +31,8 @@ class WeightAverage {
   std::map<std::string, Tensor> state() const;
   // Error, and nothing has changed, if a tensor is missing, of another shape or type, or not finite.
   void restore(const std::map<std::string, Tensor>& state, std::int64_t updates);
+  // What the first process has, for all.
+  void share(Ranks& ranks, std::int64_t updates);
   std::int64_t updates() const { return updates_; }
 
  private:

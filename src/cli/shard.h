@@ -1,0 +1,51 @@
+// A verb's work on one part of a file that is too large for one process: it reads the lines of that part as
+// its standard input and writes a file of its own in the place of standard output. So any number of processes
+// on any number of machines do the parts, in any order, and the parts behind one another are what one process
+// would have written.
+#pragma once
+
+#include "cli/verb.h"
+
+#include <fstream>
+
+namespace attend::cli {
+
+// --input, --shard, --output.
+class Shard {
+ public:
+  Shard() = default;
+  ~Shard();  // without finish(): nothing is left
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  void add_options(CLI::App& app);
+  // Behind the parser: standard input and output are now the part's. False if the part is there already, and
+  // nothing is to be done. `others`: what says what to work on in place of --input. Error if there is any.
+  bool begin(bool others);
+  bool given() const { return !shard_.empty(); }
+  // The part is whole and takes its name; `status` again, which is that of the verb.
+  int finish(int status);
+
+ private:
+  // Reads the lines that begin in [begin, end) of a file.
+  class Lines : public std::streambuf {
+   public:
+    Lines(const std::string& path, std::uint64_t part, std::uint64_t parts);
+
+   protected:
+    int_type underflow() override;
+
+   private:
+    std::ifstream file_;
+    std::uint64_t left_ = 0;  // bytes
+    std::string buffer_;
+  };
+
+  std::string input_, shard_, output_;
+  std::filesystem::path part_, unfinished_;
+  std::unique_ptr<Lines> lines_;
+  std::streambuf* given_input_ = nullptr;
+  int given_output_ = -1;
+};
+
+}  // namespace attend::cli

@@ -1,0 +1,77 @@
+// The processes of a run as the rest of the program sees them: how many there are, which one this is, sums
+// over all. A run of one process is the same with nobody else: every call is there and does nothing.
+#pragma once
+
+#include "base/error.h"
+#include "parallel/heartbeat.h"
+#include "parallel/launch.h"
+
+#include <vector>
+
+namespace attend {
+
+// Another process is lost, and this one cannot go on. What still runs on the engine's threads is left as it
+// is: the process should end soon, without their destructors (std::_Exit).
+class LostRank : public Error {
+ public:
+  explicit LostRank(const std::string& text) : Error(text, ErrorKind::system) {}
+};
+
+class Ranks {
+ public:
+  Ranks() = default;  // one process
+  // Waits for all others, up to `timeout` seconds. Error that names those that have not come.
+  Ranks(std::unique_ptr<Engine> engine, const Place& place, double timeout);
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  // Those of this process's environment (launch.h), with the engine loaded where there are several.
+  static std::unique_ptr<Ranks> join(double timeout);
+
+  std::int64_t rank() const { return place_.rank; }
+  std::int64_t size() const { return place_.size; }
+  bool alone() const { return place_.size == 1; }
+  bool first() const { return place_.rank == 0; }
+
+  // What this process is about to do, for the message that others give when it is lost: "step 12".
+  void at(std::string place);
+
+  // A sum that has begun. The numbers stay where they are until wait().
+  class Sum {
+   public:
+    virtual ~Sum() = default;
+    virtual void wait() = 0;
+  };
+  // In place, over all processes.
+  std::unique_ptr<Sum> begin_sum(std::span<float> numbers);
+  std::unique_ptr<Sum> begin_sum_halves(std::span<std::uint16_t> numbers);
+  void sum(std::span<double> numbers);
+  double sum(double number);
+  // What rank `root` has becomes everybody's.
+  void broadcast(std::span<std::byte> bytes, std::int64_t root = 0);
+  std::string broadcast(std::string text, std::int64_t root = 0);
+  // Of each rank, on all.
+  std::vector<std::string> gather(std::string_view bytes);
+
+  // The run is over for all of them: nobody takes the store away from another.
+  void leave();
+  // This process ends because of this error: the others name it.
+  void fails_with(const std::string& error);
+
+ private:
+  class Watched;
+  template <class Begin>
+  std::unique_ptr<Sum> begin(const char* what, const Begin& begin);
+  void wait(const char* what, Pending& work);
+  [[noreturn]] void lost(const char* what, const std::string& why);
+  void wait_for_all(double timeout);
+
+  Place place_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<SharedStore> store_;
+  std::unique_ptr<Heartbeat> heartbeat_;
+  bool lost_ = false;
+};
+
+}  // namespace attend

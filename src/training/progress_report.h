@@ -1,0 +1,35 @@
+// What a run says of its steps: the line that is rewritten, and every tenth step's figures in the log.
+#pragma once
+
+#include "base/progress.h"
+#include "training/agreement.h"
+#include "training/metrics_log.h"
+#include "training/step.h"
+
+namespace attend {
+
+struct StepResult {
+  StepGradients gradients;
+  double norm = 0, rate = 0;
+};
+
+class ProgressReport {
+ public:
+  // `minutes`: that the run may take; 0: any number.
+  ProgressReport(Progress& progress, MetricsLog& log, std::vector<Term> terms, double minutes)
+      : progress_(progress), log_(log), terms_(std::move(terms)), minutes_(minutes) {}
+
+  // Behind step number `step`, `seconds` after the run began; `scores` are those of the last validation.
+  void say(std::int64_t step, const StepResult& result, const Agreement& read, double epochs, double seconds,
+           const std::string& scores);
+
+ private:
+  Progress& progress_;
+  MetricsLog& log_;
+  std::vector<Term> terms_;
+  double minutes_;
+  double last_ = 0, tokens_per_second_ = 0, smoothed_loss_ = 0;
+  std::int64_t since_last_ = 0, real_tokens_ = 0, padded_tokens_ = 0;
+};
+
+}  // namespace attend
