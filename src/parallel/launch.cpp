@@ -51,8 +51,8 @@ bool on_this_machine(const std::string& address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-Place place_by(const Starter& starter, std::int64_t size, const GetVariable& get) {
-  Place place;
+ProcessPlace place_by(const Starter& starter, std::int64_t size, const GetVariable& get) {
+  ProcessPlace place;
   place.size = size;
   place.bound = starter.binds;
   const std::optional<std::int64_t> rank = number(get, starter.rank);
@@ -89,7 +89,7 @@ std::optional<std::string> environment_variable(const std::string& name) {
   return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
 }
 
-std::optional<Place> place_in_run(const GetVariable& get) {
+std::optional<ProcessPlace> place_in_run(const GetVariable& get) {
   for (const Starter& starter : kStarters) {
     if (starter.needs_address && !get("MASTER_ADDR")) continue;
     std::optional<std::int64_t> size = number(get, starter.step_size);
@@ -104,7 +104,7 @@ std::optional<Place> place_in_run(const GetVariable& get) {
 
 std::size_t default_threads(const GetVariable& get) {
   const std::size_t cores = usable_cores();
-  std::optional<Place> place;
+  std::optional<ProcessPlace> place;
   try {
     place = place_in_run(get);
   } catch (const Error&) {  // who needs the place says what is wrong with it

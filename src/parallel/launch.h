@@ -10,7 +10,7 @@
 namespace attend {
 
 // One process among those of a run.
-struct Place {
+struct ProcessPlace {
   std::int64_t rank = 0, size = 1;              // of all
   std::int64_t local_rank = 0, local_size = 1;  // of those on this machine
   std::string address;                          // where the store of the run is found: rank 0's machine
@@ -28,7 +28,7 @@ std::optional<std::string> environment_variable(const std::string& name);
 //   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun, Kubernetes' training
 //   operator OMPI_COMM_WORLD_*, PMI_*: mpirun. Without MASTER_ADDR where all processes are on one machine
 //   SLURM_PROCID, SLURM_NTASKS: srun, with MASTER_ADDR
-std::optional<Place> place_in_run(const GetVariable& get = environment_variable);
+std::optional<ProcessPlace> place_in_run(const GetVariable& get = environment_variable);
 
 // Threads for each process where nobody says how many: the machine's cores, shared by the processes on it.
 std::size_t default_threads(const GetVariable& get = environment_variable);

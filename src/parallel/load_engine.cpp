@@ -68,7 +68,7 @@ Function find(void* module, const char* name) {
 
 }  // namespace
 
-std::unique_ptr<Engine> load_engine(const Place& place, double timeout) {
+std::unique_ptr<Engine> load_engine(const ProcessPlace& place, double timeout) {
   const std::string torch = environment_variable("ATTEND_TORCH").value_or("");
   if (!torch.empty()) load_torch(torch);
   void* const module = load_module(torch);
@@ -77,7 +77,7 @@ std::unique_ptr<Engine> load_engine(const Place& place, double timeout) {
   if (!found.empty() && found != expected)
     fail("{} was made with libtorch {}, and ATTEND_TORCH={} is libtorch {}; expected the same", kModule,
          expected, torch, found);
-  using Open = Engine* (*)(const Place&, double);
+  using Open = Engine* (*)(const ProcessPlace&, double);
   return std::unique_ptr<Engine>(find<Open>(module, "attend_open_engine")(place, timeout));
 }
 

@@ -10,6 +10,6 @@ namespace attend {
 // The engine of this process. Collectives that take longer than `timeout` seconds fail. Error that says which
 // package gives what is missing: the module, a libtorch (ATTEND_TORCH points at one), or one of the right
 // version.
-std::unique_ptr<Engine> load_engine(const Place& place, double timeout);
+std::unique_ptr<Engine> load_engine(const ProcessPlace& place, double timeout);
 
 }  // namespace attend

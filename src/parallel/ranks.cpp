@@ -32,7 +32,7 @@ class Ranks::Watched : public Ranks::Sum {
   std::unique_ptr<Pending> work_;
 };
 
-Ranks::Ranks(std::unique_ptr<Engine> engine, const Place& place, double timeout)
+Ranks::Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double timeout)
     : place_(place), engine_(std::move(engine)), store_(engine_->open_store()) {
   heartbeat_ = std::make_unique<Heartbeat>(engine_->open_store(), place.rank);
   wait_for_all(timeout);
@@ -52,7 +52,7 @@ Ranks::~Ranks() {
 }
 
 std::unique_ptr<Ranks> Ranks::join(double timeout) {
-  const std::optional<Place> place = place_in_run();
+  const std::optional<ProcessPlace> place = place_in_run();
   if (!place) return std::make_unique<Ranks>();
   try {
     return std::make_unique<Ranks>(load_engine(*place, timeout), *place, timeout);

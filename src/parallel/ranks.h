@@ -21,7 +21,7 @@ class Ranks {
  public:
   Ranks() = default;  // one process
   // Waits for all others, up to `timeout` seconds. Error that names those that have not come.
-  Ranks(std::unique_ptr<Engine> engine, const Place& place, double timeout);
+  Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double timeout);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -67,7 +67,7 @@ class Ranks {
   [[noreturn]] void lost(const char* what, const std::string& why);
   void wait_for_all(double timeout);
 
-  Place place_;
+  ProcessPlace place_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<SharedStore> store_;
   std::unique_ptr<Heartbeat> heartbeat_;

@@ -32,7 +32,7 @@ auto plainly(const Work& work) {
   }
 }
 
-StoreHandle open_tcp_store(const Place& place, bool server, Milliseconds timeout) {
+StoreHandle open_tcp_store(const ProcessPlace& place, bool server, Milliseconds timeout) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(place.port);
   options.isServer = server;
@@ -96,7 +96,7 @@ at::Tensor as_tensor(std::span<T> numbers, at::ScalarType type) {
 
 class TorchEngine : public Engine {
  public:
-  TorchEngine(const Place& place, Milliseconds timeout)
+  TorchEngine(const ProcessPlace& place, Milliseconds timeout)
       : place_(place), timeout_(timeout), store_(open_tcp_store(place, serves(), timeout)) {}
 
   std::unique_ptr<SharedStore> open_store() override {
@@ -156,7 +156,7 @@ class TorchEngine : public Engine {
     });
   }
 
-  Place place_;
+  ProcessPlace place_;
   Milliseconds timeout_;
   StoreHandle store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
@@ -171,6 +171,6 @@ extern "C" ATTEND_API const char* attend_engine_torch_version() {
   return ATTEND_VERSION_TEXT(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR);
 }
 
-extern "C" ATTEND_API attend::Engine* attend_open_engine(const attend::Place& place, double timeout) {
+extern "C" ATTEND_API attend::Engine* attend_open_engine(const attend::ProcessPlace& place, double timeout) {
   return new attend::TorchEngine(place, attend::Milliseconds(static_cast<std::int64_t>(timeout * 1000)));
 }
