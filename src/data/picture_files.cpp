@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is in a folder, by name; hidden files are passed over.
+// The entries of a folder, sorted by name, without hidden files.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -35,8 +35,8 @@ bool is_idx_images(const fs::path& path) {
   return name.ends_with(kImages) || name.ends_with(kDottedImages);
 }
 
-// An IDX file of bytes in `Dimensions` dimensions: a number that says so, the dimensions in big-endian order,
-// the bytes. https://yann.lecun.com/exdb/mnist
+// An IDX file of bytes with `Dimensions` dimensions: a magic number, the dimensions in big-endian order, the
+// bytes. https://yann.lecun.com/exdb/mnist
 template <std::size_t Dimensions>
 struct Idx {
   MappedFile file;

@@ -21,27 +21,27 @@ struct StreamOptions {
   BatchSize size;
   std::int64_t accumulate = 1;  // batches to a step; the last step of an epoch may have fewer
   std::uint64_t seed = 1;
-  bool twice = false;  // every example in two readings, the second behind the first (R-Drop)
+  bool twice = false;  // every example twice, the second copy after the first (R-Drop)
 };
 
-// What one step learns from.
+// The data of one step.
 struct StepData {
   std::vector<Batch> batches;
-  DataPlace after;    // where the next step goes on
+  DataPlace after;    // where the next step continues
   double epochs = 0;  // read when the step is done
   bool ends_epoch = false;
 };
 
 class BatchStream {
  public:
-  // Begins at `place`. `objective` must outlive the stream, whose thread alone calls begin_epoch, batches and
-  // collate.
+  // Starts at `place`. `objective` must outlive the stream. Only the stream's thread calls begin_epoch,
+  // batches and collate.
   BatchStream(Objective& objective, const StreamOptions& options, DataPlace place);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  StepData next();                                                   // rethrows what the thread has met
+  StepData next();                                                   // rethrows exceptions of the thread
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }  // of the first epoch it reads
   double first_epochs() const { return first_epochs_; }              // read before its first step
 

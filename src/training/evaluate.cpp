@@ -6,7 +6,7 @@ namespace attend {
 
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener) {
-  Trainee reader = trainee;  // what batches leave behind is not for the training's next one
+  Trainee reader = trainee;  // keeps the carried state of training unchanged
   reader.carried.clear();
   Pass pass = Pass::inference();
   pass.gradients = false;

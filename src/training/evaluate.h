@@ -7,17 +7,17 @@
 
 namespace attend {
 
-// Who else hears what the model says of a batch.
+// Also called with the scores of each batch.
 using ScoreListener = std::function<void(const Batch&, const Tensor& scores)>;
 
-// The loss, each of its terms where there are several, and what the objective's meter says. Needs no more
-// memory than a batch. Error where there is no label at all.
+// Returns the loss, each of its terms if there are several, and the metrics of the objective. Needs memory
+// for only one batch. Throws Error without any labels.
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener = {});
 
 // The names of all of these.
 std::vector<std::string> score_names(const Objective& objective);
-// The name of the score that tells better from worse, if nobody says another one.
+// The default metric to select the best checkpoint.
 std::string telling_score(const Objective& objective);
 
 }  // namespace attend

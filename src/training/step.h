@@ -12,7 +12,8 @@ struct StepGradients {
   double scale = 1;           // the gradients are still to be multiplied by this
 };
 
-// Adds the gradients of the batches to those of the trainee's parameters. Error for batches without a label.
+// Adds the gradients of the batches to those of the trainee's parameters. Throws Error for batches without
+// labels.
 StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::span<const Batch> batches,
                             Pass& pass, const LossOptions& options);
 

@@ -72,7 +72,7 @@ class Run {
     double norm = 0, rate = 0;
   };
 
-  // Anew, or where the newest checkpoint stands.
+  // Starts from scratch or from the newest checkpoint.
   void begin() {
     checkpoints_.clean();
     const auto newest = checkpoints_.newest();
@@ -307,7 +307,7 @@ class Run {
   void finish() {
     std::vector<std::filesystem::path> chosen;
     if (options_.average > 1) {
-      // What an interruption left is not part of every run.
+      // A checkpoint of an interruption is not part of every run.
       const std::size_t count = std::min(at_.validated.size(), static_cast<std::size_t>(options_.average));
       for (std::size_t i = at_.validated.size() - count; i < at_.validated.size(); ++i)
         chosen.push_back(checkpoints_.of_step(at_.validated[i]));
