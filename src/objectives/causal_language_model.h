@@ -11,8 +11,8 @@ namespace attend {
 
 class CausalLanguageModel : public Objective {
  public:
-  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. Error if the text is
-  // shorter than one.
+  // Blocks of `length` tokens. `remembers`: each block continues the one before it. Throws Error if the text
+  // is shorter than one block.
   CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false);
 
   void begin_epoch(std::uint64_t seed, std::int64_t epoch) override;

@@ -54,7 +54,7 @@ PermutedText permute(const EncodedText& text, const std::vector<bool>& special, 
       if (!is_special(token)) choices.push_back(token);
     if (!choices.empty()) permuted.predicted.push_back(choices[random.below(choices.size())]);
   }
-  // The first of the order is predicted from what is not, so something must be left.
+  // The first token in the order is predicted from the unpredicted ones, so some must be left.
   if (permuted.predicted.size() == text.ids.size())
     permuted.predicted.erase(permuted.predicted.begin() +
                              static_cast<std::ptrdiff_t>(random.below(text.ids.size())));

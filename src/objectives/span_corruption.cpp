@@ -43,9 +43,9 @@ std::int64_t longest_block(const SpanRates& rates, std::int64_t longest, std::in
   return length;
 }
 
-// `items` in so many parts, none of which is empty.
+// Splits `items` into this many non-empty parts.
 std::vector<std::int64_t> draw_parts(std::int64_t items, std::int64_t parts, Random& random) {
-  std::vector<char> begins(static_cast<std::size_t>(items - 1));  // does a part begin behind this item?
+  std::vector<char> begins(static_cast<std::size_t>(items - 1));  // whether a part starts after this item
   std::fill_n(begins.begin(), parts - 1, 1);
   random.shuffle(begins);
   std::vector<std::int64_t> lengths{1};
