@@ -1,9 +1,9 @@
-// The paged key-value cache (Kwon et al. 2023, "PagedAttention", arXiv:2309.06180).
+// The paged KV cache (Kwon et al. 2023, "PagedAttention", arXiv:2309.06180).
 //
-// Keys and values of every layer lie in pages of kPageRows tokens. A sequence is a table of page numbers, so
-// a beam that branches copies its table, not its keys; a page is given back when the last table drops it.
-// Prompts that begin alike share the whole pages of that beginning. Such a page is known by its tokens even
-// when no sequence uses it, until room is needed: those left longest ago are taken first.
+// Keys and values of every layer are stored in pages of kPageRows tokens. A sequence is a table of page
+// numbers, so a beam that branches copies its table, not its keys; a page is freed when the last table drops
+// it. Prompts with a common prefix share its whole pages. Unused pages stay in the prefix cache, found by
+// their tokens, until their memory is needed; the least recently used go first.
 #pragma once
 
 #include "nn/cache_pages.h"
