@@ -123,7 +123,7 @@ void PictureFiles::read_folder(const fs::path& folder) {
     fail("{}: expected folders of pictures ({}), one for each class, or IDX files (NAME{}); found none",
          folder.string(), kImageFormats, kImages);
   if (others > 0)
-    warn("{}: passed over {} files whose names do not end as pictures' do ({})", folder.string(), others,
+    warn("{}: skipped {} files whose names do not end as pictures' do ({})", folder.string(), others,
          kImageFormats);
   for (const std::string& name : names) check_utf8(name, folder.string());
   set_labels(names);

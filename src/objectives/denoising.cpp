@@ -98,7 +98,8 @@ Losses Denoising::losses(Trainee& trainee, const Batch& batch, Pass& pass, const
 const ObjectiveKind kDenoising = {
     .name = "denoising",
     .summary =
-        "running text from what is left of it (BART): a sentence a line, an empty line between documents",
+        "the original of a corrupted running text (BART): one sentence per line, an empty line between "
+        "documents",
     .head = Head::conditional_generation,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<Denoising>(setting);

@@ -115,7 +115,7 @@ Losses PermutationLanguageModel::losses(Trainee& trainee, const Batch& batch, Pa
 const ObjectiveKind kPermutationLanguageModel = {
     .name = "permutation-lm",
     .summary =
-        "tokens of running text in any order (XLNet): a sentence a line, an empty line between documents",
+        "tokens of running text in any order (XLNet): one sentence per line, an empty line between documents",
     .head = Head::permutation_language_model,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<PermutationLanguageModel>(setting);

@@ -110,7 +110,8 @@ std::unique_ptr<Meter> QuestionAnswering::meter() const {
 const ObjectiveKind kQuestionAnswering = {
     .name = "question-answering",
     .summary =
-        "answers that stand in a context: JSON lines with question, context, answers, or SQuAD's own file",
+        "answers that are spans of a context: JSON lines with question, context, answers, or SQuAD's own "
+        "file",
     .head = Head::question_answering,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

@@ -125,7 +125,7 @@ std::unique_ptr<Meter> ScoredPairs::meter() const {
 
 const ObjectiveKind kScoredPairs = {
     .name = "scored-pairs",
-    .summary = "vectors whose cosine says how alike two texts are: score, text, text",
+    .summary = "vectors whose cosine is the similarity of two texts: score, text, text",
     .head = Head::body,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

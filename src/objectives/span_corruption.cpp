@@ -135,9 +135,8 @@ Losses SpanCorruption::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 const ObjectiveKind kSpanCorruption = {
     .name = "span-corruption",
     .summary =
-        "hidden spans of running text, which the decoder writes (T5): a sentence a line, an empty line "
-        "between "
-        "documents",
+        "masked spans of running text, which the decoder writes (T5): one sentence per line, an empty line "
+        "between documents",
     .head = Head::conditional_generation,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<SpanCorruption>(setting);

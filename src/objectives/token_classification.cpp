@@ -116,7 +116,7 @@ std::unique_ptr<Meter> TokenClassification::meter() const {
 
 const ObjectiveKind kTokenClassification = {
     .name = "token-classification",
-    .summary = "a tag for each word: a word and its tag a line, an empty line between sentences",
+    .summary = "a tag for each word: a word and its tag per line, an empty line between sentences",
     .head = Head::token_classification,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

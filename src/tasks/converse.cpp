@@ -84,8 +84,8 @@ struct Conversation::State : GeneratingModel {
       // A question with its answer.
       if (first() + forgotten + 2 >= messages.size())
         fail(
-            "the question has {} tokens with all that stands around it, but the model reads {} and needs {} "
-            "for the answer",
+            "the question has {} tokens including its template, but the model reads {} and needs {} for the "
+            "answer",
             encoding.ids.size(), most, most - room);
       forgotten += 2;
     }

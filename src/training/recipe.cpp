@@ -98,7 +98,7 @@ std::optional<AdapterOptions> adapter_options(const Recipe& r) {
   if (kinds == 0) return {};
   if (kinds > 1) fail("--lora, --ia3, --prefix and --prompt: expected one of them");
   if (!r.model.adapters.empty())
-    fail("--adapter: this one goes on learning; expected no --lora, --ia3, --prefix or --prompt for another");
+    fail("--adapter continues training an existing adapter; expected no --lora, --ia3, --prefix or --prompt");
   if (!r.keep_layers.empty())
     fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
   if (r.objective == "replaced-tokens")

@@ -52,7 +52,7 @@ class Run {
       if (hooks_.stop && hooks_.stop()) {
         save();
         write_page(fmt::format("stopped at step {}", at_.step));
-        inform("stopped and saved at step {}; the same command with --resume goes on", at_.step);
+        inform("stopped and saved at step {}; the same command with --resume continues", at_.step);
         return TrainingEnd::interrupted;
       }
       if (validates)
@@ -86,8 +86,7 @@ class Run {
              what);
     if (!newest) {
       if (options_.resume)
-        warn("--resume: there is no run in {} that could go on; this one begins anew",
-             options_.output.string());
+        warn("--resume: there is no run in {} to continue; starting a new one", options_.output.string());
       if (hooks_.accompany) hooks_.accompany(options_.output);
       trainee_.find_constraints();
       return;
