@@ -1,5 +1,5 @@
-// Rows of a data set that cannot be read are left out, counted and named: one bad line in a million must not
-// end a run, and must not be passed over in silence either.
+// Rows that cannot be read are skipped, counted and named: one bad line in a million must neither end a run
+// nor be ignored silently.
 #pragma once
 
 #include "base/error.h"
@@ -13,11 +13,11 @@ namespace attend {
 
 class BadRows {
  public:
-  // `source` names the data ("train.tsv"), `expected` what a row is ("a text and a label"), `unit` many rows
-  // ("rows", "sentences"): for messages.
+  // For messages: `source` names the data ("train.tsv"), `expected` describes a row ("a text and a label"),
+  // `unit` is the plural noun ("rows", "sentences").
   BadRows(std::string source, std::string expected, std::string unit = "rows");
 
-  // Calls `read` for one row: a row is bad if an Error comes out, whose message must begin with the place.
+  // Calls `read` for one row. The row is bad if it throws an Error, whose message must start with the place.
   template <class Read>
   void read(Read&& read_row) {
     try {
@@ -30,7 +30,7 @@ class BadRows {
   // A bad row, and why: "train.tsv, line 17: expected 2 columns, found 1".
   void add(std::string reason);
 
-  // What to try if most rows are bad.
+  // Advice for the case that most rows are bad.
   void advise(std::string advice) { advice_ = std::move(advice); }
 
   // After the last row. One warning if some rows were bad, with how many of how many and the first three

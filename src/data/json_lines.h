@@ -1,4 +1,4 @@
-// JSON lines: an object a line; or one list of objects, which some .json files are.
+// JSON lines: one object per line; or one list of objects, as in some .json files.
 #pragma once
 
 #include "data/bad_rows.h"
@@ -9,8 +9,8 @@
 
 namespace attend {
 
-// Calls `take` for every value with its place ("FILE, line 3" or "FILE, item 3"). What is not JSON, and
-// values for which `take` throws an Error, are bad rows. Blank lines are passed over.
+// Calls `take` for every value with its place ("FILE, line 3" or "FILE, item 3"). Invalid JSON, and values
+// for which `take` throws an Error, are bad rows. Blank lines are ignored.
 void read_json_lines(const std::string& file, BadRows& bad,
                      const std::function<void(Json value, const std::string& place)>& take);
 

@@ -72,7 +72,7 @@ bool are_flags(const std::vector<Json>& lists) {
   return repeats;
 }
 
-// The labels whose number is 1 in an object of 0 and 1 by names; adds the names to `all`.
+// The labels with value 1 in an object of 0 and 1 by label name; adds all names to `all`.
 Json flagged_labels(const Json& flags, const std::string& place, std::vector<std::string>& all) {
   Json labels = Json::array();
   for (const auto& [name, value] : flags.items()) {

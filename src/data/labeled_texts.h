@@ -1,5 +1,5 @@
-// Texts with labels, numbers or second texts, from tables (table.h says which columns are read). Rows that
-// are bad, which an empty text or label is too, are left out with one warning.
+// Texts with labels, numbers or second texts, from tables (table.h explains which columns are read). Bad
+// rows, including those with an empty text or label, are skipped with one warning.
 #pragma once
 
 #include "data/table.h"

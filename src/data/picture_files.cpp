@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is in a folder, by name; hidden files are passed over.
+// The entries of a folder, sorted by name, without hidden files.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -35,8 +35,8 @@ bool is_idx_images(const fs::path& path) {
   return name.ends_with(kImages) || name.ends_with(kDottedImages);
 }
 
-// An IDX file of bytes in `Dimensions` dimensions: a number that says so, the dimensions in big-endian order,
-// the bytes. https://yann.lecun.com/exdb/mnist
+// An IDX file of bytes with `Dimensions` dimensions: a magic number, the dimensions in big-endian order, the
+// bytes. https://yann.lecun.com/exdb/mnist
 template <std::size_t Dimensions>
 struct Idx {
   MappedFile file;
@@ -123,7 +123,7 @@ void PictureFiles::read_folder(const fs::path& folder) {
     fail("{}: expected folders of pictures ({}), one for each class, or IDX files (NAME{}); found none",
          folder.string(), kImageFormats, kImages);
   if (others > 0)
-    warn("{}: passed over {} files whose names do not end as pictures' do ({})", folder.string(), others,
+    warn("{}: skipped {} files whose names do not end as pictures' do ({})", folder.string(), others,
          kImageFormats);
   for (const std::string& name : names) check_utf8(name, folder.string());
   set_labels(names);

@@ -12,7 +12,7 @@ namespace attend {
 
 struct ContextAnswer {
   std::string text;
-  std::int64_t start = 0;  // in characters (code points) of the context; the text stands there
+  std::int64_t start = 0;  // in characters (code points) of the context
 };
 
 struct ContextQuestion {
@@ -21,9 +21,9 @@ struct ContextQuestion {
   std::vector<ContextAnswer> answers;  // empty: the context does not answer the question
 };
 
-// JSON lines with question, context and answers {"text": [...], "answer_start": [...]}, which are the rows of
-// Hugging Face's SQuAD, or SQuAD's own file: {"data": [{"paragraphs": [...]}]}. An answer that does not stand
-// at its place makes the row bad (bad_rows.h).
+// Reads JSON lines with question, context and answers {"text": [...], "answer_start": [...]} (the rows of
+// Hugging Face's SQuAD), or SQuAD's own file: {"data": [{"paragraphs": [...]}]}. If an answer does not match
+// the context at its start, the row is bad (bad_rows.h).
 std::vector<ContextQuestion> read_questions(const std::vector<std::string>& files,
                                             const TableOptions& options = {});
 

@@ -49,7 +49,7 @@ std::vector<Record> first_records(std::string_view text, const std::string& file
   return rows;
 }
 
-// How many columns most rows have.
+// The number of columns that most rows have.
 std::size_t usual_width(const std::vector<Record>& rows) {
   std::map<std::size_t, std::size_t> widths;
   for (const Record& row : rows) ++widths[row.size()];
@@ -98,7 +98,7 @@ std::string columns_text(const ColumnPlaces& places) {
 
 using Take = std::function<void(const Fields&)>;
 
-// What is asked of every file.
+// The settings that apply to every file.
 struct TableReading {
   const TableOptions& options;
   const Columns& columns;
@@ -168,7 +168,7 @@ void read_records(const std::string& file, TableFormat format, const TableReadin
 
 void read_objects(const std::string& file, const TableReading& reading) {
   TableSummary summary(file);
-  std::vector<std::string> known;  // the names of the last object, which most others share
+  std::vector<std::string> known;  // the names of the last object; most objects have the same
   ColumnPlaces places;
   read_json_lines(file, reading.bad, [&](Json value, const std::string& place) {
     if (!value.is_object()) fail("{}: expected an object, found {}", place, shown(value));

@@ -23,7 +23,7 @@ enum class TableFormat { tsv, csv, json_lines };
 
 // "tsv", "csv", "jsonl" or "json"; Error for another name.
 TableFormat parse_table_format(std::string_view name);
-// By the file's ending; Error for one that says nothing.
+// By file extension; throws Error for an unknown one.
 TableFormat table_format_of(const std::string& file);
 
 // Which column has which role, by its name in the header or by its number, which counts from 1.
@@ -35,10 +35,10 @@ Columns parse_columns(std::string_view text);
 struct TableOptions {
   std::optional<TableFormat> format = {};  // absent: by each file's ending
   Columns columns = {};                    // empty: by well-known names in the header, else by their order
-  std::optional<bool> header = {};  // whether the first line names the columns; absent: by what is in it
+  std::optional<bool> header = {};         // whether the first line is a header; absent: detected
 };
 
-// What a reader asks of a table.
+// What a reader needs from a table.
 struct TableLayout {
   std::string expected;  // a row, for people: "a text and a label"
   // The roles in the order in which a table without a header has them, for each number of columns that has an

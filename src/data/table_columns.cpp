@@ -36,7 +36,7 @@ const std::map<std::string, Names, std::less<>> kNames = {
     {"id", {"id"}},
 };
 
-// Texts that come together. "question" is the first text beside "answer" and beside QNLI's "sentence".
+// Pairs of texts. "question" is the first text if there is "answer" or QNLI's "sentence".
 const std::vector<std::pair<std::string, std::string>> kTextPairs = {
     {"text", "pair"},         {"text", "text_pair"},  {"sentence", "pair"},      {"sentence1", "sentence2"},
     {"text_a", "text_b"},     {"text1", "text2"},     {"premise", "hypothesis"}, {"question1", "question2"},
@@ -44,7 +44,7 @@ const std::vector<std::pair<std::string, std::string>> kTextPairs = {
     {"question", "answer"},
 };
 
-// What numbers the rows and says nothing of them.
+// Columns that only number the rows.
 const Names kIndexNames = {"", "id", "idx", "index", "guid", "uid", "row", "unnamed: 0"};
 
 std::optional<std::size_t> find(const Names& names, std::string_view name) {

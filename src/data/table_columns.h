@@ -28,30 +28,30 @@ std::vector<std::string> roles_of(const TableLayout& layout);
 bool is_label_role(std::string_view role);
 // Whether columns of this name, in lower case, are known to have the role.
 bool is_known_name(const std::string& role, std::string_view name);
-// Whether two of the names, in lower case, are those of texts that come together: sentence1 and sentence2.
+// Whether two of the names, in lower case, are a known pair of texts: sentence1 and sentence2.
 bool has_text_pair(const std::vector<std::string>& names);
 // The number that a cell is; nothing for a text.
 std::optional<double> number_in(std::string_view cell);
 // A column's number from 1 as its place from 0; nothing for a name.
 std::optional<std::size_t> column_number(std::string_view text);
-// Where the label stands in a table of `width` columns without a header; nothing where that is not known.
+// The column of the label in a table of `width` columns without a header; nothing if unknown.
 std::optional<std::size_t> label_place(std::size_t width, const Columns& columns, const TableLayout& layout);
 
-// The mapping with the roles that the layout knows: of label, labels and score one may stand for another, as
-// a layout has only one of them. Error for a role that it does not read.
+// The mapping with the roles of the layout. label, labels and score can replace each other, because a layout
+// has only one of them. Throws Error for a role that the layout does not read.
 Columns columns_for(Columns columns, const TableLayout& layout);
 
-// A table's names, and what is known of what stands under them.
+// The names of a table's columns, and what is known of their content.
 struct NamedColumns {
   const std::vector<std::string>& names;
   std::string place;      // of the names, for errors
-  bool numbered = false;  // whether the mapping may hold numbers beside names
+  bool numbered = false;  // whether the mapping may also contain numbers
   // Whether a column has only 0 and 1.
   std::function<bool(std::size_t column)> has_flags;
 };
 // Error if a role that must be there has no column.
 ColumnPlaces places_by_name(const NamedColumns& table, const Columns& columns, const TableLayout& layout);
-// Of a table without a header, with `width` columns.
+// For a table without a header, with `width` columns.
 ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const TableLayout& layout,
                              const std::string& place);
 

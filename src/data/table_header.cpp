@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// A few words of letters, digits and what else names have, which begin with a letter. An index has none in
-// some programs' CSV.
+// A few words of letters, digits and other characters of names, starting with a letter. Some programs write
+// an empty name for the index column.
 bool looks_like_name(std::string_view cell, bool may_be_empty) {
   constexpr std::size_t max_bytes = 40, max_spaces = 2;
   cell = trimmed(cell);
@@ -68,7 +68,7 @@ bool has_space(const std::string& cell) {
   return cell.find(' ') != cell.npos;
 }
 
-// Names without spaces, above rows of which most have something else.
+// Names without spaces, above rows that mostly contain something else.
 bool stands_out(const std::vector<Record>& rows) {
   if (std::ranges::any_of(rows.front(), has_space)) return false;
   const auto others = std::count_if(rows.begin() + 1, rows.end(), [](const Record& row) {
@@ -79,7 +79,7 @@ bool stands_out(const std::vector<Record>& rows) {
 
 bool is_guessed(const std::vector<Record>& rows, const Columns& columns, TableFormat format,
                 const TableLayout& layout) {
-  constexpr std::size_t min_rows = 3;  // by which a column of numbers tells
+  constexpr std::size_t min_rows = 3;  // needed to recognize a column of numbers
   const Record& first = rows.front();
   if (rows.size() < 2 || !looks_like_names(first)) return false;
   const auto label = label_place(first.size(), columns, layout);

@@ -1,4 +1,4 @@
-// What was found in a table, for a remark that shows at a glance whether it was read as it was meant:
+// A summary of a table, for a message that shows whether it was read as intended:
 //
 //   train.tsv: columns tweet (text), hate (label); labels 0, 1; 2000 rows; header: yes
 #pragma once
@@ -15,15 +15,15 @@ class TableSummary {
  public:
   explicit TableSummary(std::string file) : file_(std::move(file)) {}
 
-  // Of TSV and CSV: `names` is the header, or empty.
+  // For TSV and CSV: `names` is the header, or empty.
   void describe(const ColumnPlaces& places, const std::vector<std::string>& names, TableHeader header,
                 char separator);
-  // Of JSON: objects may differ; the first says what is in the file.
+  // For JSON: objects may differ; the first one describes the file.
   void describe_fields(const ColumnPlaces& places, const std::vector<std::string>& names);
   // A good row.
   void add(const Fields& row);
-  // The remark; and a warning where the label of the first row stands nowhere else and no label beside it
-  // does, for then it may be a header's.
+  // Logs the summary. Warns if the label of the first row occurs in no other row while all others repeat,
+  // because it may be a header.
   void report() const;
 
  private:
@@ -32,7 +32,7 @@ class TableSummary {
   bool first_stands_out() const;
   std::string labels() const;
 
-  std::string file_, columns_, ends_;  // what comes before labels and rows, and after them
+  std::string file_, columns_, ends_;  // the text before labels and rows, and after them
   bool has_header_ = true;             // or fields with names
   std::size_t rows_ = 0;
   std::map<std::string, std::size_t> labels_;  // how often each occurs

@@ -1,4 +1,4 @@
-// Sentences whose words have tags: parts of speech, names.
+// Sentences with a tag for each word: parts of speech, names.
 #pragma once
 
 #include "data/table.h"

@@ -95,7 +95,7 @@ TokenRows TokenRowsWriter::finish() {
   file_->write(bytes_of(counts));
   file_->commit();
   auto rows = TokenFile::open(path_, key_);
-  if (!rows) fail("{}: written, but somebody has changed it since", path_.string());
+  if (!rows) fail("{}: written, but another program has changed it since", path_.string());
   return *std::move(rows);
 }
 

@@ -13,7 +13,8 @@
 
 namespace attend {
 
-using TokenFileKey = std::array<std::uint64_t, 2>;  // what the ids follow from (base/content_hash.h)
+// a hash of everything that determines the ids (base/content_hash.h)
+using TokenFileKey = std::array<std::uint64_t, 2>;
 
 // Takes rows one by one, into memory or into a file.
 class TokenRowsWriter {

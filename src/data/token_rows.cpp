@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 // Text that is encoded at a time, in bytes and in texts: enough for many threads.
 constexpr std::size_t kBatchBytes = std::size_t{32} << 20, kBatchTexts = std::size_t{1} << 15;
-// Of running text, what one thread encodes at a time.
+// Bytes of running text that one thread encodes at a time.
 constexpr std::size_t kPiece = std::size_t{1} << 16;
 
 std::uint64_t size_of(const std::vector<std::string>& files) {
@@ -31,7 +31,7 @@ std::uint64_t size_of(const std::vector<std::string>& files) {
   return size;
 }
 
-// Pipes can be read only once, so there is no asking what they hold.
+// Pipes can be read only once, so their content cannot be hashed first.
 bool are_regular(const std::vector<std::string>& files) {
   return std::ranges::all_of(files, [](const std::string& file) {
     std::error_code ignored;
@@ -39,7 +39,7 @@ bool are_regular(const std::vector<std::string>& files) {
   });
 }
 
-// What the ids follow from: the texts, the tokenizer and the options.
+// Hashes everything that determines the ids: the texts, the tokenizer and the options.
 class KeyMaker {
  public:
   KeyMaker(std::string_view kind, const Tokenizer& tokenizer, const TokenizeOptions& options) {
@@ -52,7 +52,7 @@ class KeyMaker {
     } else {
       add_file("", options.tokenizer);
     }
-    // What was changed in memory, or by us from version to version, shows here.
+    // Detects changes of the tokenizer in memory, or between versions of Attend.
     hash_.add_text(std::to_string(tokenizer.vocabulary_size()));
     const Encoding sample =
         tokenizer.encode("The 3 quick brown foxes aren't\n  über-LAZY, \xE4\xBD\xA0\xE5\xA5\xBD!",
@@ -99,7 +99,7 @@ class Encoder {
       fail("the tokenizer truncates or pads, which would spoil running text; reset that first");
   }
 
-  // Of each text, whether it begins a group, and whether it ends a row.
+  // Adds a text, and whether it begins a group and ends a row.
   void add(std::string_view text, bool begins_group, bool ends_row) {
     bytes_ += text.size();
     texts_.emplace_back(text);
@@ -131,7 +131,7 @@ class Encoder {
   std::uint64_t done_ = 0;
 };
 
-// The rows that `encode` makes of the files; from a cache where there is one, into one where the text is
+// The rows that `encode` makes from the files; read from the cache if possible, written to it if the text is
 // long.
 template <class Encode>
 TokenRows make_rows(std::string_view kind, const Tokenizer& tokenizer, const std::vector<std::string>& files,

@@ -50,9 +50,9 @@ class TokenRows {
 // Error if the tokenizer truncates or pads; reset that before.
 struct TokenizeOptions {
   bool special_tokens = false;
-  // Where the ids of long texts are kept for the next run, in a file named by what they follow from: the
-  // content of the text files, the tokenizer and these options. Empty: nowhere, everything is in memory.
-  // The directory is this use's own: it is locked while a file is made.
+  // The cache folder for ids of long texts, in a file named by a hash of the text files, the tokenizer and
+  // these options. Empty: no cache, everything is in memory. The folder is for this purpose only: it is
+  // locked while a file is written.
   std::filesystem::path cache_directory;
   std::filesystem::path tokenizer;  // the directory or file it was read from, for cache_directory
   std::uint64_t most_in_memory = std::uint64_t{64} << 20;  // bytes of text up to which no file is made

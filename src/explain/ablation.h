@@ -1,4 +1,4 @@
-// What each head is worth on a data set: the model is measured without it (Michel et al. 2019,
+// The worth of each head on a data set: evaluates the model without it (Michel et al. 2019,
 // arXiv:1905.10650).
 #pragma once
 
@@ -10,7 +10,7 @@ namespace attend {
 
 struct AblationOptions {
   std::vector<std::string> files = {};  // as attend evaluate reads them
-  std::string task = {};                // an objective; empty: what the model's head is for
+  std::string task = {};                // an objective; empty: that of the model's head
   std::string format = {}, columns = {};
   std::optional<bool> header = {};
   std::vector<std::int64_t> layers = {};  // of these alone; empty: of all

@@ -1,4 +1,4 @@
-// What is special about a stack's attention, in a sentence that its page shows.
+// The special features of a stack's attention, as a sentence for the page.
 #pragma once
 
 #include "nn/spec.h"

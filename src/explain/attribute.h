@@ -1,5 +1,4 @@
-// From what somebody wants to know of a model's result to attributions by several methods, each with how
-// faithful it is.
+// From a question about a model's result to attributions by several methods, each with its faithfulness.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -13,11 +12,12 @@ namespace attend {
 
 struct AttributionOptions {
   std::vector<std::string> methods = {};  // of attribution_methods(); empty: none
-  // A label or a token, and one that it is held against; empty: the likeliest (of a given target: the one
-  // that stands there), and none.
+  // A label or a token, and one to compare it with; empty: the likeliest (for a given target: its own
+  // tokens), and none.
   std::string toward = {}, instead_of = {};
-  // Where in the text or target, from 0, a token is said: behind the place by decoders, in it by encoders.
-  // Empty: behind a text's end; in each mask; of a target where `toward` stands, else everywhere.
+  // Positions in the text or target, from 0, at which a token is predicted: decoders predict the token after
+  // the position, encoders the one at it. Empty: the end of a text; each mask; in a target the position of
+  // `toward`, else every position.
   std::vector<std::int64_t> places = {};
   int steps = 50;             // of integrated gradients
   std::string baseline = {};  // "mask", "pad", "unk" or "zeros"; empty: the first of them that there is
@@ -25,16 +25,15 @@ struct AttributionOptions {
 
 const std::vector<std::string>& attribution_methods();
 
-// The tokenizers of a model's sides, and the directory that says which of their tokens are special; null: the
-// model has no such side.
+// The tokenizers of a model's sides, and the directory that lists their special tokens; null: no such side.
 struct SideTokenizers {
   const Tokenizer* source = nullptr;
   const Tokenizer* target = nullptr;
   std::filesystem::path directory;
 };
 
-// Into result.attributions, for each place. `result` has the input's sides already. Error for a label or
-// token that there is none of, for a head whose scores nobody can ask for, and for weights without gradients.
+// Fills result.attributions for each position. `result` already has the input's sides. Throws Error for an
+// unknown label or token, for an unsupported head, and for weights without gradients.
 void attribute(const PretrainedModel& model, const GivenInput& given, const SideTokenizers& tokenizers,
                const AttributionOptions& options, bool bfloat16, Explanation& result);
 

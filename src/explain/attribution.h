@@ -1,9 +1,9 @@
-// Attribution: how much each token of an input has to do with one result of a model.
+// Attribution: how much each token of an input contributes to one result of a model.
 //
-// What a score is made of: gradient times input (Simonyan et al. 2013, arXiv:1312.6034; Shrikumar et al.
-// 2016, arXiv:1605.01713) and integrated gradients (Sundararajan et al. 2017, arXiv:1703.01365), both added
-// up over a token's vector; occlusion (Zeiler and Fergus 2013, arXiv:1311.2901). Their numbers have signs:
-// what speaks for the result is positive.
+// Methods with gradients: gradient times input (Simonyan et al. 2013, arXiv:1312.6034; Shrikumar et al. 2016,
+// arXiv:1605.01713) and integrated gradients (Sundararajan et al. 2017, arXiv:1703.01365), both summed over a
+// token's vector. Also occlusion (Zeiler and Fergus 2013, arXiv:1311.2901). Their numbers have signs:
+// positive means in favour of the result.
 #pragma once
 
 #include "explain/explained_score.h"
@@ -17,7 +17,7 @@ struct TokenPlace {
   std::int64_t token = 0;
 };
 
-// What is asked of a model, and what stands where a token is taken away.
+// The result to explain, and the replacement of a removed token.
 struct AttributionTask {
   const ExplainedScore& function;
   AskedScore asked;
@@ -46,7 +46,7 @@ IntegratedGradients integrated_gradients(const AttributionTask& task, int steps)
 // How much the score falls when a token is taken away; 0 for those that stay.
 TokenScores occlusion(const AttributionTask& task);
 
-// The places and weights of the rule of so many points for integrals from 0 to 1.
+// The points and weights of the Gauss-Legendre rule with this many points for integrals from 0 to 1.
 std::vector<std::pair<double, double>> gauss_legendre(int points);
 
 }  // namespace attend

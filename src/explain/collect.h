@@ -1,4 +1,4 @@
-// From a model and an input to what there is to show.
+// Runs a model on an input and collects everything to show.
 #pragma once
 
 #include <attend/model_path.h>
@@ -9,15 +9,14 @@ namespace attend {
 
 struct ExplainInput {
   std::string text = {};
-  std::optional<std::string> pair = {};  // the second text of a model that reads two
-  std::optional<std::string> target =
-      {};  // what a decoder with an encoder is to have written; else it writes
+  std::optional<std::string> pair = {};    // the second text of a model that reads two
+  std::optional<std::string> target = {};  // the target of an encoder-decoder; absent: the model generates it
   std::optional<std::filesystem::path> image = {};  // instead of the text
 };
 
 struct ExplainOptions {
   std::vector<std::int64_t> layers = {};  // of which attentions are kept; empty: of all
-  // How many tokens are kept of what the model says at a place, and behind each layer.
+  // Number of predicted tokens to keep per position, and after each layer.
   std::int64_t predictions = 100, lens = 5;
   bool bfloat16 = false;  // matrix products round their factors (Pass::bfloat16)
   AttributionOptions attribution = {};

@@ -1,6 +1,6 @@
-// A model's scores as a function of what its tokens begin as: their vectors, before positions and the like
-// are added, or the pixels of a picture's patches. So a token can be taken away, wholly or in part, and its
-// place stays.
+// A model's scores as a function of the input vectors of its tokens, before positions and the like are added,
+// or of the pixels of a picture's patches. So a token can be removed, entirely or partly, without moving
+// others.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -9,7 +9,7 @@
 
 namespace attend {
 
-// What a model was given.
+// The input of a model.
 struct GivenInput {
   Tensor ids, types = {};  // [L] int64, of its only text or its source; types may be undefined
   Tensor target_ids = {};  // [Lt] int64, of a decoder with an encoder
@@ -20,16 +20,17 @@ struct GivenInput {
 struct AskedScore {
   bool label = false;                           // of a label, else of a token
   std::int64_t place = 0;                       // of a token: where in the last side
-  std::int64_t toward = 0;                      // whose: its number
+  std::int64_t toward = 0;                      // its index
   std::optional<std::int64_t> instead_of = {};  // less the score of this one
 
   Tensor of(const Tensor& scores) const;  // [copies, V or labels] -> [copies]
 };
 
-// Of one input. Its tensors have a list each of its sides: the text or source or picture, and the target.
+// For one input. Its lists of tensors have an entry for each side: the text, source or picture, and the
+// target.
 class ExplainedScore {
  public:
-  // Error for a model whose scores are no function of its tokens' vectors alone.
+  // Throws Error if the model's scores are not a function of its tokens' vectors alone.
   ExplainedScore(const PretrainedModel& model, GivenInput given);
   ExplainedScore(const ExplainedScore&) = delete;
   ExplainedScore& operator=(const ExplainedScore&) = delete;
@@ -39,9 +40,9 @@ class ExplainedScore {
   const GivenInput& input() const { return given_; }
   std::size_t sides() const { return inputs_.size(); }
   bool is_picture() const { return given_.pixels.defined(); }
-  // What the tokens of each side begin as: [n, d]. A picture's first token, which is no patch, has zeros.
+  // The input vectors of each side: [n, d]. A picture's first token, which is no patch, has zeros.
   const std::vector<Tensor>& inputs() const { return inputs_; }
-  // What a token of this id would begin as, on a side of tokens: [d].
+  // The input vector of a token id, on a side with tokens: [d].
   Tensor vector_of(std::size_t side, std::int64_t id) const;
 
   // x: of each side [copies, n, d]. Scores over the vocabulary in the asked place, or over labels: [copies, V
@@ -68,7 +69,7 @@ class ExplainedScore {
   std::vector<Tensor> inputs_;
 };
 
-// work(first, count) for the numbers from 0 to `total`, `most` at a time.
+// Calls work(first, count) for the numbers from 0 to `total`, at most `most` at a time.
 void in_parts(std::int64_t total, std::int64_t most,
               const std::function<void(std::int64_t first, std::int64_t count)>& work);
 

@@ -1,4 +1,4 @@
-// What a model did with one input, as data: everything that a page, a picture or a file of it shows.
+// What a model did with one input, as data: everything that pages, pictures and files show.
 #pragma once
 
 #include "nn/pass.h"
@@ -17,13 +17,13 @@ struct ExplainedToken {
   std::int64_t id = 0;
   int segment = 0;         // 0: of the first text, 1: of the second
   bool special = false;    // no part of the text
-  bool continues = false;  // goes on with the word of the token before
+  bool continues = false;  // continues the word of the token before
   // A character may be several tokens: this is part `part` of `parts`, and `text` is that of all of them.
   int part = 1, parts = 1;
   std::int64_t word = -1, sentence = -1;  // which of the side's, from 0; -1: a special token is of none
 };
 
-// A picture under its patches, by rows; token 0 stands for all of it.
+// A picture, divided into patches row by row; token 0 represents all of it.
 struct ExplainedPicture {
   std::int64_t rows = 0, columns = 0;  // of patches
   std::int64_t width = 0, height = 0;  // of the picture as it came
@@ -36,13 +36,13 @@ struct ExplainedSide {
   std::vector<std::string> texts;
   std::vector<ExplainedToken> tokens;
   std::optional<ExplainedPicture> picture = {};
-  // The vectors that are added up before the first layer, by name, [T, width] each; and what each layer is
-  // given, and the last one gives: [T, d].
+  // The vectors that are added up before the first layer, by name, [T, width] each; and the input of each
+  // layer and the output of the last: [T, d].
   std::vector<std::pair<std::string, Tensor>> embedded = {};
   std::vector<Tensor> hidden = {};
 };
 
-// What the heads of a layer do on average over their queries, a number for each head.
+// Means over the queries of a layer, one number per head.
 struct HeadStatistics {
   std::vector<float> entropy;    // of a row, in nats: as if exp(entropy) tokens were looked at alike
   std::vector<float> distance;   // from query to key, in tokens or a picture's patches; empty: of other sides
@@ -57,8 +57,8 @@ struct ExplainedAttention {
   std::string name;                   // "self", "encoder", "decoder", "cross"
   std::size_t queries = 0, keys = 0;  // sides
   bool causal = false;
-  std::string family = {};  // what is special about its scores, in words
-  // Of what was read before the text's first token there is one more key, in front.
+  std::string family = {};  // its special features, in words
+  // If there is a past, one more key in front represents it.
   std::int64_t memory = 0;
   struct Layer {
     std::int64_t number = 0;  // from 0, of all that the stack has
@@ -70,18 +70,18 @@ struct ExplainedAttention {
   std::int64_t all_layers = 0;
 };
 
-// The likeliest tokens, the likeliest first, in some places of a side.
+// The likeliest tokens, best first, at some positions of a side.
 struct TokenRanking {
   Tensor ids;     // [places, n] int64
   Tensor logits;  // [places, n]
   Tensor total;   // [places]: the logarithm of the sum of exp(logit) over the whole vocabulary
 };
 
-// What the model says at each place of a side; and what it would say behind each layer (the logit lens:
+// The model's predictions at each position of a side, and those after each layer (the logit lens:
 // nostalgebraist 2020).
 struct ExplainedPredictions {
   std::size_t side = 0;
-  bool next = false;            // of the next token, not of the one that stands there
+  bool next = false;            // of the next token, not of the one at the position
   std::int64_t vocabulary = 0;  // how many tokens there are
   TokenRanking last;
   std::vector<TokenRanking> lens = {};  // of the embeddings, then of each layer
@@ -99,14 +99,14 @@ struct ExplainedBeam {
   float score = 0;
 };
 
-// What becomes of a result when tokens are taken away, those that matter most first (DeYoung et al. 2020,
-// arXiv:1911.03429, section 4). "Certainty" is the result's probability, or its score where it has none.
+// How a result changes when tokens are removed, most important first (DeYoung et al. 2020, arXiv:1911.03429,
+// section 4). "Certainty" is the result's probability, or its score if it has none.
 struct Faithfulness {
-  // How much certainty goes with the most important tokens (the more, the more faithful), and how much is
-  // lost if only they stay (the less, the more faithful): means over the first 1, 5, 10, 20 and 50 %.
+  // The certainty lost without the most important tokens (higher is more faithful), and lost if only they
+  // stay (lower is more faithful): means over the first 1, 5, 10, 20 and 50 %.
   double comprehensiveness = 0, sufficiency = 0;
   struct Step {
-    std::int64_t taken = 0;  // so many tokens
+    std::int64_t taken = 0;  // number of tokens
     double certainty = 0;    // without them
   };
   std::vector<Step> curve = {};  // from none to all
@@ -116,7 +116,7 @@ struct Faithfulness {
 struct Attribution {
   std::string method;                           // "integrated-gradients"
   std::vector<std::vector<float>> scores = {};  // by side, one for each token
-  // Of integrated gradients: the sum of all scores should be score - baseline.
+  // For integrated gradients: the sum of all scores should be score - baseline.
   struct Completeness {
     double score = 0, baseline = 0, sum = 0;
     double gap() const { return score - baseline - sum; }
@@ -125,25 +125,25 @@ struct Attribution {
   std::optional<Faithfulness> faithfulness = {};  // absent: there is no token that may be taken away
 };
 
-// One result, and what it depends on.
+// One result and its attributions.
 struct AttributedResult {
-  bool label = false;                              // a label's score; else a token's
-  std::string toward, instead_of = {};             // whose score, and less whose; "": nobody's
+  bool label = false;                   // a label's score; else a token's
+  std::string toward, instead_of = {};  // the explained label or token, and the one to compare with; "": none
   std::int64_t toward_id = 0, instead_of_id = -1;  // their numbers
-  std::size_t side = 0;  // where it is said: a side and a place in it, -1 for a label
+  std::size_t side = 0;  // where it is predicted: a side and a position in it, -1 for a label
   std::int64_t place = -1;
   double score = 0, certainty = 0;
   bool has_probability = true;  // certainty is one
-  std::string baseline;         // what stands where a token is taken away, in words
+  std::string baseline;         // the replacement of a removed token, in words
   std::vector<Attribution> methods = {};
-  std::optional<Faithfulness> chance = {};  // of tokens in random order: what any method should beat
+  std::optional<Faithfulness> chance = {};  // with tokens in random order, which a method should beat
 };
 
 // How a model's figures on a data set change without each of its heads.
 struct Ablation {
   std::string task;         // "classification"
   double loss = 0;          // of the whole model
-  std::string figure = {};  // another figure that tells better from worse ("accuracy"); "": none
+  std::string figure = {};  // the name of a metric in addition to the loss ("accuracy"); "": none
   double value = 0;         // of the whole model
   struct Layer {
     std::string attention;  // as ExplainedAttention::name
@@ -162,7 +162,7 @@ struct Explanation {
   std::vector<ExplainedBeam> beams = {};
   std::vector<AttributedResult> attributions = {};
   std::optional<Ablation> ablation = {};
-  // What it is held against, and how that differs ("without its adapters"); null: nothing.
+  // The explanation to compare with, and its difference ("without its adapters"); null: none.
   std::shared_ptr<const Explanation> other = {};
   std::string difference = {};
   // The texts of all tokens that the predictions name, by id.

@@ -5,7 +5,7 @@
 
 namespace attend {
 
-// Tokens are taken away in the order of their scores, the highest first. Absent: there is none to take.
+// Removes tokens in the order of their scores, highest first. Absent if no token can be removed.
 std::optional<Faithfulness> faithfulness(const AttributionTask& task, const TokenScores& scores);
 // The mean over some random orders, the same each time.
 std::optional<Faithfulness> faithfulness_of_chance(const AttributionTask& task);

@@ -5,8 +5,8 @@
 
 namespace attend {
 
-// The first `count` keys of a layer become one, whose weight is the sum of theirs, and whose score is the
-// logarithm of the sum of their exponentials. Their values are alike.
+// Merges the first `count` keys of a layer into one. Its weight is the sum of theirs, its score the logarithm
+// of the sum of their exponentials. Their values are alike.
 void fold_memory(ExplainedAttention::Layer& layer, std::int64_t count);
 
 }  // namespace attend

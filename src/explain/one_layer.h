@@ -1,4 +1,4 @@
-// One layer of a stack by itself, as often as somebody wants.
+// One layer of a stack on its own, to be run any number of times.
 #pragma once
 
 #include "nn/transformer.h"
@@ -9,14 +9,14 @@ class OneLayer {
  public:
   OneLayer(Stack stack, std::int64_t number) : stack_(std::move(stack)), number_(number) {}
 
-  // x [T, d] of the sequences that `offsets` says -> [T, d]. `key_value`: what the layer's cross-attention
-  // reads, for sequences of `key_offsets`; undefined: nothing. `types` as TokenBatch has it.
+  // x [T, d] of the sequences of `offsets` -> [T, d]. `key_value`: the input of the layer's cross-attention,
+  // for sequences of `key_offsets`; undefined: none. `types` as in TokenBatch.
   Tensor run(const Tensor& x, const Offsets& offsets, const Tensor& types, const Tensor& key_value,
              const Offsets& key_offsets, Pass& pass) const;
 
   // Its matrix of queries, keys and values, one below the other.
   LinearImpl& query_key_value() const;
-  // What its attention adds to values that the matrix gives [kw]; undefined: nothing.
+  // What its attention adds to the values of the matrix [kw]; undefined: nothing.
   Tensor value_bias() const;
   // The matrices that read the heads of its attention, and of its cross-attention; null: it has none.
   LinearImpl& output() const;

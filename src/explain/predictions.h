@@ -1,4 +1,4 @@
-// What a model says at each place, and what it would say behind each of its layers.
+// A model's predictions at each position, also after each of its layers.
 #pragma once
 
 #include "explain/explanation.h"
@@ -6,11 +6,11 @@
 
 namespace attend {
 
-// The `count` likeliest of logits [places, V], the likeliest first.
+// The `count` likeliest of logits [places, V], best first.
 TokenRanking rank_tokens(const Tensor& logits, std::int64_t count);
 
-// Of a model that predicts tokens. `last`: what its last stack gave, [T, d]; `hidden`: what each layer of it
-// was given, and what the last one gave (Capture), from which the lens reads `lens` tokens.
+// For a model that predicts tokens. `last`: the output of its last stack, [T, d]; `hidden`: the input of each
+// layer and the output of the last (Capture), from which the lens takes `lens` tokens.
 ExplainedPredictions predict(const PretrainedModel& model, std::size_t side, const Tensor& last,
                              const std::vector<Tensor>& hidden, std::int64_t count, std::int64_t lens);
 

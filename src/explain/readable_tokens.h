@@ -13,8 +13,8 @@ class ReadableTokens {
  public:
   explicit ReadableTokens(const Tokenizer& tokenizer);
 
-  // A character whose bytes lie in several tokens stands whole at each of them. `encoding`: what is known of
-  // words and segments, or null.
+  // A character whose bytes are spread over several tokens is shown in each of them. `encoding`: words and
+  // segments if known, or null.
   std::vector<ExplainedToken> read(std::span<const std::int64_t> ids,
                                    const Encoding* encoding = nullptr) const;
   // A token alone, in valid UTF-8.

@@ -1,4 +1,4 @@
-// What a result's row has gathered of each token through all layers' attention.
+// How much of each token a result's row has collected through the attention of all layers.
 #pragma once
 
 #include "explain/attribution.h"
@@ -17,8 +17,8 @@ TokenScores attention_rollout(const AttributionTask& task);
 // (BigBird's blocks).
 TokenScores gradient_rollout(const AttributionTask& task);
 
-// Of the rows of products of matrices, layer by layer: what steps (the first layer first) make of a side's
-// rows. `rows` [n]: how much each row of the last layer counts. Each step [n, n] is a layer's.
+// The row of a product of matrices, layer by layer: what the steps (first layer first) make of a side's rows.
+// `rows` [n]: the weight of each row of the last layer. Each step [n, n] is one layer.
 Tensor roll_out(const std::vector<Tensor>& steps, Tensor rows);
 
 }  // namespace attend

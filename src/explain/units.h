@@ -1,13 +1,13 @@
-// Words and sentences: what tokens' numbers are added up over.
+// Words and sentences, over which the scores of tokens are summed.
 #pragma once
 
 #include "explain/explanation.h"
 
 namespace attend {
 
-// Numbers the side's words and sentences in its tokens. A word is what the tokenizer takes for one; where it
-// does not say, it begins where a token brings a space or punctuation. A sentence ends behind . ! ? and their
-// like at the end of a word, at the end of a line and of a text. A picture has neither.
+// Assigns words and sentences to the side's tokens. Words are those of the tokenizer; if it has none, a word
+// begins at a token with a space or punctuation. A sentence ends after . ! ? and the like at the end of a
+// word, at the end of a line and of a text. A picture has neither.
 void number_units(ExplainedSide& side);
 
 // The sums of `scores` by word (or sentence), in their order.

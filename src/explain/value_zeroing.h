@@ -1,5 +1,5 @@
-// Value zeroing (Mohebbi et al. 2023, arXiv:2301.12971): how much a token's vector turns in a layer when it
-// gets nothing of another one, whose value is zero there while everything else stays.
+// Value zeroing (Mohebbi et al. 2023, arXiv:2301.12971): how much a token's vector changes in a layer if the
+// value of another token is set to zero while everything else stays.
 #pragma once
 
 #include "explain/attribution.h"

@@ -5,8 +5,8 @@
 
 namespace attend {
 
-// While one lives, some columns of what a matrix gives are zero, in all rows or in some: an adapter
-// (nn/adapters.h) whose number is that behind the model's own.
+// While it lives, some columns of a matrix's output are zero, in all rows or in some. It is an adapter
+// (nn/adapters.h) with the index after the model's own.
 class ZeroedValues {
  public:
   // `count` columns from number `first` on, of a model with so many adapters. `added` [count]: what the
@@ -26,8 +26,8 @@ class ZeroedValues {
   std::size_t before_;  // adapters of the matrix
 };
 
-// While one lives, `count` numbers from `first` on of what a matrix reads are zero, in all rows: what a head
-// hands over, at the matrix that reads all heads.
+// While it lives, `count` inputs of a matrix from `first` on are zero, in all rows: the output of one head,
+// at the matrix that reads all heads.
 class ZeroedInputs {
  public:
   // Of a model with so many adapters.

@@ -1,4 +1,4 @@
-// Reads a binary file from its beginning to its end, and nothing that is not there.
+// Reads a binary file from start to end, with bounds checks.
 #pragma once
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
-// model.bin, CTranslate2's file of a model: variables by name and, behind them, names that stand for the same
-// variable. What the variables mean is said by a "spec" and its revision (ctranslate2_model.h). The layout is
-// that of model_spec.py in the Python package ctranslate2; only binary version 6 is read, which CTranslate2
-// has written since its 3.0 and which has a config.json beside it.
+// model.bin, CTranslate2's model file: variables by name, followed by aliases. A "spec" and its revision
+// define what the variables mean (ctranslate2_model.h). The layout is that of model_spec.py in the Python
+// package ctranslate2. Only binary version 6 is read, which CTranslate2 has written since version 3.0,
+// together with a config.json.
 #pragma once
 
 #include "formats/tensor_file.h"

@@ -1,6 +1,7 @@
-// What CTranslate2's converter makes of each family of Hugging Face's, undone: which variable is which tensor
-// of a checkpoint, and what shapes and single numbers say of config.json. A table per family: Marian,
-// M2M-100, BART, T5, GPT-2 and BERT. Names and values are those that its converters/transformers.py writes.
+// The inverse of what CTranslate2's converter does to each of Hugging Face's families: which variable is
+// which tensor of a checkpoint, and which fields of config.json follow from shapes and numbers. A table per
+// family: Marian, M2M-100, BART, T5, GPT-2 and BERT. Names and values are those of its
+// converters/transformers.py.
 #pragma once
 
 #include "formats/ctranslate2.h"

@@ -1,4 +1,4 @@
-// config.json's fields that follow from a CTranslate2 model's shapes and single numbers, for each family.
+// The fields of config.json that follow from a CTranslate2 model's shapes and numbers, for each family.
 #pragma once
 
 #include "formats/ctranslate2.h"

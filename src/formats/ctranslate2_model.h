@@ -1,6 +1,6 @@
-// A directory that CTranslate2's converter wrote: model.bin, config.json and vocabularies of its own, and the
-// tokenizer's files of the original that somebody copied there. What it says, in the words of a Hugging Face
-// directory, and its tensors under a checkpoint's names; the tables are in ctranslate2_families.h.
+// A directory that CTranslate2's converter wrote: model.bin, its own config.json and vocabularies, and the
+// original's tokenizer files, which the user copied there. Presents it as a Hugging Face directory, with
+// tensors under a checkpoint's names; the tables are in ctranslate2_families.h.
 #pragma once
 
 #include "formats/json.h"

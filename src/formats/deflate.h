@@ -1,4 +1,5 @@
-// zlib's compressed form (RFC 1950 around RFC 1951), which browsers undo with DecompressionStream("deflate").
+// zlib's compressed format (RFC 1950 around RFC 1951), which browsers decode with
+// DecompressionStream("deflate").
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What the readers of other programs' quantized matrices share. One file a program: bitsandbytes, gptq, awq,
-// compressed_tensors.
+// Shared code of the readers of other programs' quantized matrices, one file per program: bitsandbytes, gptq,
+// awq, compressed_tensors.
 #pragma once
 
 #include "formats/json.h"

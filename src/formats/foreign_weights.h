@@ -1,5 +1,5 @@
-// Model directories whose matrices other programs stored in fewer bits: bitsandbytes, GPTQ, AWQ,
-// compressed-tensors. Each matrix becomes a tensor of float32 that is decoded when it is read.
+// Model directories with matrices quantized by other programs: bitsandbytes, GPTQ, AWQ, compressed-tensors.
+// Each matrix becomes a float32 tensor that is decoded when it is read.
 #pragma once
 
 #include "formats/json.h"

@@ -1,5 +1,5 @@
-// GGUF, llama.cpp's file of a whole model: metadata by key, then tensors whose numbers mostly lie in blocks
-// of few bits. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// GGUF, llama.cpp's file of a whole model: metadata by key, then tensors, mostly in quantized blocks.
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #pragma once
 
 #include "formats/gguf_blocks.h"

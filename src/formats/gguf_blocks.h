@@ -1,5 +1,5 @@
-// The types of GGUF's tensors: numbers in blocks of 32 or 256, integers of few bits with scales of their own.
-// As ggml-quants.c and the Python package gguf (quants.py) define them.
+// GGUF's tensor types: blocks of 32 or 256 small integers with their own scales, as ggml-quants.c and the
+// Python package gguf (quants.py) define them.
 #pragma once
 
 #include "formats/tensor_file.h"

@@ -1,6 +1,6 @@
-// A GGUF file in the place of a Hugging Face directory: what it says, in the words of the directory's files,
-// and its tensors under a checkpoint's names. Everything is a table per architecture: gpt2, gptj, bert, t5
-// and t5encoder. Names and values are those that llama.cpp's convert_hf_to_gguf.py writes.
+// A GGUF file as a model directory: presents it as the files of a Hugging Face directory, with tensors under
+// a checkpoint's names. A table per architecture: gpt2, gptj, bert, t5 and t5encoder. Names and values are
+// those of llama.cpp's convert_hf_to_gguf.py.
 #pragma once
 
 #include "formats/sentence_modules.h"

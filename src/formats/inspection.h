@@ -1,4 +1,5 @@
-// What `attend inspect` says of a model directory: read from the files alone, no model is built.
+// The content of `attend inspect`: a description of a model directory, from its files alone; no model is
+// built.
 #pragma once
 
 #include "formats/sentence_modules.h"

@@ -1,5 +1,5 @@
-// The part of Jinja that chat templates are written in: text with {{ expressions }}, {% for %}, {% if %} and
-// {% set %}, rendered as transformers does (with trim_blocks and lstrip_blocks).
+// The part of Jinja that chat templates use: text with {{ expressions }}, {% for %}, {% if %} and {% set %},
+// rendered as in transformers (with trim_blocks and lstrip_blocks).
 #pragma once
 
 #include "formats/json.h"

@@ -1,4 +1,4 @@
-// JSON files and fields with errors that name the file, the field, what was expected and what came.
+// JSON files and fields. Errors name the file, the field, what was expected and what came.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Numbers of float32 in JSON, with as many digits as they need.
+// float32 numbers in JSON, with as many digits as needed.
 #pragma once
 
 #include "formats/json.h"

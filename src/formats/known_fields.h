@@ -1,4 +1,4 @@
-// One check for all objects whose fields are wishes: a misspelt one must not pass unseen.
+// Rejects unknown fields of options objects, so that misspelt ones are found.
 #pragma once
 
 #include "formats/json.h"

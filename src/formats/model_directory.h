@@ -1,7 +1,7 @@
-// A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file or
-// shards behind model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
-// sentence-transformers' modules.json. A GGUF file stands for a directory (gguf_model.h), and so does one
-// that CTranslate2 wrote (ctranslate2_model.h).
+// A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file, or
+// shards with model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
+// sentence-transformers' modules.json. A GGUF file (gguf_model.h) or a CTranslate2 directory
+// (ctranslate2_model.h) is accepted as one.
 #pragma once
 
 #include <attend/model_path.h>

@@ -1,8 +1,8 @@
-// Python's pickles, as far as they describe tensors; nothing is run.
+// Reads Python pickles that describe tensors. Nothing is executed.
 //
 // A pickle is a program that builds objects by calling what it names. This reader knows the instructions that
-// build containers of tensors, and the few names that go with these; any other name is refused. (libtorch has
-// an unpickler as well, but it takes an OrderedDict, which every state_dict is, for None, and it believes the
+// build containers of tensors, and the few names that go with them; it rejects any other name. (libtorch has
+// an unpickler as well, but it reads an OrderedDict, which every state_dict is, as None, and it trusts the
 // sizes in the file.)
 #pragma once
 

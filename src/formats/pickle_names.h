@@ -1,5 +1,4 @@
-// What a pickle may ask for: everything that a file of weights or a vocabulary has in it. Nothing of it is
-// run.
+// The names that a pickle may use: those in files of weights and vocabularies. Nothing is executed.
 #pragma once
 
 #include "formats/tensor_file.h"

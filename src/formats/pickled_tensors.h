@@ -1,4 +1,4 @@
-// The tensors of a pytorch_model.bin: what torch.save wrote, mapped where they lie.
+// The tensors of a pytorch_model.bin, as torch.save writes them, read from the mapped file.
 #pragma once
 
 #include "formats/tensor_file.h"

@@ -1,5 +1,5 @@
 // safetensors, Hugging Face's tensor file: a u64 header length, a JSON header, the data.
-// https://github.com/huggingface/safetensors (README, "Format"). Read through a mapping, nothing is copied.
+// https://github.com/huggingface/safetensors (README, "Format"). The file is mapped; nothing is copied.
 #pragma once
 
 #include "formats/tensor_file.h"

@@ -1,5 +1,5 @@
-// What a sentence-transformers directory does with a model's hidden states: the modules of its modules.json,
-// and what config_sentence_transformers.json says of texts and vectors.
+// How a sentence-transformers directory processes a model's hidden states: the modules of its modules.json,
+// and the settings for texts and vectors in config_sentence_transformers.json.
 #pragma once
 
 #include <attend/attend.h>

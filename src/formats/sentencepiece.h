@@ -1,5 +1,5 @@
-// SentencePiece model files (spiece.model, sentencepiece.bpe.model, *.spm): the pieces, and how text becomes
-// ready for them. A protocol buffer, sentencepiece_model.proto.
+// SentencePiece model files (spiece.model, sentencepiece.bpe.model, *.spm): the pieces, and the normalization
+// of text. The format is a protocol buffer, sentencepiece_model.proto.
 #pragma once
 
 #include <filesystem>

@@ -1,19 +1,20 @@
-// Many requests through one model at a time, which come and go between two steps of the decoder (Yu et al.
-// 2022, "Orca": iteration-level scheduling) and share one bounded cache (Kwon et al. 2023, arXiv:2309.06180).
-// A server stands on this; generate() is the batch to which everybody comes at once.
+// Continuous batching: requests join and leave between two decoder steps (Yu et al. 2022, "Orca":
+// iteration-level scheduling) and share one bounded KV cache (Kwon et al. 2023, arXiv:2309.06180). The server
+// uses this; generate() is a batch to which all requests come at once.
 //
-// The order is that of arrival, without exception: nobody joins before one who came earlier, and when the
-// cache runs full, those who came last leave and begin again later. So the running requests are always the
-// oldest, and the oldest never leaves: it gets a token in every step, in a cache that holds it alone (submit
-// sees to that), and is over after most_new steps. Then the next one is the oldest. A request is therefore
-// over at the latest after as many steps as it and all before it may still make tokens: nobody starves.
+// Requests are served strictly in order of arrival: none joins before an earlier one, and when the cache is
+// full, the newest running requests are preempted and restarted later. So the running requests are always the
+// oldest ones, and the oldest is never preempted: it gets a token in every step, from a cache that is large
+// enough for it alone (submit checks that), and ends after most_new steps. Then the next one is the oldest. A
+// request therefore ends after at most as many steps as it and all requests before it may still generate
+// tokens, so none starves.
 //
-// Who begins again makes the same tokens again, for all that is drawn follows from seeds and places; on_token
-// sees each of them once. So a result is that of generate() with the request alone, to the last bit where a
-// row of the model's scores does not depend on the others (float32 on the CPU).
+// A restarted request generates the same tokens again, because all randomness follows from seeds and
+// positions; on_token sees each token once. So a result is, to the last bit, that of generate() with the
+// request alone, if a row of the model's scores does not depend on other rows (float32 on the CPU).
 //
-// All searches can take part. The cache's bound is not that of an assistant's own cache, nor of XLNet's,
-// Transformer-XL's and XLM's texts, which keep no keys and values.
+// All searches can take part. The bound of the cache does not cover a draft model's own cache, nor XLNet,
+// Transformer-XL and XLM, which have no KV cache.
 #pragma once
 
 #include <attend/queue_status.h>

@@ -1,4 +1,4 @@
-// Generating text with a model: many prompts at a time, each result as if it had been alone.
+// Generates text for many prompts at a time; each result is as if its prompt were alone.
 #pragma once
 
 #include "generation/decoding/assistant.h"

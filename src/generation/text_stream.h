@@ -1,4 +1,4 @@
-// Text as it comes: tokens in, whole characters out.
+// Streaming text: tokens in, whole characters out.
 #pragma once
 
 #include <attend/tokenizer.h>

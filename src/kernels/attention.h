@@ -1,4 +1,4 @@
-// The attention kernels of one instruction set (attention.simd.cpp); kernels.h says what they do.
+// The attention kernels of one instruction set (attention.simd.cpp); kernels.h documents them.
 #pragma once
 
 #include "kernels/gemm.h"

@@ -1,4 +1,4 @@
-// One head of one sequence in the attention kernels: which rows are its own, and where they lie.
+// One head of one sequence in the attention kernels: its rows, and their addresses.
 #pragma once
 
 #include "kernels/activation.h"

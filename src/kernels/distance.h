@@ -1,5 +1,5 @@
 // Relative positions in the attention kernels: what kernels.h's DistanceScores adds to a row of scores, and
-// where the gradient of that row goes.
+// its gradient.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,4 +1,4 @@
-// The element-wise kernels of one instruction set (elementwise.simd.cpp); kernels.h says what they do.
+// The element-wise kernels of one instruction set (elementwise.simd.cpp); kernels.h documents them.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
-// A small matrix product for operands that lie in the cache: the building block of the attention kernels.
-// Large products are linear.h's.
+// A small matrix product for operands in the processor's cache: the building block of the attention kernels.
+// Large products are in linear.h.
 #pragma once
 
 #include "kernels/simd.h"

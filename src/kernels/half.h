@@ -1,6 +1,6 @@
-// Products with weights of 16 bits, float16 or bfloat16, which are widened to float32 on their way into the
-// product: to the last bit that of the widened matrix (kernels.h). They are for memory, half of float32's,
-// and for few rows, which wait for it.
+// Products with 16-bit weights, float16 or bfloat16, which are widened to float32 inside the product; the
+// result equals, to the last bit, that of the widened matrix (kernels.h). They save half of float32's memory,
+// and time for few rows, where memory is the limit.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,9 +1,9 @@
 // The CPU kernels: plain functions over pointers and sizes, chosen for this machine when the program starts.
 //
-// Every function here exists once per instruction set (see cmake/Kernels.cmake), compiled from one source,
-// and gives the same bits in all of them (simd.h says how), but for products rounded to bfloat16. They do not
-// start threads: work is cut into numbered tasks or ranges, and the caller gives each thread a range of its
-// own. Memory comes from the caller too.
+// Every function exists once per instruction set (see cmake/Kernels.cmake), compiled from one source, and
+// gives the same bits in all of them (simd.h explains how), except products rounded to bfloat16. Kernels
+// start no threads: work is cut into numbered tasks or ranges, and the caller gives each thread its own
+// range. Memory also comes from the caller.
 #pragma once
 
 #include <cstdint>

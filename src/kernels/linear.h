@@ -1,4 +1,4 @@
-// The matrix products of one instruction set (linear.simd.cpp); kernels.h says what they do.
+// The matrix products of one instruction set (linear.simd.cpp); kernels.h documents them.
 #pragma once
 
 #include "kernels/kernels.h"

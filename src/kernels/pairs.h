@@ -1,5 +1,6 @@
-// bfloat16 for matrix products: float32 without its lower 16 bits. Numbers go in pairs, two neighbours of the
-// depth in one word, as AVX512_BF16 multiplies them; other sets do the same with float32's instructions.
+// bfloat16 for matrix products: float32 without its lower 16 bits. Numbers are stored in pairs, two
+// neighbours along the depth in one word, as AVX512_BF16 multiplies them; other instruction sets compute the
+// same with float32 instructions.
 #pragma once
 
 #include "kernels/simd.h"

@@ -1,15 +1,15 @@
 // Vectors for *.simd.cpp files, which are compiled once per instruction set: W floats wide, written with the
 // compiler's vector extension so that one source serves all sets.
 //
-// All sets give the same bits, to which three rules lead. Sums over the numbers of a row go by kLanes lanes,
-// however wide a vector is (LaneSums). A fused multiply-add stands where it is written (fused), for no
-// compiler may choose (-ffp-contract=off). What a row has behind its last whole vector goes through the same
-// operations as the rest (load_part). The exception is the portable set of the float kernels on x86-64, which
-// has no fused multiply-add.
+// All sets give the same bits, by three rules. Sums over a row use kLanes lanes, however wide a vector is
+// (LaneSums). A multiply-add is fused only where the source says so (fused), because the compiler must not
+// choose (-ffp-contract=off). The end of a row after its last whole vector goes through the same operations
+// as the rest (load_part). The exception is the portable set of the float kernels on x86-64, which has no
+// fused multiply-add.
 //
-// Everything here lies in the namespace of its instruction set, and such a file calls no function templates
-// of the standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a
-// machine without it.
+// Everything here is in the namespace of its instruction set, and such a file calls no function templates of
+// the standard library: otherwise the linker could keep the AVX-512 copy of a shared function for a machine
+// without it.
 #pragma once
 
 #include <cstdint>

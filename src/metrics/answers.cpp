@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// What \w is to Python: letters, numbers and _, which has gone with the punctuation.
+// Python's \w: letters, numbers and _ (which was removed with the punctuation).
 bool is_word_character(char32_t c) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
@@ -27,7 +27,7 @@ std::string without_punctuation(std::string_view text) {
   return result;
 }
 
-// \b(a|an|the)\b becomes a space. What ends a word need not be a space: a dash that is not ASCII's does, too.
+// \b(a|an|the)\b becomes a space. A word may end without a space, for example at a non-ASCII dash.
 std::string without_articles(std::string_view text) {
   std::string result;
   std::size_t begin = 0;  // of the run of word characters at hand

@@ -9,8 +9,8 @@
 
 namespace attend {
 
-// An answer as it is compared: lower case, without ASCII's punctuation, without a, an and the, one space
-// between words. Text must be valid UTF-8.
+// The normalized form of an answer for comparison: lower case, without ASCII punctuation, without a, an and
+// the, one space between words. Text must be valid UTF-8.
 std::string normalized_answer(std::string_view answer);
 
 class AnswerMetric : public Metric {
@@ -19,7 +19,7 @@ class AnswerMetric : public Metric {
   // the question has none: an empty prediction is right.
   void add(std::string_view predicted, std::span<const std::string> expected);
 
-  // exact_match and f1 in percent; where there are questions without answers, also has_answer_exact_match,
+  // exact_match and f1 in percent; if some questions have no answer, also has_answer_exact_match,
   // has_answer_f1 and no_answer_exact_match. NaN without examples.
   Figures figures() const override;
 

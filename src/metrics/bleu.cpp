@@ -70,7 +70,7 @@ std::string space_in_pairs(std::string_view text, First first, Second second, Sp
   return result;
 }
 
-// mteval-v13a.pl: punctuation stands alone, but not inside numbers.
+// mteval-v13a.pl: separates punctuation, but not inside numbers.
 std::string tokenize_13a(std::string_view line) {
   std::string text(line);
   replace_all(text, "<skipped>", "");
@@ -85,7 +85,7 @@ std::string tokenize_13a(std::string_view line) {
   const auto no_digit = [&](char32_t c) { return !digit(c); };
   const auto point = [](char32_t c) { return c == '.' || c == ','; };
   const auto dash = [](char32_t c) { return c == '-'; };
-  const auto symbol = [](char32_t c) {  // ASCII but for letters, digits and ' , - .
+  const auto symbol = [](char32_t c) {  // ASCII except letters, digits and ' , - .
     return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
   };

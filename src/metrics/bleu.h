@@ -1,5 +1,5 @@
 // BLEU: Papineni et al. 2002 (P02-1040), with the tokenization and smoothing of sacrebleu (Post 2018,
-// arXiv:1804.08771), to whose score it is equal.
+// arXiv:1804.08771). Scores equal sacrebleu's.
 #pragma once
 
 #include "metrics/metric.h"

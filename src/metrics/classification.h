@@ -13,9 +13,9 @@ class ClassificationMetric : public Metric {
   // Error for a label that is none of 0 .. labels - 1.
   void add(std::int64_t predicted, std::int64_t expected);
 
-  // accuracy, f1, precision, recall, macro_f1, matthews. Of two labels, f1, precision and recall are those of
-  // label 1; of more, the mean over the labels that occur. They are 0 where a division by zero is in them,
-  // and so is matthews where one label is all that was predicted or expected. NaN without examples.
+  // accuracy, f1, precision, recall, macro_f1, matthews. With two labels, f1, precision and recall are those
+  // of label 1; with more, the mean over the labels that occur. A division by zero gives 0, and so does
+  // matthews if only one label was predicted or expected. NaN without examples.
   Figures figures() const override;
 
  private:

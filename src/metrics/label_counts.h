@@ -25,7 +25,7 @@ PrecisionRecall micro_average(std::span<const LabelCounts> labels);
 enum class Averaged { labels_that_occur, all_labels };
 PrecisionRecall macro_average(std::span<const LabelCounts> labels, Averaged averaged);
 
-// Error unless 0 <= label < labels. `what` says whose it is: "predicted" or "expected".
+// Throws Error unless 0 <= label < labels. `what` is "predicted" or "expected".
 void check_label(std::int64_t label, std::size_t labels, const char* what);
 
 }  // namespace attend

@@ -1,10 +1,10 @@
-// What is measured of a model on examples: each kind is a class that examples are added to as they come, so
-// that an evaluation needs no more memory than a batch (Spearman's ranks apart: two numbers an example), and
-// that says its figures by name at any time.
+// Metrics of a model on examples. Each metric is a class to which examples are added one by one, so that an
+// evaluation needs memory for only one batch (except Spearman's ranks: two numbers per example). It gives its
+// figures by name at any time.
 //
-// Figures are shares from 0 to 1, but for what its authors count in percent: BLEU, chrF and the answers of
-// SQuAD. What is not defined (no examples, a division by zero) is what scikit-learn, scipy, seqeval and
-// rouge_score make of it; each header says what. Where those raise an error, it is NaN.
+// Figures are fractions from 0 to 1, except those that their authors give in percent: BLEU, chrF and SQuAD's
+// answers. Undefined values (no examples, a division by zero) are what scikit-learn, scipy, seqeval and
+// rouge_score return, as each header says; if they raise an error, NaN.
 #pragma once
 
 #include <cstdint>

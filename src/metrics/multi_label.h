@@ -15,9 +15,9 @@ class MultiLabelMetric : public Metric {
   // none of 0 .. labels - 1.
   void add(std::span<const std::int64_t> predicted, std::span<const std::int64_t> expected);
 
-  // accuracy (the share of examples with exactly the labels expected), f1, precision, recall (micro: of all
-  // pairs of example and label), macro_f1 (mean over all labels, also those that never occur, whose F1 is 0).
-  // NaN without examples.
+  // accuracy (the fraction of examples with exactly the expected labels), f1, precision, recall (micro: over
+  // all pairs of example and label), macro_f1 (mean over all labels; a label that never occurs has F1 0). NaN
+  // without examples.
   Figures figures() const override;
 
  private:

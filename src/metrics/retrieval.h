@@ -7,17 +7,16 @@
 
 namespace attend {
 
-// The place of candidate `right` in the order of similarity, from 1. Candidates that are as similar stand
-// before it, so that a model that finds everything alike finds nothing; so does a similarity that is NaN.
-// Error if there is no such candidate.
+// The rank of candidate `right` by similarity, from 1. Ties and NaN count against it, so that a model with
+// equal similarities finds nothing. Throws Error if there is no such candidate.
 std::int64_t rank_of(std::span<const float> similarities, std::int64_t right);
 
 class RetrievalMetric : public Metric {
  public:
   void add(std::int64_t rank);  // Error for a rank below 1
 
-  // recall@1, recall@10 (the share of queries whose rank is at most that) and mrr (the mean of 1 / rank); NaN
-  // without queries.
+  // recall@1, recall@10 (the fraction of queries whose rank is at most that) and mrr (the mean of 1 / rank);
+  // NaN without queries.
   Figures figures() const override;
 
  private:

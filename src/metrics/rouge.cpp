@@ -78,8 +78,8 @@ std::vector<NumberedWords> lines_of(std::string_view lowered, WordNumbers& numbe
   return lines;
 }
 
-// A word of a line of the reference is found if the line has it in common with any line of the hypothesis, in
-// order; as often at most as either text has it.
+// A word of a reference line is found if the line shares it, in order, with any line of the hypothesis; at
+// most as often as it occurs in both texts.
 double summary_score(const std::vector<NumberedWords>& hypothesis,
                      const std::vector<NumberedWords>& reference) {
   std::unordered_map<std::uint32_t, std::int64_t> left;  // in the hypothesis
@@ -106,7 +106,7 @@ Rouge rouge(std::string_view hypothesis, std::string_view reference) {
                .rouge2 = ngram_score(ours, theirs, 2),
                .rougeL = f_measure(static_cast<double>(longest_common_subsequence(ours, theirs)),
                                    static_cast<double>(ours.size()), static_cast<double>(theirs.size()))};
-  // Of a line against a line both are the same, and the table of lengths is saved.
+  // For single lines both are the same; this saves the table of lengths.
   result.rougeLsum = our_text.find('\n') == our_text.npos && their_text.find('\n') == their_text.npos
                          ? result.rougeL
                          : summary_score(lines_of(our_text, numbers), lines_of(their_text, numbers));

@@ -1,6 +1,6 @@
-// Tags of tokens: accuracy, and where tags are entities' (B-PER, I-PER, ...), entities' precision, recall and
-// F1 as seqeval counts them by default: leniently, so that I-PER behind O begins an entity, too. IOB1, IOB2
-// and IOBES alike.
+// Token tags: accuracy. If the tags mark entities (B-PER, I-PER, ...), also precision, recall and F1 of
+// entities, as in seqeval's default mode, which is lenient: I-PER after O also begins an entity. Supports
+// IOB1, IOB2 and IOBES.
 #pragma once
 
 #include "metrics/classification.h"
@@ -9,7 +9,7 @@
 
 namespace attend {
 
-// What stands in a sequence of tags: tokens begin .. end - 1.
+// An entity in a sequence of tags: tokens begin .. end - 1.
 struct TaggedEntity {
   std::string type;
   std::int64_t begin, end;

@@ -1,5 +1,5 @@
-// An adapter as peft stores it: adapter_config.json and adapter_model.safetensors (or .bin). It lies beside a
-// model's weights (nn/adapters.h); what it has of whole modules and biases takes their place.
+// An adapter in peft's format: adapter_config.json and adapter_model.safetensors (or .bin). It is added to a
+// model's weights (nn/adapters.h); its whole modules and biases replace the model's.
 #pragma once
 
 #include "formats/tensor_file.h"

@@ -1,4 +1,4 @@
-// adapter_config.json as peft writes it (0.21), and what its fields say.
+// adapter_config.json as peft writes it (0.21), and the meaning of its fields.
 #pragma once
 
 #include "formats/json.h"

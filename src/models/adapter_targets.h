@@ -1,5 +1,5 @@
-// Which modules of a family an adapter is put beside where nobody says: as peft has it, and for families that
-// it does not know the same parts of them.
+// The default target modules of an adapter for each family: peft's, and for families that it does not know
+// the same parts.
 #pragma once
 
 #include <string>

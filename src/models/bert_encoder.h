@@ -1,5 +1,5 @@
-// The encoder that BERT brought and that RoBERTa, ELECTRA, DistilBERT and ALBERT kept: what they share of
-// config.json, of the blocks and of the names in a checkpoint.
+// The encoder of BERT, RoBERTa, ELECTRA, DistilBERT and ALBERT: what they share of config.json, of the blocks
+// and of the checkpoint names.
 #pragma once
 
 #include "models/family.h"

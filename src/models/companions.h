@@ -1,5 +1,5 @@
-// What goes with a model besides its weights and its config.json, so that what is made of it loads as it
-// does.
+// The auxiliary files of a model, besides its weights and its config.json, so that a derived model loads in
+// the same way.
 #pragma once
 
 #include <filesystem>

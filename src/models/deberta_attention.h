@@ -1,4 +1,4 @@
-// What the two versions of DeBERTa share beside BERT's encoder: disentangled attention and the heads.
+// Shared by both versions of DeBERTa, in addition to BERT's encoder: disentangled attention and the heads.
 #pragma once
 
 #include "models/bert_encoder.h"

@@ -1,5 +1,5 @@
-// The encoder-decoder that fairseq gave to Marian's port, BART and its relatives and M2M-100: what they share
-// of config.json, of the blocks and of the names in a checkpoint.
+// The encoder-decoder of fairseq's models (Marian's port, BART and its relatives, M2M-100): what they share
+// of config.json, of the blocks and of the checkpoint names.
 #pragma once
 
 #include "models/family.h"

@@ -1,5 +1,5 @@
-// The decoder of the language models that fairseq trained, as BART's alone: what they share of config.json,
-// of the blocks and of the names in a checkpoint.
+// The decoder of fairseq's language models, which is BART's without an encoder: what they share of
+// config.json, of the blocks and of the checkpoint names.
 #pragma once
 
 #include "models/family.h"

@@ -1,4 +1,4 @@
-// A model family: how to read its config.json, which blocks it is made of, what its weights are called.
+// A model family: how to read its config.json, its blocks, and its weight names.
 #pragma once
 
 #include "formats/json.h"

@@ -1,5 +1,5 @@
-// The forward pass as Hugging Face defines it: padded tensors in, named tensors out. For checking, and for
-// programs that hold tensors already; everything else works on ragged batches.
+// The forward pass as Hugging Face defines it: padded tensors in, named tensors out. For comparison, and for
+// programs that already have tensors; everything else uses ragged batches.
 #pragma once
 
 #include "models/pretrained_model.h"

@@ -1,4 +1,4 @@
-// What the ways through a model share: inputs by name, results by name, captured states as outputs.
+// Shared by all forward passes: inputs by name, results by name, captured states as outputs.
 #pragma once
 
 #include "models/forward.h"

@@ -1,4 +1,4 @@
-// Which architecture a checkpoint is where config.json names none: its tensors say it.
+// Finds the architecture of a checkpoint by its tensors, if config.json names none.
 #pragma once
 
 #include "formats/model_directory.h"

@@ -1,4 +1,4 @@
-// A fresh model directory: `attend init`.
+// Creates a model directory with random weights: `attend init`.
 #pragma once
 
 #include <filesystem>

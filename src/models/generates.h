@@ -1,4 +1,4 @@
-// Which models make texts, token by token.
+// Which models generate text, token by token.
 #pragma once
 
 #include "nn/spec.h"

@@ -1,5 +1,4 @@
-// The decoder that GPT brought and that GPT-2, CTRL, GPT-Neo and GPT-J kept: what they share of config.json
-// and of the blocks.
+// The decoder of GPT, GPT-2, CTRL, GPT-Neo and GPT-J: what they share of config.json and of the blocks.
 #pragma once
 
 #include "models/family.h"

@@ -1,4 +1,4 @@
-// What may stand on a family's body, by what it is for.
+// The heads that a family's body can have, by purpose.
 #pragma once
 
 #include "models/family.h"

@@ -1,4 +1,4 @@
-// What the scores of a classifier stand for: id2label, label2id and problem_type of config.json.
+// The labels of a classifier: id2label, label2id and problem_type of config.json.
 #pragma once
 
 #include "formats/json.h"

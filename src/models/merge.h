@@ -1,4 +1,4 @@
-// Adapters and weights as one: W + scale B A in the place of W, and back.
+// Merges adapters into weights: W + scale B A instead of W, and back.
 #pragma once
 
 #include "models/pretrained_model.h"

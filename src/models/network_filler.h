@@ -1,4 +1,5 @@
-// Fills a model's network with the weights of a checkpoint, and with what adapters have in their place.
+// Fills a model's network with the weights of a checkpoint, and with the modules of adapters that replace
+// them.
 #pragma once
 
 #include "models/weight_reader.h"

@@ -1,5 +1,5 @@
-// The modules of the original (nn.Linear, Conv1D, nn.Embedding) that our matrices and tables are: what
-// adapters name.
+// Maps the modules of the original (nn.Linear, Conv1D, nn.Embedding), which adapters name, to our matrices
+// and tables.
 #pragma once
 
 #include "models/pretrained_model.h"

@@ -1,4 +1,4 @@
-// Between padded tensors [B, L, ...] with a mask and ragged rows [T, ...].
+// Converts between padded tensors [B, L, ...] with a mask and ragged rows [T, ...].
 #pragma once
 
 #include "nn/ragged.h"

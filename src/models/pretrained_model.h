@@ -1,4 +1,4 @@
-// A model as it lies in a Hugging Face directory: its config, its family, its network with weights.
+// A model from a Hugging Face directory: its config, its family, its network with weights.
 #pragma once
 
 #include "formats/model_directory.h"

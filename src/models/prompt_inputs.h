@@ -1,4 +1,4 @@
-// Virtual tokens (prompt tuning, nn/virtual_tokens.h) before padded inputs, as peft puts them there.
+// Adds virtual tokens (prompt tuning, nn/virtual_tokens.h) before padded inputs, as peft does.
 #pragma once
 
 #include "models/forward_parts.h"

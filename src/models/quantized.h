@@ -1,4 +1,4 @@
-// Model directories whose matrices are stored as they are computed with (docs/low-precision.md).
+// Model directories with stored quantized matrices (docs/low-precision.md).
 #pragma once
 
 #include "models/pretrained_model.h"

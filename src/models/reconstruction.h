@@ -1,5 +1,4 @@
-// How far an image is from what a model made of its hidden patches (Xie et al. 2021, "SimMIM",
-// arXiv:2111.09886).
+// The error of a model's reconstruction of masked patches (Xie et al. 2021, "SimMIM", arXiv:2111.09886).
 #pragma once
 
 #include "nn/patch_embeddings.h"

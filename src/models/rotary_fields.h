@@ -1,4 +1,4 @@
-// How a family's config.json says that queries and keys turn by their positions.
+// Reads the rotary position settings of a family's config.json.
 #pragma once
 
 #include "formats/json.h"

@@ -1,4 +1,4 @@
-// Scores over labels as transformers' heads give them, with their losses.
+// Scores over labels as in transformers' heads, with their losses.
 #pragma once
 
 #include "models/padded.h"

@@ -1,5 +1,5 @@
-// The vector of a text as a sentence-transformers directory makes it of hidden states (Reimers & Gurevych
-// 2019, arXiv:1908.10084): pooling and the modules after it, with their weights.
+// The vector of a text, as a sentence-transformers directory computes it from hidden states (Reimers &
+// Gurevych 2019, arXiv:1908.10084): pooling and the modules after it, with their weights.
 #pragma once
 
 #include "formats/sentence_modules.h"

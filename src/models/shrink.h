@@ -1,5 +1,5 @@
-// A model of some of another's layers: where a student begins that is to learn from the whole one (Sanh et
-// al. 2019, "DistilBERT", arXiv:1910.01108, section 3: every other layer).
+// Makes a model from some layers of another: the initial student in distillation (Sanh et al. 2019,
+// "DistilBERT", arXiv:1910.01108, section 3: every other layer).
 #pragma once
 
 #include "formats/model_directory.h"

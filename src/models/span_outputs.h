@@ -1,4 +1,4 @@
-// The search for an answer as transformers' XLNetForQuestionAnswering and XLMForQuestionAnswering give it.
+// Answer search as in transformers' XLNetForQuestionAnswering and XLMForQuestionAnswering.
 #pragma once
 
 #include "models/forward_parts.h"

@@ -1,6 +1,6 @@
-// How XLNet reads a padded batch (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): each token may be
-// hidden from others (perm_mask), tokens are predicted by a second stream of rows that know their place and
-// not their content (target_mapping), and all look back at earlier segments of the text (mems).
+// XLNet on a padded batch (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): tokens may be hidden
+// from each other (perm_mask), tokens are predicted by a second stream of rows that know their position but
+// not their content (target_mapping), and all see memories of earlier segments of the text (mems).
 #pragma once
 
 #include "models/forward_parts.h"

@@ -1,4 +1,4 @@
-// How transformers makes one vector of a text (its SequenceSummary): what the config's summary_* fields say.
+// transformers' SequenceSummary, which makes one vector of a text: the summary_* fields of the config.
 #pragma once
 
 #include "models/family.h"

@@ -1,4 +1,4 @@
-// T5 and its relatives: what they share.
+// What T5 and its relatives share.
 #pragma once
 
 #include "models/family.h"

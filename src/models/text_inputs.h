@@ -1,4 +1,4 @@
-// What a stack may be given of a text, and what it makes of that as its original does.
+// The inputs of a stack for a text, and how the original interprets them.
 #pragma once
 
 #include "models/forward_parts.h"

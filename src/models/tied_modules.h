@@ -1,5 +1,5 @@
-// Modules of the original that are one matrix of ours: the tables of tokens and the head over the vocabulary.
-// An adapter that has one of them whole (peft's modules_to_save) leaves the others as they were.
+// Modules of the original that share one of our matrices: the token tables and the head over the vocabulary.
+// If an adapter replaces one of them whole (peft's modules_to_save), the others stay unchanged.
 #pragma once
 
 #include "models/family.h"

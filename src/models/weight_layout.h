@@ -1,4 +1,4 @@
-// Between our layout of a parameter and a checkpoint's.
+// Converts between our layout of a parameter and a checkpoint's.
 #pragma once
 
 #include "models/weight_names.h"

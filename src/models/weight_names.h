@@ -1,5 +1,5 @@
-// Weight names as data: one table per family from the names in a Hugging Face checkpoint to ours, used in
-// both directions (loading, saving, gradients by checkpoint name).
+// Weight names as data: one table per family maps the names in a Hugging Face checkpoint to ours, in both
+// directions (loading, saving, gradients by checkpoint name).
 #pragma once
 
 #include <cstdint>

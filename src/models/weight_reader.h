@@ -1,5 +1,5 @@
-// Reads the tensors of a checkpoint: under any name it may hold them by, in the shape that config.json asks
-// for, in our layout.
+// Reads the tensors of a checkpoint: under any of their names, in the shape that config.json requires, in our
+// layout.
 #pragma once
 
 #include "formats/model_directory.h"

@@ -1,4 +1,4 @@
-// Adapters: small trained tensors beside matrices and tables that stay as they are. LoRA (Hu et al. 2021,
+// Adapters: small trained tensors that are added to frozen matrices and tables. LoRA (Hu et al. 2021,
 // arXiv:2106.09685), DoRA (Liu et al. 2024, arXiv:2402.09353), IA3 (Liu et al. 2022, arXiv:2205.05638). The
 // arithmetic is peft's.
 #pragma once

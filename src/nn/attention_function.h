@@ -1,5 +1,5 @@
 // Scaled dot-product attention over ragged batches as a differentiable function (Vaswani et al. 2017,
-// arXiv:1706.03762, section 3.2): our kernel for float32 on the CPU, torch's operations elsewhere.
+// arXiv:1706.03762, section 3.2): our kernel for float32 on the CPU, tensor operations otherwise.
 #pragma once
 
 #include "nn/pass.h"

@@ -1,4 +1,4 @@
-// The paged key-value cache (Kwon et al. 2023, "PagedAttention", arXiv:2309.06180).
+// The paged KV cache (Kwon et al. 2023, "PagedAttention", arXiv:2309.06180).
 //
 // Keys and values of every layer lie in pages of kPageRows tokens. A sequence is a table of page numbers, so
 // a beam that branches copies its table, not its keys; a page is given back when the last table drops it.

@@ -1,5 +1,5 @@
-// The pages of a key-value cache: keys and values of every layer, kRows tokens to a page, and how they are
-// stored. Who uses which page is PagedCache's matter (cache.h).
+// The pages of a KV cache: keys and values of every layer, kRows tokens per page, and their storage format.
+// PagedCache tracks who uses which page (cache.h).
 #pragma once
 
 #include <attend/cache_format.h>

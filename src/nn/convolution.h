@@ -1,4 +1,5 @@
-// A convolution over the tokens of each sequence, beside a stack's first layer (spec.h, ConvolutionSpec).
+// A convolution over the tokens of each sequence, in parallel to a stack's first layer (spec.h,
+// ConvolutionSpec).
 #pragma once
 
 #include "nn/norm.h"

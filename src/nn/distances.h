@@ -1,5 +1,5 @@
-// Relative positions: what a stack knows about how far keys are from queries (spec.h, DistanceSpec), shared
-// by all its layers.
+// Relative positions: what a stack learns about distances between keys and queries (spec.h, DistanceSpec),
+// shared by all its layers.
 #pragma once
 
 #include "nn/norm.h"

@@ -1,5 +1,4 @@
-// Soft targets: a student learns the distribution that its teacher gives (Hinton et al. 2015,
-// arXiv:1503.02531).
+// Soft targets: a student learns its teacher's distribution (Hinton et al. 2015, arXiv:1503.02531).
 #pragma once
 
 #include "nn/loss.h"

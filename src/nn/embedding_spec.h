@@ -1,4 +1,4 @@
-// What a stack reads: tokens or patches, their positions and norms, as plain data (spec.h).
+// The inputs of a stack as plain data (spec.h): tokens or patches, their positions and norms.
 #pragma once
 
 #include <cstdint>

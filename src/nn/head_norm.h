@@ -1,4 +1,4 @@
-// Norms of queries and of keys, before they are turned and meet (QueryKeyNorm).
+// Norms of queries and keys, before rotary positions and their product (QueryKeyNorm).
 #pragma once
 
 #include "nn/norm.h"

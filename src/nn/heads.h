@@ -1,4 +1,4 @@
-// What stands on a stack: scores over a vocabulary or over labels.
+// The heads on top of a stack: scores over a vocabulary or over labels.
 #pragma once
 
 #include "nn/embeddings.h"

@@ -1,4 +1,4 @@
-// Fresh weights, as the authors of a family or transformers' _init_weights draw them.
+// Initial weights, as a family's authors or transformers' _init_weights draw them.
 #pragma once
 
 #include "nn/transformer.h"

@@ -1,6 +1,6 @@
-// Losses over labels, as sums with the number of labels that count. Rows of several texts lie end to end, as
-// everywhere: no loss knows of padding. Cross-entropy of scores [n, C] against labels [n] is in nn/loss.h.
-// Errors name what does not fit: shapes, labels out of range, numbers that are none.
+// Losses over labels, as sums with the number of labels that count. Rows of several texts are stored one
+// after another, without padding. Cross-entropy of scores [n, C] and labels [n] is in nn/loss.h. Errors name
+// the problem: shapes, labels out of range, NaN.
 #pragma once
 
 #include "nn/loss.h"

@@ -1,4 +1,4 @@
-// The matrix products: y = activation(x W^T + b) + residual. All weight matrices live here.
+// Matrix products: y = activation(x W^T + b) + residual. This class owns all weight matrices.
 #pragma once
 
 #include "nn/adapters.h"

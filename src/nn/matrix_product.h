@@ -1,4 +1,4 @@
-// Products of matrices through our own kernel, and in which precision they are computed.
+// Matrix products with our own kernel, and their precision.
 #pragma once
 
 #include "kernels/kernels.h"

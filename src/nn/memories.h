@@ -1,4 +1,4 @@
-// What the next segment of a text may look back at (Dai et al. 2019, arXiv:1901.02860, section 3.2).
+// Memories: what the next segment of a text may attend to (Dai et al. 2019, arXiv:1901.02860, section 3.2).
 #pragma once
 
 #include "nn/spec.h"

@@ -1,5 +1,5 @@
-// Layer normalization (Ba et al. 2016, arXiv:1607.06450), or that by the root mean square alone (Zhang &
-// Sennrich 2019, arXiv:1910.07467), which subtracts no mean and has no bias.
+// Layer normalization (Ba et al. 2016, arXiv:1607.06450), or root mean square normalization (Zhang & Sennrich
+// 2019, arXiv:1910.07467), which subtracts no mean and has no bias.
 #pragma once
 
 #include "nn/spec.h"

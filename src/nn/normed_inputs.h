@@ -1,5 +1,5 @@
-// Which matrices read nothing but the result of a norm, and which norm nothing reads but they: there a scale
-// of each input can go from the matrix into the norm, W S (S^-1 x) = W x (Xiao et al. 2022, "SmoothQuant",
+// Finds matrices that read only the output of a norm, and norms that only matrices read: there a scale of
+// each input can move from the matrix into the norm, W S (S^-1 x) = W x (Xiao et al. 2022, "SmoothQuant",
 // arXiv:2211.10438, section 4).
 #pragma once
 

@@ -1,6 +1,5 @@
-// Matrices that do not learn, in the order in which the kernels read them, in float32 or fewer bits. What a
-// format loses it loses when a matrix is made; from then on a row of a product depends on that row and the
-// matrix alone.
+// Matrices for inference, in the order in which the kernels read them, in float32 or quantized. A format
+// rounds when the matrix is made; after that, a row of a product depends only on that row and the matrix.
 #pragma once
 
 #include <attend/weight_format.h>

@@ -1,4 +1,4 @@
-// What the formats of a PackedMatrix share: products cut for threads, packing in parts, rows by number.
+// Shared by the formats of a PackedMatrix: products cut for threads, packing in parts, rows by index.
 #pragma once
 
 #include "kernels/int8/int8.h"

@@ -1,4 +1,4 @@
-// The first layer of a stack that sees images: vectors of patches, positions.
+// The first layer of a stack for images: vectors of patches, positions.
 #pragma once
 
 #include "nn/linear.h"

@@ -1,5 +1,5 @@
-// Attention of one sequence in the operations of tensors: what attention_function.h calls for double
-// precision, and where each query sees keys of its own or padding is seen. The tape knows all of it.
+// Attention of one sequence with tensor operations: attention_function.h uses it for double precision, for
+// masks per query, and if padding is visible. The tape records it.
 #pragma once
 
 #include "nn/attention_function.h"

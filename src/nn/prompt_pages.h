@@ -1,5 +1,6 @@
-// Which pages of a cache hold the beginnings of prompts, found by their tokens: the automatic prefix caching
-// of vLLM, as a tree (Zheng et al. 2023, "RadixAttention", arXiv:2312.07104) whose every edge is one page.
+// The prefix cache: finds pages with common prefixes of prompts by their tokens, as in vLLM's automatic
+// prefix caching, with a tree (Zheng et al. 2023, "RadixAttention", arXiv:2312.07104) in which every edge is
+// one page.
 //
 // Finding and adding a prompt of n tokens takes O(n log pages).
 #pragma once

@@ -1,6 +1,6 @@
-// What transformers does that no paper says: with padding that is computed though nothing real reads it, and
-// with names. To give its numbers and read its files a spec carries these, apart from what a model is made
-// of; who reads to understand the architecture may skip them.
+// Details of transformers that no paper describes: padding that is computed although no real token reads it,
+// and names. A spec needs them to give its numbers and read its files. They are separate from the
+// architecture, and readers who want to understand that may skip them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ragged batches: B sequences laid end to end, without padding.
+// Ragged batches: B sequences stored one after another, without padding.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -1,5 +1,5 @@
 // The random blocks of BigBird's attention (Zaheer et al. 2020, arXiv:2007.14062, section 2) as the original
-// draws them in training: for every head of a layer its own, and the same in every step.
+// draws them in training: separate ones for every head of a layer, the same in every step.
 #pragma once
 
 #include "nn/spec.h"

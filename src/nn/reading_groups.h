@@ -1,4 +1,4 @@
-// Texts that are only read, in groups: a text's result does not depend on its neighbours.
+// Runs texts that are only encoded in groups; a text's result does not depend on its neighbours.
 #pragma once
 
 #include <cstdint>

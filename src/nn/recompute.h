@@ -1,4 +1,4 @@
-// Gradient checkpointing: trading time for memory by computing again (Chen et al. 2016, arXiv:1604.06174).
+// Gradient checkpointing: computes layers again to save memory (Chen et al. 2016, arXiv:1604.06174).
 #pragma once
 
 #include "nn/pass.h"

@@ -1,4 +1,4 @@
-// Rotary positions: queries and keys are turned before they meet (RotarySpec).
+// Rotary positions: queries and keys are rotated before their product (RotarySpec).
 #pragma once
 
 #include "nn/ragged.h"

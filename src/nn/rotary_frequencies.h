@@ -1,4 +1,4 @@
-// How fast the pairs of a rotary embedding turn.
+// The frequencies of a rotary embedding.
 #pragma once
 
 #include <cmath>

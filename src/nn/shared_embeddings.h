@@ -1,5 +1,5 @@
-// Two models with one set of vectors for tokens, positions and token types: what one learns of them the other
-// knows (Clark et al. 2020, "ELECTRA", arXiv:2003.10555, section 3.2).
+// Two models that share the vectors of tokens, positions and token types, so that both train them (Clark et
+// al. 2020, "ELECTRA", arXiv:2003.10555, section 3.2).
 #pragma once
 
 #include "nn/transformer.h"

@@ -1,4 +1,4 @@
-// What a Transformer is made of, as plain data: a family turns its config.json into a ModelSpec, and the
+// The architecture of a Transformer as plain data: a family turns its config.json into a ModelSpec, and the
 // modules are built from it. No tensors here.
 #pragma once
 

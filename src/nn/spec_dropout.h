@@ -1,4 +1,4 @@
-// Other dropout rates for a model, whatever its family calls them in config.json.
+// Overrides the dropout rates of a model, whatever its family calls them in config.json.
 #pragma once
 
 #include "nn/spec.h"

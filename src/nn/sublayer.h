@@ -1,4 +1,4 @@
-// How every sublayer ends: a projection, dropout, the addition of what came in.
+// The end of every sublayer: a projection, dropout, the residual addition.
 #pragma once
 
 #include "nn/dropout.h"

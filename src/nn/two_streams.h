@@ -1,7 +1,7 @@
 // XLNet's two streams (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): tokens are predicted in any
-// order, each from those before it in that order. A row of the first stream, the content, knows its token;
-// for each token that is to be predicted there is a row of the second, the query, that knows only its place.
-// Both read the content of what they may see.
+// order, each from those before it in that order. A row of the first stream, the content stream, knows its
+// token. Each predicted token has a row in the second, the query stream, that knows only its position. Both
+// read the content that is visible to them.
 #pragma once
 
 #include "nn/ragged.h"

@@ -1,6 +1,6 @@
-// Virtual tokens: what an adapter puts before every text, in numbers that are learned and belong to no token.
-// Prefix tuning (Li and Liang 2021, arXiv:2101.00190): keys and values of every layer. Prompt tuning (Lester
-// et al. 2021, arXiv:2104.08691): vectors in the place of tokens'.
+// Virtual tokens: learned vectors that an adapter puts before every text and that belong to no token. Prefix
+// tuning (Li and Liang 2021, arXiv:2101.00190): keys and values of every layer. Prompt tuning (Lester et al.
+// 2021, arXiv:2104.08691): token vectors.
 #pragma once
 
 #include "nn/pass.h"

@@ -52,7 +52,7 @@ Batch CausalLanguageModel::collate(std::span<const std::int64_t> examples, const
 
 namespace {
 
-// The loss of blocks that look back at what the blocks before them have left.
+// The loss of blocks that see the memories of earlier blocks.
 Tensor streamed_loss(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
   const Tensor hidden = read_streams(trainee, batch, pass);
   const Tensor labels = batch.token_labels;

@@ -10,7 +10,7 @@ namespace attend {
 
 class Classification : public Objective {
  public:
-  // `problem` says which of the three. Without labels in the setting they are those of the data.
+  // `problem` says which of the three. If the setting has no labels, they are taken from the data.
   Classification(const Setting& setting, ProblemType problem);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(texts_.size()); }

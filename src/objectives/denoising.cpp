@@ -50,7 +50,7 @@ std::int64_t Denoising::tokens(std::int64_t example) const {
 
 std::vector<std::span<const TokenId>> Denoising::sentences(std::int64_t begin, std::int64_t end) const {
   const auto start = [&](std::int64_t row) { return rows_[row].data() - rows_.ids().data(); };
-  // Of the first sentence that begins behind `begin`; rows are never empty.
+  // From the first sentence that starts after `begin`; rows are never empty.
   std::int64_t row = 0;
   for (std::int64_t rest = rows_.count(); rest > 0;) {
     const std::int64_t half = rest / 2;
@@ -98,7 +98,8 @@ Losses Denoising::losses(Trainee& trainee, const Batch& batch, Pass& pass, const
 const ObjectiveKind kDenoising = {
     .name = "denoising",
     .summary =
-        "running text from what is left of it (BART): a sentence a line, an empty line between documents",
+        "the original of a corrupted running text (BART): one sentence per line, an empty line between "
+        "documents",
     .head = Head::conditional_generation,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<Denoising>(setting);

@@ -13,7 +13,7 @@ struct NoiseOptions {
   double permute_share = 0;  // sentences in another order
   double delete_rate = 0;    // left out without a trace
   double mask_rate = 0.3;    // hidden
-  bool mask_spans = true;    // behind a mask for each span, else for each token
+  bool mask_spans = true;    // a mask for each span, else for each token
   double mean_span = 3;
   double rotate_share = 0;  // begin elsewhere
 };

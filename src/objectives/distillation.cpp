@@ -25,7 +25,7 @@ const StackSpec& top_of(const ModelSpec& spec) {
   return spec.decoder ? *spec.decoder : *spec.encoder;
 }
 
-// Whoever learns what another says of tokens must mean the same tokens.
+// Student and teacher must share a vocabulary, because the loss compares their scores token by token.
 void check_tokens(const Tokenizer& student, const Tokenizer& teacher, const std::string& source) {
   const std::size_t ours = student.vocabulary_size(), theirs = teacher.vocabulary_size();
   for (std::size_t i = 0; i < std::max(ours, theirs); ++i) {
@@ -105,7 +105,7 @@ std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Set
   const ModelSpec& spec = teacher.network()->spec();
   const ModelDirectory directory(student.recipe.teacher);
   Recipe recipe = student.recipe;
-  const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student passes over
+  const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student skips
   if (types) recipe.max_length = longest_text(student);
   const Setting setting = {recipe,
                            types ? directory : student.directory,
@@ -202,7 +202,7 @@ Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
   const PassScope scope(reading);
   Trainee teacher = std::get<Trainee>(teacher_);
   Batch read = batch;
-  // What it would lose by the labels is not asked, and costs as much as its scores.
+  // The teacher's own loss is not computed; it would cost as much as its scores.
   if (vocabulary_) read.token_labels = ops::full_like(batch.token_labels, kIgnoredLabel);
   return objective_->losses(teacher, read, reading, {});
 }

@@ -21,7 +21,7 @@ namespace attend {
 // The recipe's teacher with the objective's head. Error if it was not trained for that, reads other tokens
 // than the student, or is of another width while hidden states are to be learned.
 PretrainedModel load_teacher(const Setting& student, const ObjectiveKind& kind);
-// The labels that a teacher tells apart, in its order; nothing where it has none or never named them.
+// The labels of a teacher, in its order; nothing if it has none or no names for them.
 std::optional<Labels> taught_labels(const PretrainedModel& teacher);
 
 // The objective of a student, with its teacher: labels are the teacher's, and texts have token types where

@@ -8,7 +8,7 @@ namespace attend {
 
 class ImageClassification : public Objective {
  public:
-  // Without labels in the setting they are those of the data. Error for pictures without labels.
+  // If the setting has no labels, they are taken from the data. Throws Error for pictures without labels.
   explicit ImageClassification(const Setting& setting);
 
   std::int64_t examples() const override { return pictures_.count(); }

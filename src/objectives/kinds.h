@@ -1,4 +1,4 @@
-// Every objective's record, which stands at the end of its file; registry.cpp lists them.
+// The records of all objectives, each defined at the end of its file; registry.cpp lists them.
 #pragma once
 
 #include "objectives/registry.h"

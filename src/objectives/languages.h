@@ -1,4 +1,4 @@
-// Which language a file is in, for models whose tokens know theirs (XLM).
+// The language of a file, for models that know the language of a token (XLM).
 #pragma once
 
 #include "objectives/registry.h"

@@ -127,7 +127,7 @@ Losses MaskedLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& p
 
 const ObjectiveKind kMaskedLanguageModel = {
     .name = "masked-lm",
-    .summary = "hidden tokens of running text, a sentence a line, an empty line between documents",
+    .summary = "masked tokens of running text, one sentence per line, an empty line between documents",
     .head = Head::masked_language_model,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<MaskedLanguageModel>(setting, mask_options(setting.recipe));

@@ -9,7 +9,7 @@
 
 namespace attend {
 
-// What is hidden in a recipe's texts.
+// The masking options of a recipe.
 MaskOptions mask_options(const Recipe& recipe);
 
 class MaskedLanguageModel : public Objective {
@@ -42,7 +42,7 @@ class MaskedLanguageModel : public Objective {
 // Whether texts of this setting have token types.
 bool with_types(const Setting& setting);
 
-// A batch of texts of which tokens are hidden, as chance has it for each example; its only count is theirs.
+// A batch of texts with masked tokens, chosen at random for each example; its only count is theirs.
 Batch hide_tokens(std::vector<EncodedText> texts, const Masking& masking,
                   std::span<const std::int64_t> examples, const Draws& draws);
 
@@ -59,8 +59,8 @@ inline TokenPredictions predict_tokens(Trainee& trainee, const Batch& batch, Pas
   return predict_tokens(trainee.network(), batch, pass, options);
 }
 
-// Pieces [begin, end) of the rows' ids: neighbouring rows of one group, together at most `longest` tokens; a
-// longer row is cut.
+// Pieces [begin, end) of the rows' ids: adjacent rows of one group, together at most `longest` tokens; longer
+// rows are truncated.
 std::vector<std::pair<std::int64_t, std::int64_t>> pack_rows(const TokenRows& rows, std::int64_t longest);
 
 // The documents of a setting's files, or of these, as ids without special tokens.

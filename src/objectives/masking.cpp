@@ -8,8 +8,8 @@
 namespace attend {
 namespace {
 
-// Which tokens go on with a word: those with the prefix of a WordPiece model; elsewhere those whose text does
-// not begin with a space, where some tokens' does.
+// Which tokens continue a word: those with the prefix of a WordPiece model; otherwise those whose text does
+// not start with a space, if some tokens' does.
 std::vector<bool> continuing_tokens(const Tokenizer& tokenizer) {
   const auto count = static_cast<TokenId>(tokenizer.vocabulary_size());
   std::vector<bool> continues(static_cast<std::size_t>(count));
@@ -35,8 +35,8 @@ std::size_t harmonic(std::int64_t most, Random& random) {
   return static_cast<std::size_t>(most);
 }
 
-// By id: special tokens are those that a text cannot have of itself. An encoding of no text shows those of
-// the frame; the others have a role.
+// By id: special tokens cannot come from a text. An encoding of the empty text shows those of the frame; the
+// others have a role.
 std::vector<bool> special_tokens(const Setting& setting) {
   const Tokenizer& tokenizer = *setting.tokenizers.source;
   std::vector<bool> special(tokenizer.vocabulary_size());

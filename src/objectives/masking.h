@@ -1,6 +1,5 @@
-// Which tokens of a text are hidden, and what stands in their place (Devlin et al. 2018, arXiv:1810.04805,
-// section 3.1): of those that are predicted four fifths become the mask, a tenth a random token, a tenth
-// stay.
+// Which tokens of a text are masked, and their replacement (Devlin et al. 2018, arXiv:1810.04805, section
+// 3.1): of the predicted tokens, four fifths become the mask, a tenth a random token, a tenth stay.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -12,10 +11,10 @@ namespace attend {
 struct MaskOptions {
   double rate = 0.15;        // share of the tokens that are predicted
   bool whole_words = false;  // a word is hidden with all its pieces or not at all
-  // Up to so many words in a row, n of them with a probability proportional to 1 / n (Lan et al. 2019,
-  // arXiv:1909.11942, section 3.1). Words are whole then.
+  // Max words in a row; n of them with a probability proportional to 1 / n (Lan et al. 2019,
+  // arXiv:1909.11942, section 3.1). Words are then masked whole.
   std::int64_t ngram = 1;
-  double masked = 0.8, random = 0.1;  // what becomes of those that are predicted; the rest stay
+  double masked = 0.8, random = 0.1;  // replacement of the predicted tokens; the rest stay
 };
 
 class Masking {
@@ -23,9 +22,9 @@ class Masking {
   // Error if the tokenizer has no mask token (by tokenizer_config.json, else the usual names).
   Masking(const Setting& setting, const MaskOptions& options);
 
-  // Hides tokens of `ids` and returns what is to be predicted in each place: the token that stood there, or
-  // kIgnoredLabel. Special tokens stay. Single tokens are drawn one by one, each with the rate's probability;
-  // words until the rate is reached.
+  // Masks tokens of `ids` and returns the label of each position: the original token, or kIgnoredLabel.
+  // Special tokens stay. Single tokens are drawn independently with the rate's probability; words until the
+  // rate is reached.
   TokenIds hide(TokenIds& ids, Random& random) const;
 
   std::int64_t mask_id() const { return mask_; }
@@ -36,10 +35,10 @@ class Masking {
 
   MaskOptions options_;
   std::int64_t mask_ = 0, vocabulary_ = 0;
-  std::vector<bool> special_, continues_;  // by id: is it special, does it go on with a word
+  std::vector<bool> special_, continues_;  // by id: whether it is special, whether it continues a word
 };
 
-// The id of the token that hides others. Error if there is none.
+// The id of the mask token. Throws Error if there is none.
 std::int64_t find_mask_token(const ModelDirectory& directory, const Tokenizer& tokenizer);
 
 }  // namespace attend

@@ -36,7 +36,7 @@ class MultiLabelMeter : public Meter {
     for (std::int64_t i = 0; i < predicted.size(0); ++i)
       metric_.add(numbers(predicted[i]), numbers(expected[i]));
   }
-  std::vector<Score> scores() const override {  // f1 first: it is what tells models apart
+  std::vector<Score> scores() const override {  // f1 first: the primary metric
     return beginning_with("f1", to_scores(metric_.figures()));
   }
 
@@ -102,7 +102,7 @@ class PerplexityMeter : public Meter {
   }
   std::vector<Score> scores() const override {
     std::vector<Score> all = to_scores(metric_.figures());
-    std::erase_if(all, [](const Score& score) { return score.name == "loss"; });  // every evaluation says it
+    std::erase_if(all, [](const Score& score) { return score.name == "loss"; });  // every evaluation has it
     return all;
   }
 

@@ -21,7 +21,7 @@ std::unique_ptr<Meter> perplexity_meter();
 
 // The same, with the score of this name before all others.
 std::vector<Score> beginning_with(std::string_view name, std::vector<Score> scores);
-// The figures as scores: all are better the higher they are, but for errors.
+// The figures as scores: higher is better for all except errors.
 std::vector<Score> to_scores(const std::vector<std::pair<std::string, double>>& figures);
 
 }  // namespace attend

@@ -82,7 +82,7 @@ std::unique_ptr<Meter> MultipleChoice::meter() const {
 const ObjectiveKind kMultipleChoice = {
     .name = "multiple-choice",
     .summary =
-        "the right one of several answers: JSON lines with question, choices, label and perhaps context",
+        "the right one of several answers: JSON lines with question, choices, label and optionally context",
     .head = Head::multiple_choice,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

@@ -1,8 +1,7 @@
 // One right answer among several (Radford et al. 2018, "Improving language understanding by generative
-// pre-training", section 3.3; Devlin et al. 2018, arXiv:1810.04805, section 4.4): the model gives each
-// choice, read behind its question, one score, and the loss is the cross-entropy over the choices of a
-// question, as of transformers'
-// ...ForMultipleChoice. Questions may have different numbers of choices.
+// pre-training", section 3.3; Devlin et al. 2018, arXiv:1810.04805, section 4.4). The model gives one score
+// to each choice, read after its question. The loss is the cross-entropy over the choices of a question, as
+// in transformers' ...ForMultipleChoice. Questions may have different numbers of choices.
 #pragma once
 
 #include "objectives/registry.h"
@@ -12,8 +11,8 @@ namespace attend {
 
 class MultipleChoice : public Objective {
  public:
-  // A pair of texts for each choice: question and choice; with a context that, and question and choice one
-  // behind the other, as transformers trains on SWAG: where it is too long, it is the context that is cut.
+  // A pair of texts for each choice: question and choice; or, with a context, the context and then question
+  // and choice joined, as transformers trains on SWAG. If it is too long, the context is truncated.
   explicit MultipleChoice(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(questions_.size()); }

@@ -22,13 +22,13 @@
 
 namespace attend {
 
-// A part of a loss. What is trained on is the sum of weight * (sum over labels) / (number of labels).
+// A part of a loss. The total loss is the sum of weight * (sum over labels) / (number of labels).
 struct Term {
   std::string name;
   double weight = 1;
 };
 
-// What chance decides about an example follows from the seed, the epoch and the example's number.
+// The randomness of an example, which follows from the seed, the epoch and the example's index.
 struct Draws {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
@@ -42,20 +42,20 @@ struct Score {
   bool higher_is_better;
 };
 
-// Adds up, batch by batch, what scores say of their labels.
+// Accumulates a metric of scores and their labels, batch by batch.
 class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Batch& batch, const Tensor& scores) = 0;
-  virtual std::vector<Score> scores() const = 0;  // the most telling one first
+  virtual std::vector<Score> scores() const = 0;  // the primary metric first
 };
 
-// What a loss has come to.
+// The result of a loss.
 struct Losses {
   std::vector<Tensor> sums;  // a scalar for each of terms(), differentiable
-  Tensor scores = {};        // for the Meter; undefined where there is none
-  // [T, d]: the last hidden states, or with a vocabulary head those of the rows that token_labels speak of.
-  // What a student learns beside the scores; undefined where nobody can.
+  Tensor scores = {};        // for the Meter; may be undefined
+  // [T, d]: the last hidden states, or with a vocabulary head those of the rows in token_labels. A student
+  // also learns these; undefined if not available.
   Tensor hidden = {};
 };
 
@@ -73,13 +73,13 @@ class Objective {
 
   virtual std::vector<Term> terms() const { return {{"loss"}}; }
 
-  // What an example's number stands for may change from epoch to epoch.
+  // The example of an index may change from epoch to epoch.
   virtual void begin_epoch(std::uint64_t seed, std::int64_t epoch) {}
   virtual std::int64_t examples() const = 0;
   // How much of a batch the example takes: batches are filled by tokens.
   virtual std::int64_t tokens(std::int64_t example) const = 0;
-  // The batches of an epoch, as numbers of examples, of at most so many tokens and (0: any number of)
-  // examples. By default as make_batches; an objective whose examples must come in an order says so here.
+  // The batches of an epoch, as indices of examples, with max tokens and (0: no limit) max examples. Default:
+  // make_batches; an objective that needs a certain order overrides it.
   virtual std::vector<std::vector<std::int64_t>> batches(const BatchSize& size, std::uint64_t seed,
                                                          std::int64_t epoch, bool shuffled) const;
   virtual Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const = 0;
@@ -89,9 +89,9 @@ class Objective {
                         const LossOptions& options) const = 0;
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
 
-  // What the model's score head is to tell apart; nothing for objectives without one.
+  // The labels of the model's score head; nothing for objectives without one.
   virtual std::optional<Labels> labels() const { return {}; }
-  // Which numbers of the data stand for 0 and 1, so that validation takes them alike.
+  // The data's scores that mean 0 and 1, so that validation uses the same.
   virtual std::optional<std::pair<double, double>> score_range() const { return {}; }
 
   // What of a step several processes may share out.

@@ -161,7 +161,8 @@ std::unique_ptr<Meter> Pairs::meter() const {
 const ObjectiveKind kPairs = {
     .name = "pairs",
     .summary =
-        "vectors that tell which texts belong together: text, text; other rows' second texts are wrong",
+        "vectors that match texts which belong together: text, text; the second texts of other rows are "
+        "negatives",
     .head = Head::body,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

@@ -1,11 +1,11 @@
-// Pairs of texts that belong together, and the other pairs' second texts as negatives (Henderson et al. 2017,
-// arXiv:1705.00652, section 4.4; van den Oord et al. 2018, arXiv:1807.03748): of all second texts of a batch
-// each first one is to find its own by the cosine of their vectors, as in sentence-transformers'
+// Pairs of texts that belong together; the second texts of other pairs are negatives (Henderson et al. 2017,
+// arXiv:1705.00652, section 4.4; van den Oord et al. 2018, arXiv:1807.03748). Each first text must find its
+// own second text in the batch by the cosine of their vectors, as in sentence-transformers'
 // MultipleNegativesRankingLoss.
 //
-// A text may come more than once: what is right for a text is no negative of it, and neither is the text
-// itself. sentence-transformers draws batches in which no text comes twice instead
-// (NoDuplicatesBatchSampler), for which large batches of data with few different texts leave no room.
+// Texts may repeat: a text's positives are not its negatives, and neither is the text itself.
+// sentence-transformers instead draws batches without repeated texts (NoDuplicatesBatchSampler), which is
+// impossible for large batches from data with few different texts.
 #pragma once
 
 #include "objectives/text_vectors.h"
@@ -32,8 +32,8 @@ class Pairs : public Objective {
   double scale_;
 };
 
-// Of pairs whose texts have these numbers [B, 2]: [B, B] bool, true where the second text of pair j is no
-// negative of the first text of pair i although it is another pair's.
+// For pairs with these text indices [B, 2]: [B, B] bool, true if the second text of pair j is no negative of
+// the first text of pair i although it belongs to another pair.
 Tensor false_negatives(const Tensor& numbers);
 
 }  // namespace attend

@@ -54,7 +54,7 @@ PermutedText permute(const EncodedText& text, const std::vector<bool>& special, 
       if (!is_special(token)) choices.push_back(token);
     if (!choices.empty()) permuted.predicted.push_back(choices[random.below(choices.size())]);
   }
-  // The first of the order is predicted from what is not, so something must be left.
+  // The first token in the order is predicted from the unpredicted ones, so some must be left.
   if (permuted.predicted.size() == text.ids.size())
     permuted.predicted.erase(permuted.predicted.begin() +
                              static_cast<std::ptrdiff_t>(random.below(text.ids.size())));
@@ -115,7 +115,7 @@ Losses PermutationLanguageModel::losses(Trainee& trainee, const Batch& batch, Pa
 const ObjectiveKind kPermutationLanguageModel = {
     .name = "permutation-lm",
     .summary =
-        "tokens of running text in any order (XLNet): a sentence a line, an empty line between documents",
+        "tokens of running text in any order (XLNet): one sentence per line, an empty line between documents",
     .head = Head::permutation_language_model,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<PermutationLanguageModel>(setting);

@@ -1,11 +1,12 @@
-// Permutation language modelling (XLNet; Yang et al. 2019, arXiv:1906.08237, sections 2.2 and 2.3): a text's
-// order is drawn, and its last tokens are predicted, each from those before it in that order.
+// Permutation language modelling (XLNet; Yang et al. 2019, arXiv:1906.08237, sections 2.2 and 2.3): the order
+// of a text is random, and its last tokens are predicted, each from those before it in that order.
 //
-// Which tokens these are is drawn as by transformers' DataCollatorForPermutationLanguageModeling, in spans
-// with unpredicted text around them. Unlike there
+// The predicted tokens are chosen as by transformers' DataCollatorForPermutationLanguageModeling, in spans
+// with unpredicted text around them. Differences:
 // - the order is that of the whole text, of any length: no half of it becomes a memory;
-// - a later token sees what an earlier one is, as the paper has it, where the collator writes a mask;
-// - special tokens see no token that is predicted; there they do and, seen by all, tell of it.
+// - a later token sees the content of an earlier one, as in the paper; the collator writes a mask there;
+// - special tokens see no predicted token. In the collator they do, and since all tokens see them, they leak
+//   it.
 #pragma once
 
 #include "data/token_rows.h"
@@ -17,15 +18,15 @@ namespace attend {
 
 struct PredictedSpans {
   double rate = 1.0 / 6;     // share of the tokens, on average
-  std::int64_t longest = 5;  // spans have from 1 to so many tokens, each number as often
+  std::int64_t longest = 5;  // spans have 1 to this many tokens, uniformly
 };
 
 // Which of a text's tokens are predicted, in their order: after another a span, anywhere in a piece of the
 // text that is span / rate tokens long.
 std::vector<std::int64_t> draw_predicted(std::int64_t length, const PredictedSpans& spans, Random& random);
 
-// A text of these ids, types of them or none, with what is predicted of it: at least one token, if there are
-// two to begin with, and never all of them. `special`: which ids are not predicted.
+// A text of these ids, with types or without, and its labels: at least one token is predicted if there are
+// two, and never all of them. `special`: ids that are not predicted.
 PermutedText permute(const EncodedText& text, const std::vector<bool>& special, const PredictedSpans& spans,
                      Random& random);
 

@@ -39,7 +39,7 @@ Pictures::Pictures(const Setting& setting)
   prepare(setting.files);
 }
 
-// Reads all pictures, keeps them where there is room, and leaves out those that are bad.
+// Reads all pictures, caches them if there is room, and skips bad ones.
 void Pictures::prepare(const std::vector<std::string>& files) {
   Tensor prepared;
   if (count() <= kMaxPrepared / (spec_.channels * spec_.height * spec_.width))

@@ -1,5 +1,5 @@
-// Pictures as a model reads them, for objectives of images: prepared once where there is room, and moved a
-// little where the recipe says so.
+// Pictures as model inputs, for image objectives: cached if there is room, and augmented if the recipe says
+// so.
 #pragma once
 
 #include "data/picture_files.h"
@@ -10,22 +10,21 @@ namespace attend {
 
 class Pictures {
  public:
-  // Of all files of a setting. Pictures that cannot be read, or of which preprocessor_config.json makes
-  // others than config.json has, are left out, counted and named (data/bad_rows.h). To find them, all are
-  // read once.
+  // All pictures of a setting. Those that cannot be read, or that preprocessor_config.json gives another size
+  // than config.json, are skipped, counted and named (data/bad_rows.h). This reads all pictures once.
   explicit Pictures(const Setting& setting);
 
   std::int64_t count() const { return static_cast<std::int64_t>(places_.size()); }
   std::int64_t patches() const;  // of a picture, with the first token
-  // Moved by up to Recipe::augment_shift pixels either way, what is uncovered black (He et al. 2015,
-  // arXiv:1512.03385, section 4.2), and half of them mirrored with augment_flip: each as its own `random`
-  // decides. Pixels and patches are filled in. Not in validation.
+  // Shifted by up to Recipe::augment_shift pixels in each direction, with black borders (He et al. 2015,
+  // arXiv:1512.03385, section 4.2), and with augment_flip mirrored half of the time, by each example's
+  // `random`. Fills in pixels and patches. Not in validation.
   Batch batch(std::span<const std::int64_t> pictures, std::span<Random> random) const;
 
   // The names of all labels, in the order in which ids are given; empty if one file has none.
   std::vector<std::string> labels() const;
   const std::string& label(std::int64_t picture) const;
-  std::string place(std::int64_t picture) const;  // where it comes from, for messages
+  std::string place(std::int64_t picture) const;  // its source, for messages
 
  private:
   struct Place {

@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kLongest = 384;  // of a window, where the recipe says nothing
+constexpr std::int64_t kLongest = 384;  // of a window, the default
 
 QuestionWindows read_windows(const Setting& setting) {
   if (!setting.spec.score_head || setting.spec.score_head->kind != ScoreKind::question_answering)
@@ -56,8 +56,8 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
   return ops::tensor(flags, kLong).unsqueeze(1);
 }
 
-// [T, 2]: as what the original's head gives. BigBird finds the question itself: it reads it as another token
-// type and lets no answer begin there but the one that means none.
+// [T, 2]: as the original's head gives them. BigBird finds the question itself: it gives it another token
+// type and lets no answer start there except the one that means none.
 Tensor span_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass) {
   const std::optional<std::int64_t> end = model.network()->score_head->spec().question_end;
   TokenBatch tokens = given;
@@ -110,7 +110,8 @@ std::unique_ptr<Meter> QuestionAnswering::meter() const {
 const ObjectiveKind kQuestionAnswering = {
     .name = "question-answering",
     .summary =
-        "answers that stand in a context: JSON lines with question, context, answers, or SQuAD's own file",
+        "answers that are spans of a context: JSON lines with question, context, answers, or SQuAD's own "
+        "file",
     .head = Head::question_answering,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

@@ -1,8 +1,7 @@
-// An answer cut out of a context (Rajpurkar et al. 2016, arXiv:1606.05250; with questions that have none,
-// 2018, arXiv:1806.03822), as Devlin et al. 2018, arXiv:1810.04805, section 4.2: each token has a score as
-// the answer's start and one as its end, and the loss is the mean of two cross-entropies, over the tokens of
-// a window alone: no padding takes part. A window without the answer points at the token that stands for no
-// answer.
+// Answers that are spans of a context (Rajpurkar et al. 2016, arXiv:1606.05250; with unanswerable questions,
+// 2018, arXiv:1806.03822), as in Devlin et al. 2018, arXiv:1810.04805, section 4.2: each token has a score as
+// the answer's start and one as its end. The loss is the mean of two cross-entropies over the tokens of one
+// window, without padding. In a window without the answer the label is the token that means no answer.
 #pragma once
 
 #include "objectives/question_windows.h"

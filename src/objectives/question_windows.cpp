@@ -73,8 +73,8 @@ void QuestionWindows::cut(std::size_t number, const WindowOptions& options) {
   }
 }
 
-// From the last token that begins where the answer does, or before, to the first that ends where it does, or
-// behind.
+// From the last token that starts at or before the answer's start, to the first that ends at or after its
+// end.
 QuestionWindows::Place QuestionWindows::place_of(const Window& window, const TextSpan& answer) const {
   const std::vector<TextSpan>& all = contexts_[questions_[window.question].context].characters;
   std::size_t start = window.begin, end = window.end;

@@ -1,7 +1,7 @@
-// Questions and their contexts as a model reads them: the question in front, the context behind it; where
-// both are too long together, in several windows that overlap, each behind the whole question (Devlin et al.
-// 2018, arXiv:1810.04805, section 4.2; transformers' run_qa). Every text is tokenized once and a context that
-// several questions share is kept once.
+// Questions and their contexts as model inputs: the question, then the context. If both are too long
+// together, several overlapping windows of the context follow the whole question (Devlin et al. 2018,
+// arXiv:1810.04805, section 4.2; transformers' run_qa). Every text is tokenized once, and a context that
+// several questions share is stored once.
 #pragma once
 
 #include "data/questions.h"
@@ -13,10 +13,10 @@ namespace attend {
 
 struct WindowOptions {
   std::int64_t longest = 384;  // tokens of a window, with the question and the special ones
-  // Tokens that a window shares with the one before it; half of what the question leaves if that is less.
+  // Tokens that a window shares with the one before it; at most half of what the question leaves.
   std::int64_t stride = 128;
   bool with_types = false;
-  std::optional<TokenId> none = {};  // what stands for no answer (CLS); absent: the first token
+  std::optional<TokenId> none = {};  // the token that means no answer (CLS); absent: the first token
 };
 
 class QuestionWindows {
@@ -33,13 +33,13 @@ class QuestionWindows {
     std::size_t question;
     std::size_t begin, end;  // which tokens of the context it has
     std::int64_t offset;     // the place of the first of them in the window
-    std::int64_t none;       // the place that stands for no answer
+    std::int64_t none;       // the position that means no answer
     Place answer;            // the first of the answers; `none` twice if it is not whole in the window
     std::int64_t tokens;
   };
   const std::vector<Window>& windows() const { return windows_; }
   EncodedText text(const Window& window) const;
-  // What stands in the context from one token of it to another, in the window's places.
+  // The span of the context between two positions of a window.
   std::string answer(const Window& window, const Place& place) const;
 
   std::size_t questions() const { return questions_.size(); }
@@ -56,7 +56,7 @@ class QuestionWindows {
     std::size_t context;
     std::vector<TokenId> ids;
     std::vector<std::string> answers;
-    std::optional<TextSpan> first;  // where the first answer stands, in characters
+    std::optional<TextSpan> first;  // the start of the first answer, in characters
   };
   void encode(const Tokenizer& tokenizer, const std::vector<ContextQuestion>& questions);
   void cut(std::size_t question, const WindowOptions& options);

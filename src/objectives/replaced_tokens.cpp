@@ -24,7 +24,7 @@ Tensor labeled_places(const Tensor& labels) {
   return labels.ne(kIgnoredLabel).nonzero().squeeze(1);
 }
 
-// draw_tokens of the head's scores, which are made for so many rows at a time as the loss makes them.
+// Samples from the head's scores, which are computed for as many rows at a time as in the loss.
 Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t vocabulary, std::uint64_t seed) {
   const Unrecorded no_grad;
   const std::int64_t block = vocabulary_block(hidden.size(1), vocabulary);
@@ -45,7 +45,7 @@ Tensor draw_tokens(const Tensor& scores, std::uint64_t seed, std::int64_t first)
   const Tensor drawn = ops::empty({rows}, kLong);
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* of = odds.const_data<float>() + row * vocabulary;
-    double sum = 0;  // 1 but for rounding
+    double sum = 0;  // 1 except for rounding
     for (std::int64_t id = 0; id < vocabulary; ++id) sum += of[id];
     double left = Random(seed, first + row).uniform() * sum;
     std::int64_t id = 0;

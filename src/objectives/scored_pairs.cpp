@@ -15,7 +15,7 @@ using ScoreRange = std::pair<double, double>;
 
 constexpr ScoreRange kCosines = {0, 1};
 
-// What the scores say of their range: that of cosines, or one of the scales that people judge by.
+// The range that the scores suggest: that of cosines, or a common rating scale.
 ScoreRange usual_range(double lowest, double highest, const std::string& files) {
   constexpr double scales[] = {5, 10, 100};
   if (lowest >= -1 && highest <= 1) return kCosines;
@@ -125,7 +125,7 @@ std::unique_ptr<Meter> ScoredPairs::meter() const {
 
 const ObjectiveKind kScoredPairs = {
     .name = "scored-pairs",
-    .summary = "vectors whose cosine says how alike two texts are: score, text, text",
+    .summary = "vectors whose cosine is the similarity of two texts: score, text, text",
     .head = Head::body,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

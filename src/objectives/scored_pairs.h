@@ -1,7 +1,7 @@
-// Pairs of texts with a number that says how alike they are (Reimers & Gurevych 2019, arXiv:1908.10084,
-// section 3): squared error of the cosine of their vectors against the score, as sentence-transformers'
-// CosineSimilarityLoss. Scores from -1 to 1 are cosines as they are; others are divided by the end of their
-// scale (STS: 5), which Recipe::score_range says or the largest score of the training data tells.
+// Pairs of texts with a similarity score (Reimers & Gurevych 2019, arXiv:1908.10084, section 3): squared
+// error between the cosine of their vectors and the score, as in sentence-transformers' CosineSimilarityLoss.
+// Scores from -1 to 1 are cosines; others are divided by the maximum of their scale (STS: 5), from
+// Recipe::score_range or the largest training score.
 #pragma once
 
 #include "objectives/text_vectors.h"
@@ -10,13 +10,13 @@ namespace attend {
 
 class ScoredPairs : public Objective {
  public:
-  // Error for scores outside their range, or whose range cannot be told.
+  // Throws Error for scores outside their range, or if the range cannot be determined.
   explicit ScoredPairs(const Setting& setting);
 
   std::vector<Term> terms() const override { return vectors_.terms(); }
   std::int64_t examples() const override { return vectors_.count(); }
   std::int64_t tokens(std::int64_t example) const override { return vectors_.tokens(example); }
-  // labels [B]: the cosines that the scores stand for.
+  // labels [B]: the scores as cosines.
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   // scores [B, widths]: the cosines.
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;

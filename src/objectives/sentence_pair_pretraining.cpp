@@ -64,13 +64,13 @@ std::unique_ptr<Objective> make_sentence_pair(const Setting& setting) {
 
 const ObjectiveKind kNextSentence = {
     .name = "next-sentence",
-    .summary = "hidden tokens, and whether a second segment follows or is of another document (BERT)",
+    .summary = "masked tokens, and whether a second segment follows or is from another document (BERT)",
     .head = Head::pretraining,
     .make = make_sentence_pair<PairTask::next_sentence>,
 };
 const ObjectiveKind kSentenceOrder = {
     .name = "sentence-order",
-    .summary = "hidden tokens, and whether two segments have changed places (ALBERT)",
+    .summary = "masked tokens, and whether two segments are swapped (ALBERT)",
     .head = Head::pretraining,
     .make = make_sentence_pair<PairTask::sentence_order>,
 };

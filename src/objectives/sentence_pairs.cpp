@@ -45,8 +45,8 @@ class PairMaker {
   }
   std::int64_t tokens(std::int64_t first, std::int64_t end) const { return piece(first, end).length(); }
 
-  // Sentences of another document, from any on, until there are as many tokens as wanted; where it ends too
-  // soon, with those before.
+  // Sentences of another document, from a random one on, until there are enough tokens; at the end of the
+  // document, also those before.
   Piece from_another(std::int64_t document, std::int64_t wanted, Random& random) const {
     std::int64_t other = below(rows_.groups() - 1, random);
     if (other >= document) ++other;
@@ -84,7 +84,7 @@ std::vector<SentencePair> draw_pairs(const TokenRows& rows, PairTask task, std::
         "line "
         "between documents");
   const PairMaker maker(rows, task, longest);
-  // Of its own, lest what is hidden of pair n should hang together with how document n is cut.
+  // A separate random stream, so that the masking of pair n does not depend on how document n is cut.
   const Draws own = {Random(draws.seed, -1).next(), draws.epoch};
   std::vector<SentencePair> pairs;
   for (std::int64_t document = 0; document < rows.groups(); ++document)

@@ -7,7 +7,7 @@
 
 namespace attend {
 
-// What the second label of a pair says.
+// The meaning of a pair's label 1.
 enum class PairTask {
   next_sentence,   // 1: the second segment is from another document (Devlin et al. 2018, appendix A.2)
   sentence_order,  // 1: the segments have changed places (Lan et al. 2019, section 3.1)

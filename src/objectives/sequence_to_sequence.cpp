@@ -49,8 +49,8 @@ void SequenceToSequence::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
                             std::vector<TokenIds>& ids) {
     std::vector<TokenIds> cut = encode(tokenizer, texts, {.dropout = bpe_dropout_, .seed = random.next()});
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      // Smaller pieces are more of them, perhaps too many: then the usual ones, and not those of the last
-      // epoch, of which a resumed run knows nothing.
+      // Smaller pieces may be too many: then use the usual ones, not those of the last epoch, which a resumed
+      // run would not know.
       const bool fits = static_cast<std::int64_t>(cut[i].size()) <= max_length_;
       ids[i] = fits ? std::move(cut[i]) : std::move(encode(tokenizer, {&texts[i], 1}, {}).front());
     }

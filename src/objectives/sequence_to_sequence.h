@@ -10,9 +10,9 @@ namespace attend {
 
 class SequenceToSequence : public Objective {
  public:
-  // Line n of `targets` belongs to line n of `sources`; Error if the numbers of lines differ. Pairs with an
-  // empty side, or one longer than `max_length` tokens, are left out with a warning. With `bpe_dropout` the
-  // words of every epoch are cut anew (Provilkov et al. 2020, arXiv:1910.13267).
+  // Line n of `targets` belongs to line n of `sources`; throws Error if the numbers of lines differ. Pairs
+  // with an empty side, or with one longer than `max_length` tokens, are skipped with a warning. With
+  // `bpe_dropout` words are split anew in every epoch (Provilkov et al. 2020, arXiv:1910.13267).
   SequenceToSequence(TokenizerPair tokenizers, std::span<const std::string> sources,
                      std::span<const std::string> targets, std::int64_t start_token, std::int64_t max_length,
                      double bpe_dropout = 0);
@@ -31,7 +31,7 @@ class SequenceToSequence : public Objective {
   std::int64_t start_token_, max_length_;
 };
 
-// A batch of sources and the targets that are to come of them, behind `start_token`.
+// A batch of sources and their targets after `start_token`.
 Batch make_pairs(const std::vector<TokenIds>& sources, const std::vector<TokenIds>& targets,
                  std::int64_t start_token);
 // The loss of predicting batch.token_labels from batch.tokens through both stacks.

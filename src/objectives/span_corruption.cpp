@@ -43,9 +43,9 @@ std::int64_t longest_block(const SpanRates& rates, std::int64_t longest, std::in
   return length;
 }
 
-// `items` in so many parts, none of which is empty.
+// Splits `items` into this many non-empty parts.
 std::vector<std::int64_t> draw_parts(std::int64_t items, std::int64_t parts, Random& random) {
-  std::vector<char> begins(static_cast<std::size_t>(items - 1));  // does a part begin behind this item?
+  std::vector<char> begins(static_cast<std::size_t>(items - 1));  // whether a part starts after this item
   std::fill_n(begins.begin(), parts - 1, 1);
   random.shuffle(begins);
   std::vector<std::int64_t> lengths{1};
@@ -135,9 +135,8 @@ Losses SpanCorruption::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 const ObjectiveKind kSpanCorruption = {
     .name = "span-corruption",
     .summary =
-        "hidden spans of running text, which the decoder writes (T5): a sentence a line, an empty line "
-        "between "
-        "documents",
+        "masked spans of running text, which the decoder writes (T5): one sentence per line, an empty line "
+        "between documents",
     .head = Head::conditional_generation,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<SpanCorruption>(setting);

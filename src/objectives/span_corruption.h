@@ -1,6 +1,5 @@
-// Span corruption (Raffel et al. 2019, arXiv:1910.10683, sections 3.1.4 and 3.3): spans of a text are hidden
-// behind a sentinel each, <extra_id_0>, <extra_id_1> ..., and the decoder writes every sentinel and what
-// stood there.
+// Span corruption (Raffel et al. 2019, arXiv:1910.10683, sections 3.1.4 and 3.3): each span is replaced by a
+// sentinel, <extra_id_0>, <extra_id_1> ..., and the decoder writes every sentinel and its span.
 #pragma once
 
 #include "data/token_rows.h"
@@ -15,19 +14,19 @@ struct SpanRates {
   double rate = 0.15, mean_span = 3;
   std::int64_t hidden(std::int64_t length) const;
   std::int64_t spans(std::int64_t length) const;
-  // What the encoder and the decoder read then, without special tokens.
+  // The inputs of encoder and decoder, without special tokens.
   std::int64_t input(std::int64_t length) const { return length - hidden(length) + spans(length); }
   std::int64_t target(std::int64_t length) const { return hidden(length) + spans(length); }
 };
 
-// The lengths of a text's spans, by turns kept and hidden, kept first: each way to cut it into so many is
-// equally likely. `length` is 2 at least.
+// The lengths of a text's spans, alternately kept and masked, kept first. All ways to cut it into this many
+// spans are equally likely. `length` is at least 2.
 std::vector<std::int64_t> draw_spans(std::int64_t length, const SpanRates& rates, Random& random);
 
 class SpanCorruption : public Objective {
  public:
-  // Neighbouring sentences of a document side by side, so many that the encoder's input is as long as may be.
-  // Error if the tokenizer has too few sentinels.
+  // Joins adjacent sentences of a document up to the max length of the encoder's input. Throws Error if the
+  // tokenizer has too few sentinels.
   explicit SpanCorruption(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(blocks_.size()); }

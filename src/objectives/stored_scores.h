@@ -1,8 +1,8 @@
-// What a model says of each example of a data set, in a file: scores over labels. `attend evaluate
-// --save-scores` writes it, and a student learns from it without its teacher.
+// A model's scores over labels for each example of a data set, in a file. `attend evaluate --save-scores`
+// writes it, and a student learns from it without its teacher.
 //
 // A safetensors file: "scores" [examples, labels] in the order of the data, and in the metadata "labels", a
-// JSON list of their names, and "problem_type" as config.json has it.
+// JSON list of their names, and "problem_type" as in config.json.
 #pragma once
 
 #include "models/labels.h"
@@ -21,7 +21,8 @@ struct StoredScores {
   void write(const std::filesystem::path& path) const;
 };
 
-// Takes what an evaluation says, batch by batch. Error for scores that are not a row for each example.
+// Collects the scores of an evaluation, batch by batch. Throws Error for scores without exactly one row per
+// example.
 class ScoreCollector {
  public:
   explicit ScoreCollector(const Objective& objective) : examples_(objective.examples()) {}

@@ -14,7 +14,7 @@ TextEncoder::TextEncoder(const Setting& setting, std::optional<std::int64_t> lon
     : tokenizer_(Tokenizer::from_file(setting.directory.path())),
       with_types_(takes_types(setting.spec) && tokenizers::gives_token_types(setting.directory.path())),
       longest_(longest.value_or(longest_text(setting))) {
-  // What the tokenizer's file itself says of both is for other uses.
+  // The settings in the tokenizer's file are for other uses.
   tokenizer_.truncation() = Truncation{.max_length = static_cast<std::size_t>(longest_)};
   tokenizer_.padding().reset();
 }

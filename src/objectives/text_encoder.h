@@ -33,7 +33,7 @@ class TextEncoder {
   std::int64_t longest_;
 };
 
-// Of whole texts, which are kept elsewhere or made for this batch.
+// For whole texts, which are stored elsewhere or made for this batch.
 TokenBatch make_batch(std::span<const EncodedText* const> texts);
 TokenBatch make_batch(std::span<const EncodedText> texts);
 

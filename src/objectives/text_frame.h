@@ -10,8 +10,7 @@ namespace attend {
 
 class TextFrame {
  public:
-  // `pairs`: two texts are to be framed too. Error if the tokenizer puts them together in another way than
-  // one behind the other.
+  // `pairs`: also frame pairs of texts. Throws Error if the tokenizer does not simply join them in order.
   TextFrame(const Tokenizer& tokenizer, bool with_types, bool pairs);
 
   std::int64_t specials() const { return single_.specials(); }  // around one text
@@ -22,15 +21,15 @@ class TextFrame {
   EncodedText two(std::span<const TokenId> first, std::span<const TokenId> second) const {
     return join(pair_, first, second);
   }
-  // Where the second text begins behind a first one of so many tokens.
+  // The position of the second text after a first one of this many tokens.
   std::int64_t second_at(std::int64_t first) const {
     return static_cast<std::int64_t>(pair_.before.size() + pair_.between.size()) + first;
   }
-  // Does this id stand in a frame? Such tokens are never hidden.
+  // Whether this id is part of a frame. Such tokens are never masked.
   bool is_special(std::int64_t id) const;
 
  private:
-  // before, first text, between, second text, behind.
+  // before, first text, between, second text, after.
   struct Frame {
     TokenIds before, between, behind;
     TokenIds before_types, between_types, behind_types;

@@ -25,7 +25,7 @@ void fill_in_spans(std::vector<TokenId>& text, TokenId mask, double rate, double
   const auto count = static_cast<std::int64_t>(text.size());
   std::int64_t left =
       std::min(count, static_cast<std::int64_t>(rate * static_cast<double>(count) + random.uniform()));
-  // What the text will consist of: kept tokens, and spans of so many tokens. In which order is drawn last.
+  // The parts of the text: kept tokens, and spans with their lengths. Their order is drawn last.
   constexpr std::int64_t kKept = -1;
   std::vector<std::int64_t> units(static_cast<std::size_t>(count - left), kKept);
   while (left > 0) {

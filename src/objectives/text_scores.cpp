@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// Each text behind `start`, without its last token.
+// Each text after `start`, without its last token.
 TokenBatch shifted(const TokenBatch& tokens, std::int64_t start) {
   TokenBatch target = tokens;
   target.ids = tokens.ids.roll(1);

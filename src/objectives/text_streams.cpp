@@ -9,7 +9,7 @@ std::string memory_name(std::size_t layer) {
   return fmt::format("memory.{}", layer);
 }
 
-// What the first `texts` texts of the batch before have left, or of a text that begins.
+// The memories that the first `texts` texts of the last batch left, or those of a new text.
 std::vector<Tensor> recall(const Trainee& trainee, const StackSpec& stack, std::int64_t texts,
                            bool continues) {
   std::vector<Tensor> past;

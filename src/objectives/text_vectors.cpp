@@ -22,7 +22,7 @@ std::vector<std::int64_t> read_widths(const Setting& setting) {
   return widths;
 }
 
-// In tokens: what the recipe says, else the directory, else what any objective would take.
+// In tokens: from the recipe, else from the directory, else the default of all objectives.
 std::int64_t longest(const Setting& setting, const SentencePooling& pooling) {
   const std::int64_t otherwise = longest_text(setting);
   return setting.recipe.max_length > 0 ? otherwise

@@ -1,5 +1,5 @@
-// Two texts and a vector for each: what objectives that compare vectors share (Reimers & Gurevych 2019,
-// "Sentence-BERT", arXiv:1908.10084). What comes of them is a sentence-transformers directory.
+// Two texts and a vector for each: shared by objectives that compare vectors (Reimers & Gurevych 2019,
+// "Sentence-BERT", arXiv:1908.10084). The result is a sentence-transformers directory.
 #pragma once
 
 #include "data/labeled_texts.h"
@@ -10,8 +10,8 @@ namespace attend {
 
 class TextVectors {
  public:
-  // Pools as modules.json of the model's directory says, else takes the mean. Error for a model that is no
-  // encoder of text, and for widths (Recipe::matryoshka) that its vectors do not have.
+  // Pools as modules.json of the model's directory says, else by the mean. Throws Error if the model is no
+  // text encoder, and for widths (Recipe::matryoshka) that its vectors do not have.
   TextVectors(const Setting& setting, const std::vector<TextPair>& pairs);
 
   std::int64_t count() const { return static_cast<std::int64_t>(firsts_.size()); }  // of pairs
@@ -21,10 +21,10 @@ class TextVectors {
 
   TokenBatch batch(
       std::span<const std::int64_t> pairs) const;  // 2B texts: all first ones, then all second ones
-  // Of such a batch: [B, d] each.
+  // The vectors of such a batch: [B, d] each.
   std::pair<Tensor, Tensor> operator()(Trainee& trainee, const TokenBatch& batch, Pass& pass) const;
 
-  // What must do alone: so many first numbers of a vector, all of them first.
+  // The vector widths that must work alone; the whole vector is the first.
   const std::vector<std::int64_t>& widths() const { return widths_; }
   // A term for each width, all of weight 1 (Kusupati et al. 2022, "Matryoshka representation learning",
   // arXiv:2205.13147).
@@ -37,12 +37,12 @@ class TextVectors {
   std::vector<std::size_t> firsts_, seconds_;
 };
 
-// The figures of vectors of several widths: those of all numbers by their names, the others with "_WIDTH"
-// behind.
+// The metrics for vectors of several widths: those of whole vectors by their names, the others with the
+// suffix "_WIDTH".
 std::vector<Score> by_width(const std::vector<std::int64_t>& widths,
                             const std::vector<std::vector<Score>>& scores);
 
-// ObjectiveKind::accompany: modules.json and what it names, where the model's directory has none.
+// ObjectiveKind::accompany: writes modules.json and its files, if the model's directory has none.
 void write_pooling(const Setting& setting, const std::filesystem::path& output);
 
 }  // namespace attend

@@ -33,7 +33,7 @@ std::vector<std::int64_t> first_pieces(const Encoding& encoding, std::span<const
   std::size_t next = 0;  // the first word that has no token yet
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (encoding.sequence_ids[i] < 0) continue;
-    // Whatever ends before it begins is behind us, and the space in front of a word is the word's.
+    // Tokens that end before the word are skipped; a space before the word belongs to it.
     const auto word =
         static_cast<std::size_t>(std::ranges::upper_bound(ends, encoding.offsets[i].begin) - ends.begin());
     if (word < next || word >= ends.size()) continue;
@@ -116,7 +116,7 @@ std::unique_ptr<Meter> TokenClassification::meter() const {
 
 const ObjectiveKind kTokenClassification = {
     .name = "token-classification",
-    .summary = "a tag for each word: a word and its tag a line, an empty line between sentences",
+    .summary = "a tag for each word: a word and its tag per line, an empty line between sentences",
     .head = Head::token_classification,
     .fine_tunes = true,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {

@@ -9,13 +9,13 @@
 
 namespace attend {
 
-// For each token the number of the word whose first piece it is, or -1. The words stand one space apart in
-// the text that was encoded; of what a word is cut into, the space before it may be a part.
+// For each token the index of the word whose first piece it is, or -1. Words are separated by one space in
+// the encoded text; the space before a word may be part of its first piece.
 std::vector<std::int64_t> first_pieces(const Encoding& encoding, std::span<const std::string> words);
 
 class TokenClassification : public Objective {
  public:
-  // Without labels in the setting they are those of the data.
+  // If the setting has no labels, they are taken from the data.
   explicit TokenClassification(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(sentences_.size()); }
@@ -30,7 +30,7 @@ class TokenClassification : public Objective {
     EncodedText text;
     TokenIds labels;  // of each token: its tag's number or kIgnoredLabel
   };
-  // Returns how many words have no token: they make none, or are behind the end of what the model reads.
+  // Returns the number of words without a token: empty ones, or those after the model's maximum.
   std::size_t read(const TextEncoder& encoder, const TaggedSentence& words, Sentence& sentence) const;
   std::int64_t number_of(const TaggedSentence& sentence, std::size_t word) const;  // of its tag
 

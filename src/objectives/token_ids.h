@@ -11,7 +11,7 @@ namespace attend {
 std::vector<TokenIds> encode(const Tokenizer& tokenizer, std::span<const std::string> texts,
                              EncodeOptions options = {});
 
-// All of them one behind the other: [sum of their lengths] int64.
+// All parts joined: [sum of their lengths] int64.
 Tensor joined(std::span<const TokenIds> parts);
 std::int64_t count_labels(const Tensor& labels);  // those that are not kIgnoredLabel
 

@@ -1,5 +1,5 @@
-// What is trained: a model, alone or with others that learn beside it (ELECTRA's generator). Of a model with
-// an adapter (models/adapter.h) the adapter learns, is held by checkpoints and left behind, and not the
+// The trained model, alone or with others that train together with it (ELECTRA's generator). If a model has
+// an adapter (models/adapter.h), the adapter is trained, stored in checkpoints and saved instead of the
 // model.
 #pragma once
 
@@ -10,32 +10,32 @@ namespace attend {
 class Trainee {
  public:
   explicit Trainee(PretrainedModel model);
-  // `model` learns too, and lies in a folder of this name beside the first one.
+  // Trains `model` as well, and saves it in a folder of this name inside that of the first one.
   void add(std::string name, PretrainedModel model);
 
-  // The first one: what the run is about, what is validated and what it leaves behind.
+  // The first model: the one that is validated and saved.
   const PretrainedModel& model() const { return parts_.front().model; }
   Transformer network() const { return model().network(); }
   const PretrainedModel& model(std::string_view name) const;  // Error if none was added under this name
 
-  // Puts a new adapter beside the first model, which alone learns from here on (Adapter::fresh).
+  // Adds a new adapter to the first model; from now on only the adapter is trained (Adapter::fresh).
   void adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed);
 
-  // What is trained, each tensor once, by names that tell the models apart.
+  // The trained tensors, each once, with names that distinguish the models.
   std::vector<std::pair<std::string, Tensor>> parameters() const;
   // The tensors that a run changes, for averages of checkpoints: those of all models, each once.
   std::vector<Tensor> weights() const;
 
-  // Holds what is to stay as it is: where the vector of padding is zero it stays zero, although a head that
-  // is tied to it would move it (a Marian decoder begins with padding, and CTranslate2 with nothing at all).
+  // Finds tensors that must stay constant: if the vector of the padding token is zero it stays zero, although
+  // a tied head would change it (a Marian decoder starts with padding, and CTranslate2 with zeros).
   void find_constraints();
   void constrain_gradients() const;
 
-  // Model directories, or those of adapters: the first model in `directory` itself.
+  // Saves model directories, or those of adapters; the first model in `directory` itself.
   void save(const std::filesystem::path& directory) const;
   void load_weights(const std::filesystem::path& directory);
 
-  // What one batch leaves for the next, by name (Transformer-XL's memories); saved with checkpoints.
+  // State that one batch leaves for the next, by name (Transformer-XL's memories); saved in checkpoints.
   std::map<std::string, Tensor> carried;
 
  private:

@@ -89,7 +89,8 @@ Losses TranslationLanguageModel::losses(Trainee& trainee, const Batch& batch, Pa
 
 const ObjectiveKind kTranslationLanguageModel = {
     .name = "translation-lm",
-    .summary = "hidden tokens of a sentence and its translation side by side: two files, line by line (XLM)",
+    .summary =
+        "masked tokens of a sentence and its translation, read together: two files, line by line (XLM)",
     .head = Head::masked_language_model,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<TranslationLanguageModel>(setting);

@@ -1,9 +1,8 @@
 // Translation language modelling (Lample & Conneau 2019, "XLM", arXiv:1901.07291, section 3.4): a sentence
-// and its translation side by side, tokens hidden in both, so that one language helps to guess the other.
+// and its translation together, with masked tokens in both, so that one language helps to predict the other.
 //
-// A model whose tokens know their language (XLM) is told it, and the positions of the second sentence begin
-// at 0 again, each sentence within special tokens of its own, as the paper has it. Others read a pair of
-// texts.
+// A model that knows the language of a token (XLM) gets it, and the positions of the second sentence start at
+// 0 again, with special tokens around each sentence, as in the paper. Others read a pair of texts.
 #pragma once
 
 #include "objectives/masking.h"
@@ -26,7 +25,7 @@ class TranslationLanguageModel : public Objective {
   struct Pair {
     std::vector<TokenId> first, second;
   };
-  // Both within their special tokens; `first_length`: of the part whose positions are the first sentence's.
+  // Both with their special tokens; `first_length`: tokens with the positions of the first sentence.
   EncodedText framed(const Pair& pair, std::int64_t& first_length) const;
 
   TextFrame frame_;

@@ -20,11 +20,11 @@ struct ReadPieces {
   std::vector<std::size_t> question_of;  // each piece's
 };
 
-// How many tokens of a question are read where it would leave too few for its context, as the original's
-// max_question_len has it; fewer where a piece is short.
+// Max tokens of a question that would leave too few for its context, as the original's max_question_len;
+// fewer if the window is short.
 constexpr std::size_t kQuestionLength = 64;
 
-// The beginning of a question, of so many tokens.
+// The first tokens of a question, this many.
 std::string beginning(const Tokenizer& tokenizer, const std::string& question, std::size_t tokens) {
   const Encoding encoding = tokenizer.encode(
       question,
@@ -75,7 +75,7 @@ ReadPieces cut(const TextModel& model, const std::vector<Question>& questions, c
   return pieces;
 }
 
-// Tokens of the context, and the one that stands for no answer.
+// Allowed are tokens of the context, and the one that means no answer.
 std::vector<bool> allowed_tokens(const Encoding& encoding, std::optional<TokenId> cls) {
   std::vector<bool> allowed;
   for (std::size_t i = 0; i < encoding.ids.size(); ++i)
@@ -84,8 +84,8 @@ std::vector<bool> allowed_tokens(const Encoding& encoding, std::optional<TokenId
   return allowed;
 }
 
-// The characters of the word that token i of the context belongs to, as far as the piece has them; of the
-// token itself where it belongs to none.
+// The characters of the word that token i of the context belongs to, within the window; of the token itself
+// if it belongs to none.
 TextSpan word_around(const Encoding& encoding, std::size_t i) {
   const std::int32_t word = encoding.word_ids[i];
   TextSpan span = encoding.offsets[i];
@@ -117,7 +117,7 @@ class AnswerList {
   std::unordered_map<std::string, std::size_t> places_;  // by text
 };
 
-// What the pieces of each context say together, the best answers first.
+// Merges the answers of the windows of each context, best first.
 std::vector<std::vector<Answer>> merge(const std::vector<Question>& questions, const ReadPieces& pieces,
                                        const std::vector<SpanScores>& by_piece,
                                        const AnswerOptions& options) {
@@ -139,7 +139,7 @@ std::vector<std::vector<Answer>> merge(const std::vector<Question>& questions, c
     }
     std::vector<Answer>& all = results.emplace_back(answers.take());
     if (options.may_be_impossible) all.push_back({none, 0, 0, ""});
-    if (all.empty()) all.emplace_back();  // of a blank context, as the pipeline has it
+    if (all.empty()) all.emplace_back();  // for a blank context, as in the pipeline
     std::ranges::stable_sort(all, std::ranges::greater(), &Answer::score);
     if (all.size() > options.top_k) all.resize(options.top_k);
   }

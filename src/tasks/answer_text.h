@@ -1,4 +1,4 @@
-// Text up to what ends it, as it comes.
+// Streamed text up to its stop string.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -11,13 +11,13 @@
 
 namespace attend {
 
-// What may yet become one of the endings is held back, and the ending itself is never shown.
+// Holds back text that may become a stop string; a stop string itself is never shown.
 class AnswerText {
  public:
   // `trims`: the text begins with no white space.
   AnswerText(std::vector<std::string> endings, bool trims) : endings_(std::move(endings)), trims_(trims) {}
 
-  std::string put(const std::string& more);  // what can be shown now
+  std::string put(const std::string& more);  // the text that can be shown now
   std::string finish();                      // the rest
   std::string all() const { return text_.substr(0, shown_); }
   bool has_ended() const;  // there is an ending
@@ -31,8 +31,8 @@ class AnswerText {
   std::size_t shown_ = 0;
 };
 
-// Answers end with config's stop_strings or what the template writes behind an answer; these are given. Where
-// one of them is a token, that ends an answer as well: sooner than its letters, and where they are never
+// Answers end with config's stop_strings or with what the template writes after an answer; returns these. If
+// one of them is a single token, it also ends an answer: earlier than its text, and also if its text is never
 // written.
 std::vector<std::string> end_answers(GenerationConfig& config, const ChatTemplate& chat_template,
                                      const Tokenizer& tokenizer);

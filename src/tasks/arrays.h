@@ -7,7 +7,7 @@
 
 namespace attend {
 
-// Error, with `name`, if there are not as many numbers as the shape says.
+// Throws Error with `name` if the number of values does not match the shape.
 Tensor to_tensor(const Array& array, const std::string& name);
 Array to_array(const Tensor& tensor);  // integers and truth values as integers, all else as float32
 

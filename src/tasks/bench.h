@@ -23,7 +23,7 @@ struct BenchOptions {
   std::int64_t beams = 1;
   std::int64_t rounds = 5;
   std::int64_t pause = 0;  // milliseconds between rounds
-  bool bfloat16 = false;   // of train: in matrix products, as TrainingOptions has it
+  bool bfloat16 = false;   // for train: in matrix products, as in TrainingOptions
 };
 
 struct BenchResult {

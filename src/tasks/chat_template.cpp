@@ -13,7 +13,7 @@ struct TemplateSource {
   std::string text, name;
 };
 
-// The model's own template; its text is empty where there is none.
+// The model's own template; empty text if there is none.
 TemplateSource read_own(const std::filesystem::path& model, const Fields& config) {
   const std::filesystem::path file = model / "chat_template.jinja";
   if (file_exists(file)) return {read_file(file), file.string()};

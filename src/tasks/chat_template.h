@@ -9,7 +9,7 @@
 
 namespace attend {
 
-// Error unless messages of user and assistant take turns, perhaps behind one of the system.
+// Throws Error unless messages of user and assistant alternate, optionally after a system message.
 void check_turns(std::span<const ChatMessage> messages);
 inline bool begins_with_system(std::span<const ChatMessage> messages) {
   return !messages.empty() && messages.front().role == "system";
@@ -17,15 +17,15 @@ inline bool begins_with_system(std::span<const ChatMessage> messages) {
 
 class ChatTemplate {
  public:
-  // `given`, or where it is empty the chat_template of the model's tokenizer_config.json (or
-  // chat_template.jinja). It is Jinja if it has {{ or {%, else plain text with {user} and {bot}, and perhaps
-  // {system} in front, for one turn; "\n" and "\t" may stand for what they mean. Error if there is none, or
-  // one that cannot be read.
+  // Uses `given`, or if it is empty the chat_template of the model's tokenizer_config.json (or
+  // chat_template.jinja). It is Jinja if it contains {{ or {%, else plain text with {user} and {bot},
+  // optionally {system} at the start, for one turn; "\n" and "\t" are escapes. Throws Error if there is none,
+  // or an unsupported one.
   ChatTemplate(const std::string& given, const std::filesystem::path& model);
 
   // Up to where the answer begins.
   std::string prompt(std::span<const ChatMessage> messages) const { return render(messages, true); }
-  // What is written behind an answer, and so ends one; empty: nothing that is always the same.
+  // The text after an answer, which ends one; empty if it varies.
   std::string end_of_answer() const;
 
  private:

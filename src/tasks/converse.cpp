@@ -20,11 +20,11 @@ struct Stopped {};  // thrown where the caller wants no more of an answer
 
 struct Conversation::State : GeneratingModel {
   ChatTemplate chat_template;
-  ContinuousBatch batch;  // of one request at a time: it keeps the keys and values of what was read
+  ContinuousBatch batch;             // one request at a time; keeps the KV cache
   std::vector<std::string> endings;  // of an answer
   std::uint64_t seed;
   std::vector<ChatMessage> messages;
-  std::size_t forgotten = 0;  // of the messages behind the system's, the oldest
+  std::size_t forgotten = 0;  // the oldest message after the system's
 
   State(const ModelDirectory& directory, const ConversationOptions& options)
       : GeneratingModel(directory),
@@ -64,7 +64,7 @@ struct Conversation::State : GeneratingModel {
 
   std::size_t first() const { return begins_with_system(messages) ? 1 : 0; }
 
-  // What the model reads: the last messages, as many as leave room for an answer.
+  // The messages that the model reads: the last ones that leave room for an answer.
   std::vector<std::int64_t> prompt() {
     const std::int64_t most = most_tokens(), room = most - std::min(*config.max_new_tokens, most / 2);
     const std::size_t before = forgotten;
@@ -84,8 +84,8 @@ struct Conversation::State : GeneratingModel {
       // A question with its answer.
       if (first() + forgotten + 2 >= messages.size())
         fail(
-            "the question has {} tokens with all that stands around it, but the model reads {} and needs {} "
-            "for the answer",
+            "the question has {} tokens including its template, but the model reads {} and needs {} for the "
+            "answer",
             encoding.ids.size(), most, most - room);
       forgotten += 2;
     }

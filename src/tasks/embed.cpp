@@ -16,7 +16,7 @@
 namespace attend {
 namespace {
 
-// The architecture without a head, whose weights would only cost time.
+// The architecture without a head, whose weights would only take time and memory.
 std::string body_of(const ModelDirectory& directory) {
   const std::vector<std::string> named = directory.architectures();
   if (!named.empty() && has_head(named.front(), Head::body)) return named.front();
@@ -56,7 +56,7 @@ struct Embedder::State {
     const std::int64_t positions = stack()->max_positions();
     max_length =
         static_cast<std::size_t>(std::min(positions, directory.texts.max_length.value_or(positions)));
-    // What the tokenizer's file says of both is overruled, but for the side, as in sentence-transformers.
+    // Overrides the tokenizer file's settings except the side, as sentence-transformers does.
     const bool left =
         tokenizers::truncation_side(files.path()) == Truncation::Direction::left ||
         (tokenizer.truncation() && tokenizer.truncation()->direction == Truncation::Direction::left);
@@ -76,7 +76,7 @@ struct Embedder::State {
     return network->decoder ? network->decoder : network->encoder;
   }
 
-  // XLNet's segments; all other tokenizers say 0 of a text that stands alone.
+  // XLNet's segment ids; all other tokenizers give 0 for a single text.
   bool has_segments() const {
     const auto& distance = stack()->spec().layers.front().self_attention.distance;
     return gives_types && distance && distance->segments;
@@ -116,7 +116,7 @@ struct Embedder::State {
     return all;
   }
 
-  // Of each text's tokens: those of the prompt, without the special token at its end.
+  // For each text the number of prompt tokens, without the special token at the end.
   std::int64_t prompt_tokens(const EmbedOptions& options) const {
     const std::string& text = prompt(options);
     if (text.empty() || directory.modules.front().include_prompt) return 0;

@@ -17,7 +17,7 @@ Best best_of(const std::vector<float>& scores) {
   return {static_cast<std::size_t>(best - scores.begin()), *best};
 }
 
-// What a word is labelled by its tokens.
+// The label of a word from its tokens.
 Best judge_word(std::span<const ScoredToken> tokens, Aggregation aggregation) {
   if (aggregation == Aggregation::first) return best_of(tokens.front().scores);
   if (aggregation == Aggregation::max)
@@ -61,7 +61,7 @@ std::vector<Entity> tokens_as_entities(std::span<const ScoredToken> tokens,
   return entities;
 }
 
-// "B-PER" begins an entity of type PER, "I-PER" and "PER" go on with one.
+// "B-PER" starts an entity of type PER, "I-PER" and "PER" continue one.
 bool begins(const std::string& label) {
   return label.starts_with("B-");
 }
@@ -69,7 +69,7 @@ std::string type_of(const std::string& label) {
   return begins(label) || label.starts_with("I-") ? label.substr(2) : label;
 }
 
-// The name of a group drops whatever stands before the first hyphen.
+// The name of a group drops everything before the first hyphen.
 std::string name_of(const std::string& label) {
   const std::size_t hyphen = label.find('-');
   return hyphen == label.npos ? label : label.substr(hyphen + 1);

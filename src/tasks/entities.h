@@ -21,7 +21,7 @@ using JoinTokens = std::function<std::string(std::vector<std::string>)>;
 std::vector<Entity> make_entities(std::span<const ScoredToken> tokens, const std::vector<std::string>& labels,
                                   Aggregation aggregation, const JoinTokens& join);
 
-// Where pieces of a text overlap, the longest entity counts, and of equally long ones the most certain.
+// If windows of a text overlap, the longest entity counts, and of equally long ones the most certain.
 std::vector<Entity> without_overlaps(std::vector<Entity> entities);
 
 }  // namespace attend

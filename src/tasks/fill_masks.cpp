@@ -29,7 +29,7 @@ std::vector<std::int64_t> find_targets(const TextModel& model, const std::vector
         continue;
       }
       id = encoding.ids.front();
-      warn("the target '{}' is no token of the vocabulary; its first token '{}' stands for it", target,
+      warn("the target '{}' is not a token of the vocabulary; using its first token '{}'", target,
            model.tokenizer().id_to_token(*id).value_or(""));
     }
     if (std::ranges::find(ids, *id) == ids.end()) ids.push_back(*id);

@@ -1,4 +1,4 @@
-// Texts that go on, or that an encoder-decoder makes of others.
+// Generated texts: continuations, or outputs of an encoder-decoder.
 #include <attend/tasks.h>
 
 #include "base/characters.h"
@@ -40,7 +40,7 @@ struct TextGenerator::State : GeneratingModel {
   GenerationTask task;
   std::string prefix;  // of every text
   Languages languages;
-  std::optional<std::int64_t> source_language;  // of every text, in place of the tokenizer's own
+  std::optional<std::int64_t> source_language;  // for every text, instead of the tokenizer's own
   bool has_settings = false;                    // of its own for this task
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
@@ -85,8 +85,7 @@ struct TextGenerator::State : GeneratingModel {
       config.pad_token_id = tokenizers.source->token_to_id(padding);
   }
 
-  // "en_to_de", for a model that has tokens for languages; for another one its settings have to say what to
-  // do.
+  // "en_to_de", for a model with language tokens; for other models its settings must say what to do.
   void choose_languages(const ModelDirectory& directory, const std::string& pair) {
     const std::size_t to = pair.find("_to_");
     const LanguagePair names =
@@ -104,7 +103,8 @@ struct TextGenerator::State : GeneratingModel {
     return text;
   }
 
-  // What stands behind the prompt, which is decoded with it: a decoder writes a token by what is before it.
+  // The text after the prompt. It is decoded together with the prompt, because a token's text depends on the
+  // tokens before it.
   std::string without_prompt(std::vector<TokenId> prompt, std::span<const TokenId> ids) const {
     const std::size_t before = Characters(decode(prompt)).size();
     prompt.insert(prompt.end(), ids.begin(), ids.end());
@@ -160,7 +160,7 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
   if (options.on_token)
     generation.on_token = [&](std::size_t i, std::size_t sequence, std::int64_t token) {
       const auto id = static_cast<TokenId>(token);
-      std::vector<TokenId> before;  // of a decoder: its text goes on behind them
+      std::vector<TokenId> before;  // decoders only: the text continues them
       if (state.continues()) before.assign(ids[i].begin(), ids[i].end());
       TextStream& stream =
           streams.try_emplace({i, sequence}, *state.tokenizers.target, std::move(before)).first->second;

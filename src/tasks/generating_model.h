@@ -1,4 +1,4 @@
-// A model that makes texts, with what reads and writes them: what all tasks that generate begin with.
+// A model that generates text, with its tokenizers and config: the start of all generating tasks.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -16,7 +16,7 @@ struct GeneratingModel {
   PretrainedModel model;
   TokenizerPair tokenizers;
   GenerationConfig config;  // the model's own
-  LongestText longest;      // that is read: a source, or a prompt with what follows it
+  LongestText longest;      // max tokens of a source, or of a prompt with its continuation
 };
 
 }  // namespace attend

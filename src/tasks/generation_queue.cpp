@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-// What a request needs until its end.
+// The state of a request until its end.
 struct Work {
   QueueRequest request;
   GenerationConfig config;
@@ -79,7 +79,7 @@ struct Work {
     return text;
   }
 
-  // What the tokens say is computed here, and may fail as well.
+  // Texts are decoded here, which may fail as well.
   QueueResult result(const BatchResult& made) const {
     QueueResult result{made.end, {}, made.error, prompt.ids.size(), made.times};
     try {
@@ -104,7 +104,7 @@ struct Work {
 struct GenerationQueue::State : GeneratingModel {
   Languages languages;
   std::optional<ChatTemplate> chat_template;
-  std::string no_conversations;  // why there is none
+  std::string no_conversations;  // the reason
   ContinuousBatch batch;
   std::jthread steps;  // ends first
 

@@ -10,7 +10,7 @@
 
 namespace attend {
 
-// What ScoreFunction::by_model means for this model.
+// The meaning of ScoreFunction::by_model for this model.
 ScoreFunction score_function(const PretrainedModel& model);
 Tensor apply_function(ScoreFunction function, const Tensor& scores);  // over the last dimension
 

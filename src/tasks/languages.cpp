@@ -12,7 +12,7 @@ bool all_of(std::string_view text, char first, char last) {
   return std::ranges::all_of(text, [&](char c) { return c >= first && c <= last; });
 }
 
-// "__en__" of M2M-100, whose name is between the marks.
+// "__en__" in M2M-100: the name is between the underscores.
 bool is_marked(std::string_view token) {
   return token.size() > 4 && token.starts_with("__") && token.ends_with("__");
 }

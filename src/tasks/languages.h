@@ -29,12 +29,11 @@ class Languages {
   // Those of a model of many languages, as codes.
   std::vector<std::string> names() const;
 
-  // The token of the source language, for write_source(), and in `config` that of the target language.
-  // Without names: those that the tokenizer is set to; then nothing is to be written. Error without a target
-  // language, for a name that the model does not know, and for names where it has no languages to choose
-  // from.
+  // Returns the token of the source language, for write_source(), and sets that of the target language in
+  // `config`. Without names, uses the tokenizer's settings, and no token needs to be written. Throws Error
+  // without a target language, for an unknown name, and for names if the model has no choice of languages.
   std::optional<std::int64_t> choose(const LanguagePair& names, GenerationConfig& config) const;
-  // Puts the token in the place of the one that the tokenizer wrote into the text.
+  // Replaces the language token that the tokenizer wrote.
   void write_source(std::vector<std::int64_t>& ids, std::int64_t token) const;
 
  private:

@@ -19,18 +19,17 @@ std::int64_t positions_of(const PretrainedModel& model);
 
 class LongestText {
  public:
-  // The smaller of the tokenizer's model_max_length and of what the model reads. What the directory says is
-  // read here, once.
+  // The smaller of the tokenizer's model_max_length and the model's maximum. Reads the directory once, here.
   LongestText(const std::filesystem::path& directory, const PretrainedModel& model);
 
   // Tokens, special ones too; absent: any number.
   std::optional<std::size_t> tokens() const { return tokens_; }
-  // What cuts there, on the side that the tokenizer says, if that is wanted and there is a limit.
+  // The truncation at this length, on the tokenizer's side, if wanted and if there is a limit.
   std::optional<Truncation> truncation(bool wanted) const;
-  // Cuts the ids of `text` there, and says so. `special_tokens`: as they were encoded.
+  // Truncates the ids of `text`, and logs it. `special_tokens`: as in the encoding.
   void cut(std::vector<std::int64_t>& ids, const Tokenizer& tokenizer, const std::string& text,
            bool special_tokens = true) const;
-  // Says once that texts are cut: as a warning where nobody asked for it. `advice` may be empty.
+  // Logs once that texts are truncated: as a warning if the caller did not ask for it. `advice` may be empty.
   void say_cut(bool asked, std::string_view advice) const;
 
  private:

@@ -1,4 +1,4 @@
-// Texts into prompts, and what a model makes of them back into texts.
+// Turns texts into prompts, and generated tokens back into texts.
 #pragma once
 
 #include <attend/tasks.h>
@@ -17,20 +17,20 @@ class PromptTexts {
  public:
   // `tokenizers` and `config` stay the caller's.
   PromptTexts(const PretrainedModel& model, const TokenizerPair& tokenizers, const GenerationConfig& config);
-  // What an encoder-decoder's texts begin with. Error for a decoder, which goes on with its prompt.
+  // Sets the start of an encoder-decoder's texts. Throws Error for a decoder, which continues its prompt.
   void begin_with(const std::string& prefix);
-  // What a decoder's texts are led away from. Error without tokens, for an encoder-decoder, or where
+  // Sets the negative prompt of a decoder. Throws Error without tokens, for an encoder-decoder, or if
   // guidance_scale is 1.
   void lead_away_from(const std::string& negative);
 
-  // `special_tokens`: those that the tokenizer puts around a text. `longest`, if given, cuts: it keeps the
-  // end of a prompt (keep_end), and of an encoder-decoder's text the side that the tokenizer says.
+  // `special_tokens`: those that the tokenizer adds. `longest`, if given, truncates: it keeps the end of a
+  // prompt (keep_end), and of an encoder-decoder's text the tokenizer's side.
   std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true,
                            const LongestText* longest = nullptr) const;
   // The prompt of tokens that are given.
   Prompt read(std::span<const TokenId> ids) const;
 
-  // What a result is shown behind: a decoder's prompt, or the prefix.
+  // The text before a result: a decoder's prompt, or the prefix.
   const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
   // Takes the tokens of a result, and gives its text, without the prompt.
   TextStream stream(const Prompt& prompt) const;
@@ -44,12 +44,12 @@ class PromptTexts {
   std::vector<std::int64_t> written_, negative_;
 };
 
-// Leaves the end of a decoder's prompt where it is longer than `longest` lets it be with max_new_tokens
-// behind it, as transformers' handle_long_generation="hole" does, and says so once.
+// Keeps the end of a decoder's prompt if it is too long for `longest` with max_new_tokens after it, as
+// transformers' handle_long_generation="hole" does, and logs it once.
 void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, const GenerationConfig& config);
 
 std::vector<TokenScore> token_scores(std::span<const Scored> scores);
-// What programs get of a result, with its text, stop string included.
+// A result in the public format, with its text, stop string included.
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
                              bool log_probabilities);
 

@@ -19,7 +19,7 @@ struct Sums {
   double relative() const { return whole > 0 ? std::sqrt(difference / whole) : 0; }
 };
 
-// Notes what the quantized matrix would have given.
+// Computes what the quantized matrix would have given.
 class MeasuredMatrix : public WatchedMatrix {
  public:
   MeasuredMatrix(const Tensor& weight, WeightFormat format)

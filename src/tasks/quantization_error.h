@@ -1,4 +1,4 @@
-// What quantizing each matrix of a model does to texts of the user's own.
+// The quantization error of each matrix of a model, on the user's texts.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -11,8 +11,8 @@ namespace attend {
 
 struct MatrixError {
   std::vector<std::string> names;  // of the checkpoint's matrices that are one in memory
-  // Of its outputs over all tokens: the root of the squared differences' sum to that of the squares. Each
-  // matrix by itself: its inputs are those of the float32 model.
+  // sqrt(sum of squared differences / sum of squares) of its outputs over all tokens. Each matrix is measured
+  // alone: its inputs are those of the float32 model.
   double error = 0;
 };
 

@@ -18,11 +18,11 @@ using ScoredTexts = std::vector<std::vector<TokenProbability>>;
 
 // A window for models that read texts of any length.
 constexpr std::int64_t kUsualWindow = 1024;
-// Scores over a vocabulary are large: at most so many numbers of them at a time.
+// Scores over a vocabulary are large; this is the max number of them at a time.
 constexpr std::int64_t kMostScoresAtOnce = std::int64_t{1} << 24;
 
-// Tokens that go through a model at once. Those from `first` on are predicted from the ones before them and,
-// where there is an encoder, from the source.
+// Tokens that go through a model together. Those from `first` on are predicted from the ones before them and,
+// with an encoder, from the source.
 struct ScoredPiece {
   std::size_t text;
   Ids source, tokens;
@@ -35,13 +35,13 @@ const StackSpec& spec_of(const Transformer& network) {
   return (network->decoder ? network->decoder : network->encoder)->spec();
 }
 
-// What is said of one token in its place.
+// The score of one token at its position.
 struct Score {
   float log_probability = 0;
   std::vector<TokenScore> likeliest = {};
 };
 
-// Of log-probabilities [n, V], one row for each label.
+// Adds the scores of log-probabilities [n, V], one row for each label.
 void append_scores(const Tensor& scores, std::span<const std::int64_t> labels, std::size_t likeliest,
                    std::vector<Score>& all) {
   const Tensor wanted = ops::tensor(Ids(labels.begin(), labels.end()), kLong).unsqueeze(1);  // [n, 1]
@@ -146,8 +146,8 @@ std::vector<Score> score_by_streams(const PretrainedModel& model, const ScoredPi
   return all;
 }
 
-// A text that is longer than `length` is read in windows that begin `stride` tokens apart. Each predicts what
-// those before it have not, with the tokens it shares with them as context.
+// Reads a text longer than `length` in windows that start `stride` tokens apart. Each window predicts the
+// tokens that earlier ones have not; the tokens it shares with them are context.
 void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t stride,
          std::vector<ScoredPiece>& pieces) {
   for (std::size_t begin = 0, known = 1; known < ids.size(); begin += stride) {
@@ -163,7 +163,7 @@ void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t strid
 
 struct TextScorer::State {
   std::shared_ptr<TextModel> text;
-  std::shared_ptr<const Tokenizer> target;  // where there is an encoder
+  std::shared_ptr<const Tokenizer> target;  // with an encoder only
   ScoringMethod method = ScoringMethod::masked;
 
   explicit State(const ModelPath& directory) : text(TextModel::with_token_scores(directory)) {

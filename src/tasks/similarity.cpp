@@ -12,7 +12,7 @@ namespace attend {
 
 namespace {
 
-// The sum of what `combine` makes of each pair of numbers.
+// Sums `combine` over all pairs of numbers.
 template <class Combine>
 double sum(const std::vector<float>& a, const std::vector<float>& b, Combine combine) {
   if (a.size() != b.size()) fail("the similarity of vectors of {} and {} numbers", a.size(), b.size());

@@ -1,6 +1,6 @@
-// Inputs of matrices whose channels are of like size, so that fewer bits serve them all (Xiao et al. 2022,
-// "SmoothQuant", arXiv:2211.10438): where a norm stands before a matrix, the norm divides each channel by a
-// factor and the matrix multiplies it, and the model computes what it did.
+// Divides channels of very different size so that quantization works well (Xiao et al. 2022, "SmoothQuant",
+// arXiv:2211.10438). If a norm feeds a matrix, the norm divides each channel by a factor and the matrix
+// multiplies by it, and the model computes the same.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -10,9 +10,9 @@
 namespace attend {
 
 // For LoadOptions::factors: sqrt(largest input / largest weight) of each channel (the paper's alpha is 0.5),
-// over the texts of `file` (read_texts_through), to the nearest power of 2. So results in float32 stay the
-// same to the last bit. Error for adapters, for stored quantized weights, and for a model whose norms are
-// read by something else than matrices.
+// over the texts of `file` (read_texts_through), rounded to a power of 2. So results in float32 stay the same
+// to the last bit. Throws Error for adapters, for stored quantized weights, and for a model whose norms are
+// read by anything but matrices.
 std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
                                                 const std::filesystem::path& file);
 

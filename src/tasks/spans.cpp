@@ -8,7 +8,7 @@ namespace {
 
 // Softmax over the tokens that are allowed; the others get nothing.
 std::vector<float> probabilities(std::span<const float> scores, const std::vector<bool>& allowed) {
-  float largest = -10000;  // what transformers puts in the place of scores that are not allowed
+  float largest = -10000;  // transformers' value for scores that are not allowed
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (allowed[i]) largest = std::max(largest, scores[i]);
   std::vector<float> chances(scores.size(), 0);

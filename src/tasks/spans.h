@@ -14,11 +14,11 @@ struct AnswerSpan {
 
 struct SpanScores {
   std::vector<AnswerSpan> spans;  // the best first
-  float none = 0;                 // that the first token, which stands for no answer, is start and end
+  float none = 0;                 // score of the first token, which means no answer, as start and end
 };
 
 // The `count` best spans of at most `longest` tokens. start, end: scores of every token; allowed: which of
-// them may take part. The first token takes part in the probabilities and in no span.
+// them may take part. The first token takes part in the probabilities but in no span.
 SpanScores best_spans(std::span<const float> start, std::span<const float> end,
                       const std::vector<bool>& allowed, std::size_t count, std::size_t longest);
 

@@ -13,8 +13,8 @@ namespace attend {
 std::vector<std::vector<std::int64_t>> encode_texts(const Tokenizer& tokenizer,
                                                     const std::vector<std::string>& texts);
 
-// Numbers of the sequences of each batch: similar lengths together, at most `batch_tokens` tokens (at least
-// one sequence). The longest come first, so that what does not fit into memory fails at once.
+// The indices of the sequences of each batch: similar lengths together, at most `batch_tokens` tokens (at
+// least one sequence). The longest come first, so that running out of memory happens at once.
 std::vector<std::vector<std::size_t>> batches_by_length(const std::vector<std::int64_t>& lengths,
                                                         std::int64_t batch_tokens);
 std::vector<std::vector<std::size_t>> batches_by_length(

@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-// What people call a model with such a head.
+// A name for models with such a head, for messages.
 const char* describe(ScoreKind kind) {
   switch (kind) {
     case ScoreKind::sequence_classification:
@@ -38,7 +38,7 @@ Head head_for(ScoreKind kind) {
   }
 }
 
-// Each sequence's numbers in its row, zeros behind them: [B, L].
+// Each sequence in its row, padded with zeros: [B, L].
 Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t length) {
   Tensor filled = ops::zeros({static_cast<std::int64_t>(rows.size()), length}, kLong);
   std::int64_t* to = filled.data<std::int64_t>();
@@ -46,7 +46,8 @@ Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t 
   return filled;
 }
 
-// The last hidden state of every token. A decoder with an encoder reads the text as well, a token behind.
+// The last hidden state of every token. A decoder after an encoder reads the text as well, shifted by one
+// token.
 Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, Pass& pass) {
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
@@ -70,7 +71,7 @@ TextModel::TextModel(const ModelDirectory& directory, const std::string& archite
       kind_(kind) {
   if (model_.network()->reads_images())
     fail("{}: expected a model of text, found {}, which reads images", source_, model_.architecture());
-  // Pipelines overrule what tokenizer.json says of both.
+  // Pipelines override both settings of tokenizer.json.
   tokenizer_.truncation().reset();
   tokenizer_.padding().reset();
   for (const char* role : {"mask_token", "pad_token", "unk_token", "cls_token"})

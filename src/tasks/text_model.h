@@ -1,5 +1,5 @@
-// What every task on text stands on: texts become encodings, encodings of similar length one batch, a batch
-// goes through the model once, and each text gets its part of what the model says.
+// The base of all text tasks: texts become encodings, encodings of similar length form a batch, a batch goes
+// through the model once, and each text gets its part of the output.
 #pragma once
 
 #include <attend/attend.h>
@@ -24,17 +24,17 @@ class TextModel {
   static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
   const PretrainedModel& model() const { return model_; }
-  // What computes texts with this adapter (PretrainedModel::with_adapter). Error if it has not the head that
-  // was asked for.
+  // The model for texts with this adapter (PretrainedModel::with_adapter). Throws Error if it does not have
+  // the requested head.
   const PretrainedModel& model(std::optional<std::int64_t> adapter) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  // Of the roles "mask_token", "pad_token", "unk_token" and "cls_token"; nothing if the tokenizer has none.
+  // By role: "mask_token", "pad_token", "unk_token" or "cls_token"; nothing if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;
   TokenId mask_token() const;  // Error if the tokenizer has none
   const LongestText& longest() const { return longest_; }
-  // Whether decoded text loses the spaces in front of punctuation, as tokenizer_config.json says.
+  // Whether decoded text loses the spaces before punctuation (tokenizer_config.json).
   bool cleans_up() const { return cleans_up_; }
-  // Of its config.json, by number.
+  // The labels of its config.json, by id.
   std::vector<std::string> labels(std::optional<std::int64_t> adapter) const {
     return read_labels(model(adapter).config());
   }
@@ -44,7 +44,7 @@ class TextModel {
   // Error for a text without tokens or longer than the model reads; `what` names it.
   void check(const Encoding& encoding, const std::string& what) const;
 
-  // What the model says of the text in row `row` of a batch.
+  // The model's output for the text in row `row` of a batch.
   struct Output {
     const std::map<std::string, Tensor>& batch;
     std::int64_t row;
@@ -65,8 +65,7 @@ class TextModel {
 
  private:
   enum class Wants { any, scores, token_scores };
-  // `architecture`: what to load the directory as; empty: what it says. `kind` of its scores, where they are
-  // asked for.
+  // `architecture`: the one to load; empty: the directory's. `kind`: that of its scores, if they are needed.
   TextModel(const ModelDirectory& directory, const std::string& architecture, Wants wants,
             ScoreKind kind = {});
   bool has_head(const PretrainedModel& model) const;

@@ -9,8 +9,8 @@
 
 namespace attend {
 
-// The ids of each text, cut off where `longest` is given and `truncate` says so. Error for one with more
-// tokens than the model's encoder reads; it names the text.
+// The ids of each text, truncated if `longest` is given and `truncate` is set. Throws Error for one longer
+// than the encoder's maximum, and names it.
 std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& model,
                                                       const Tokenizer& tokenizer,
                                                       const std::vector<std::string>& texts,
@@ -18,8 +18,7 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
                                                       bool truncate = false);
 
 // As Translator's functions, which know the model's languages. Without them the model itself chooses the
-// target language: what one that is being trained does is what it has learned. `longest` is what
-// TranslateOptions::truncate needs.
+// target language, as it has learned in training. `longest` is needed for TranslateOptions::truncate.
 std::vector<std::vector<std::string>> translate_several(const PretrainedModel& model,
                                                         const TokenizerPair& tokenizers,
                                                         const std::vector<std::string>& texts,

@@ -1,4 +1,4 @@
-// What goes through the matrices of a float32 model while it reads texts of the user's own.
+// Observes the inputs of a float32 model's matrices while it reads the user's texts.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -8,7 +8,7 @@
 
 namespace attend {
 
-// Stands in the place of a matrix, computes with it in float32 and shows what it computes with.
+// Replaces a matrix: computes with it in float32 and reports its inputs.
 class WatchedMatrix : public PackedMatrix {
  public:
   explicit WatchedMatrix(Tensor weight)

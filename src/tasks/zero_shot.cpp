@@ -1,5 +1,5 @@
-// Labels nobody trained for: each is put into a sentence, and the model says whether the text entails it (Yin
-// et al. 2019, arXiv:1909.00161).
+// Classification by labels without training examples: each label is put into a hypothesis, and the model
+// decides whether the text entails it (Yin et al. 2019, arXiv:1909.00161).
 #include <attend/tasks.h>
 
 #include "base/log.h"
@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// The number of the label that says "it follows". As the original has it: the first whose name begins with
-// "entail", else the last.
+// The id of the label "entailment". As in the original: the first whose name starts with "entail", else the
+// last.
 std::size_t entailment_label(const PretrainedModel& model) {
   const Json& config = model.config().json();
   const std::vector<std::string> labels = read_labels(model.config());
@@ -39,7 +39,7 @@ std::string hypothesis_for(const std::string& pattern, const std::string& label)
   return text.replace(at, 2, label);
 }
 
-// Only the text may be cut, so that the label stays whole; where it is too short for that, nothing is.
+// Truncates only the text, so that the label stays whole; if it is too short for that, truncates nothing.
 Encoding encode(const TextModel& model, const std::string& text, const std::string& hypothesis, bool asked) {
   const Tokenizer& tokenizer = model.tokenizer();
   Encoding whole = tokenizer.encode_pair(text, hypothesis);
@@ -70,7 +70,7 @@ std::vector<Encoding> encode_pairs(const TextModel& model, const std::vector<std
   return pairs;
 }
 
-// scores[i]: those of label i, as the model gives them.
+// scores[i]: those of label i, from the model.
 std::vector<float> chances(const std::vector<std::vector<float>>& scores, std::size_t entailment,
                            bool several) {
   std::vector<float> result;
@@ -88,7 +88,7 @@ std::vector<float> chances(const std::vector<std::vector<float>>& scores, std::s
   return result;
 }
 
-// The best first; of equal ones the last, as the original's reversed sort has it.
+// Best first; of equal ones the last, as in the original's reversed sort.
 std::vector<LabelScore> ranked(const std::vector<std::string>& labels, const std::vector<float>& scores) {
   std::vector<LabelScore> ranking;
   for (std::size_t i = 0; i < labels.size(); ++i) ranking.push_back({labels[i], scores[i]});

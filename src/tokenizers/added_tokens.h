@@ -21,7 +21,7 @@ namespace attend::tokenizers {
 
 struct AddedToken {
   std::string content;
-  bool single_word = false;                      // matches only where no word character stands next to it
+  bool single_word = false;                      // matches only without a word character next to it
   bool left_strip = false, right_strip = false;  // takes the white space next to it along
   bool normalized = true;                        // its normalized form is looked for in the normalized text
   bool special = false;
@@ -36,8 +36,8 @@ class AddedTokens {
   void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source,
             bool slow = false);
 
-  // Marian's codes of languages, ">>fr<<": what begins a text, or what follows an added token, and ends at
-  // the next "<<", is one token of the vocabulary, or else `unknown`.
+  // Marian's language codes, ">>fr<<": at the start of a text or after an added token, everything up to the
+  // next "<<" is one token of the vocabulary, or else `unknown`.
   void take_language_codes(const Vocabulary& vocabulary, TokenId unknown);
 
   // A slow tokenizer's small letters: all of a text but added tokens is put into them, and then these are
@@ -47,7 +47,7 @@ class AddedTokens {
   // The text as pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
-  // What the list has instead of the model's id of a token, and whether there is any such token.
+  // The list's id of the token that has this id in the model; the same id if they agree.
   TokenId renumbered(TokenId id) const;
   bool renumbers() const { return !renumbered_.empty(); }
 
@@ -64,7 +64,7 @@ class AddedTokens {
     Matcher() = default;
     explicit Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens);
 
-    // The first place from `at` on where one of them may begin; the end of the text where there is none.
+    // The first position from `at` on where one of them may start; the end of the text if there is none.
     std::size_t next(std::string_view text, std::size_t at) const;
 
     Trie trie;

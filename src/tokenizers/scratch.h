@@ -17,7 +17,7 @@ struct Scratch {
   Tokens tokens;
   ModelScratch model;
 
-  // Gives back what a large text has taken. The cache of words, which bounds itself, stays.
+  // Frees the memory that a large text has used. The word cache, which is bounded, stays.
   void shrink() {
     constexpr std::size_t kept = std::size_t{1} << 20;  // bytes: a text of some ten thousand words
     if (pieces.capacity_in_bytes() > kept) clear(pieces);
@@ -27,7 +27,7 @@ struct Scratch {
   }
 
  private:
-  // By a swap: what is assigned an empty string keeps its memory.
+  // By a swap: a string keeps its memory if an empty one is assigned to it.
   template <class T>
   static void clear(T& value) {
     T empty;
@@ -35,8 +35,8 @@ struct Scratch {
   }
 };
 
-// As many sets as there are threads at work at the same time. A thread keeps to the one it had last, whose
-// cache is warm.
+// One set per thread that is working at the same time. A thread prefers the one it had last, whose cache is
+// warm.
 class ScratchPool {
   struct Slot {
     std::mutex mutex;

@@ -1,4 +1,4 @@
-// What a Tokenizer holds.
+// The data of a Tokenizer.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -44,8 +44,8 @@ struct Tokenizer::State {
   std::string between_parts = " ";
   std::set<TokenId> marked;
   std::optional<TokenId> closes_once;
-  bool cleans_up = false;        // decoded text, as the directory says
-  bool needs_alignment = false;  // even where nobody asks for offsets
+  bool cleans_up = false;        // for decoded text, from the directory
+  bool needs_alignment = false;  // even if no offsets are needed
   Json parts;                    // normalizer, pre_tokenizer, post_processor and decoder, as they were read
   mutable tokenizers::ScratchPool scratch;
 };

@@ -1,6 +1,6 @@
-// Adafactor (Shazeer & Stern 2018, arXiv:1804.04235) as transformers.optimization.Adafactor. Of a matrix
-// [n, m] it keeps the mean squares of the gradient's rows [n] and columns [m], whose product stands for the
-// [n, m] second moments of Adam; of a vector the second moments themselves. A tensor [..., n, m] is matrices.
+// Adafactor (Shazeer & Stern 2018, arXiv:1804.04235) as in transformers.optimization.Adafactor. For a matrix
+// [n, m] it keeps the mean squared gradients of rows [n] and columns [m], whose product replaces Adam's [n,
+// m] second moments; for a vector the second moments themselves. A tensor [..., n, m] is a stack of matrices.
 #include "training/update_rule.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ struct StreamOptions {
 // What one step learns from; of several processes, this one.
 struct StepData {
   std::vector<Batch> batches;
-  DataPlace after;    // where the next step goes on
+  DataPlace after;    // where the next step continues
   double epochs = 0;  // read when the step is done
   bool ends_epoch = false;
 };
@@ -45,7 +45,7 @@ class BatchStream {
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  StepData next();                                                   // rethrows what the thread has met
+  StepData next();                                                   // rethrows exceptions of the thread
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }  // of the first epoch it reads
   double first_epochs() const { return first_epochs_; }              // read before its first step
 

@@ -1,4 +1,4 @@
-// What `attend bench --work train` times.
+// The work that `attend bench --work train` measures.
 #pragma once
 
 #include "models/pretrained_model.h"

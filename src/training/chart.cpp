@@ -25,7 +25,7 @@ struct Range {
   double width() const { return high - low; }
 };
 
-// Where one axis of the data lies on the picture, and which values are written at it.
+// Maps one axis of the data to the picture, with its labelled values.
 struct Axis {
   Range range;
   Scale scale = Scale::linear;
@@ -49,7 +49,7 @@ double nice_step(double width, int about) {
 std::vector<double> Axis::ticks(int about) const {
   std::vector<double> result;
   if (scale == Scale::logarithmic && range.width() > 0.8) {
-    // Powers of ten, or every so many; where there are few, also twice and five times of them.
+    // Powers of ten, or every n-th of them; if there are few, also their multiples of two and five.
     const int every = std::max(1, static_cast<int>(std::ceil(range.width() / about)));
     for (int power = static_cast<int>(std::floor(range.low)); power <= range.high; ++power) {
       if (power % every != 0) continue;
@@ -69,7 +69,7 @@ std::vector<double> Axis::ticks(int about) const {
   return result;
 }
 
-// A range that is not empty and, where it has room, not touched by what is drawn in it.
+// A non-empty range with some space around the data.
 Range padded(Range range) {
   const double size = std::max(std::abs(range.low), std::abs(range.high));
   if (!(range.width() > 1e-9 * size)) {

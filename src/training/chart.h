@@ -14,7 +14,7 @@ struct Point {
 
 struct Curve {
   std::string name;
-  std::size_t color = 0;  // the class c0, c1, ... of what is drawn
+  std::size_t color = 0;  // CSS class c0, c1, ... of the curve
   std::vector<Point> points;
 };
 
@@ -24,12 +24,12 @@ struct ChartSize {
   int width, height;
 };
 
-// Points that a chart can show: those that are finite and not beyond 1e100, in the order of x. What is within
-// 1e-100 of zero is zero.
+// The points that a chart can show: finite and at most 1e100, sorted by x. Numbers within 1e-100 of zero
+// become zero.
 std::vector<Point> drawable(const std::vector<Point>& points);
 
-// At most 2 * buckets + 2 points that look like all of them: the first and last, and of each of `buckets`
-// equal parts of x the lowest and the highest.
+// At most 2 * buckets + 2 points that look like all of them: the first and the last, and the lowest and the
+// highest of each of `buckets` equal parts of x.
 std::vector<Point> thinned(const std::vector<Point>& points, std::size_t buckets);
 
 // Each point's mean with its neighbours, `window` points in all; at the ends as many as there are on both

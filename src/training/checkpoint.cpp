@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderPrefix = "step-";
-constexpr const char* kWhole = "training.json";  // written last: a checkpoint that has it is whole
+constexpr const char* kWhole = "training.json";  // written last: a checkpoint with this file is complete
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void Checkpoints::prune(std::size_t keep, const Progression& at) const {
     const bool stays = i + 1 == found.size() || step == at.best_step || (counts && regular < keep);
     if (counts) ++regular;
     if (stays) continue;
-    fs::remove(found[i] / kWhole);  // first: what is left of it if the run is killed here must not be read
+    fs::remove(found[i] / kWhole);  // first, so that a partly removed checkpoint is not read
     fs::remove_all(found[i]);
   }
 }

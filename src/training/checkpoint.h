@@ -1,8 +1,8 @@
-// Training checkpoints: everything a run needs to go on as if it had never stopped.
+// Training checkpoints: everything that a run needs to continue exactly.
 //
-// OUTPUT/checkpoints/step-N/ is a model directory, with what OUTPUT has beside its weights, and more files:
-// optimizer.safetensors, training.json and, where batches leave something behind, carried.safetensors. It is
-// written under another name and renamed, so what is there is whole.
+// OUTPUT/checkpoints/step-N/ is a model directory with the auxiliary files of OUTPUT and with more files:
+// optimizer.safetensors, training.json and, if batches carry state, carried.safetensors. It is written under
+// another name and then renamed, so every checkpoint with this name is complete.
 #pragma once
 
 #include "objectives/trainee.h"
@@ -14,7 +14,7 @@
 
 namespace attend {
 
-// Where a run stands.
+// The position of a run.
 struct Progression {
   std::int64_t step = 0;  // steps done
   DataPlace place;
@@ -24,10 +24,10 @@ struct Progression {
   std::int64_t best_step = 0;  // 0: none yet
   std::int64_t worse = 0;      // validations since
   ReduceOnPlateau::State plateau;
-  std::vector<std::int64_t> validated;  // the steps behind which the run has validated
+  std::vector<std::int64_t> validated;  // the steps after which the run has validated
 };
 
-// A checkpoint's tensors beside the weights, by name: of the optimizer, of averages.
+// A checkpoint's other tensors, by name: of the optimizer, of averages.
 using TrainingState = std::map<std::string, Tensor>;
 
 std::string to_text(const Progression& at);  // JSON
@@ -39,13 +39,13 @@ class Checkpoints {
   explicit Checkpoints(std::filesystem::path output) : output_(std::move(output)) {}
 
   void save(const Trainee& trainee, const TrainingState& state, const Progression& at) const;
-  // Removes what a killed run had not finished writing, or not finished removing.
+  // Removes unfinished checkpoints of a killed run.
   void clean() const;
   // Removes all but the newest one, the best one, and the newest `keep` of those that were validated.
   void prune(std::size_t keep, const Progression& at) const;
-  // The newest whole checkpoint; nothing if there is none.
+  // The newest complete checkpoint; nothing if there is none.
   std::optional<std::filesystem::path> newest() const;
-  // Weights and what batches carry into the trainee.
+  // Restores the weights and the carried state of the trainee.
   static Progression restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
 
   // All whole checkpoints, the oldest first.

@@ -8,7 +8,7 @@
 
 namespace attend {
 
-// Who else hears what the model says of a batch.
+// Also called with the scores of each batch.
 using ScoreListener = std::function<void(const Batch&, const Tensor& scores)>;
 
 // The loss, each of its terms where there are several, and what the objective's meter says. Needs no more
@@ -24,7 +24,7 @@ std::vector<Score> share_scores(const std::vector<Score>& scores, Ranks& ranks);
 
 // The names of all of these.
 std::vector<std::string> score_names(const Objective& objective);
-// The name of the score that tells better from worse, if nobody says another one.
+// The default metric to select the best checkpoint.
 std::string telling_score(const Objective& objective);
 
 }  // namespace attend

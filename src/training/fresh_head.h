@@ -1,12 +1,12 @@
-// A new head in the place of one that a checkpoint has.
+// Replaces a checkpoint's head by a new one.
 #pragma once
 
 #include "models/pretrained_model.h"
 
 namespace attend {
 
-// Draws all that makes scores of hidden states from `seed`; a pooler stays. Returns the original names of
-// what is new, as PretrainedModel::fresh_modules. Error where the model has nothing of the kind.
+// Initializes all modules of the head from `seed`; a pooler stays. Returns the original names of the new
+// tensors, as PretrainedModel::fresh_modules. Throws Error if the model has no head.
 std::vector<std::string> draw_head(const PretrainedModel& model, std::uint64_t seed);
 
 }  // namespace attend

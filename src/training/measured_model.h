@@ -1,4 +1,4 @@
-// A model and the data it is measured on, any number of times: what evaluate() of a recipe does once.
+// A model and its evaluation data, to be evaluated any number of times. evaluate(Recipe) does it once.
 #pragma once
 
 #include <attend/training.h>
@@ -9,7 +9,7 @@ namespace attend {
 
 class MeasuredModel {
  public:
-  // Reads what the recipe names, as evaluate() does, with its Errors.
+  // Loads model and data of the recipe, as evaluate() does, with the same Errors.
   explicit MeasuredModel(const Recipe& recipe);
   ~MeasuredModel();
   MeasuredModel(const MeasuredModel&) = delete;
@@ -18,7 +18,7 @@ class MeasuredModel {
   const PretrainedModel& model() const;
   const std::string& objective() const;  // by name
   std::vector<Score> measure(const ScoreListener& listener = {}) const;
-  std::string telling_score() const;  // the name of the score that tells better from worse
+  std::string telling_score() const;  // the default metric to compare by
 
  private:
   friend std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);

@@ -13,8 +13,8 @@ namespace attend {
 
 class MetricsLog {
  public:
-  // Goes on with what lies in `directory` up to `step`: lines of later steps, of a run that was killed before
-  // it could save, are dropped.
+  // Continues the files in `directory` after `step`: lines of later steps, left by a run that was killed
+  // before it could save, are removed.
   MetricsLog(const std::filesystem::path& directory, std::int64_t step);
   // One line {"step": ..., "name": value, ...}.
   void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);

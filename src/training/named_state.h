@@ -1,4 +1,4 @@
-// Tensors by name that a checkpoint keeps beside the weights.
+// Named tensors that a checkpoint stores in addition to the weights.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,8 +7,8 @@
 
 namespace attend {
 
-// Fills the tensors of `to` with those of the same names. Error that calls them "the checkpoint's <what>",
-// and nothing has changed, if one is missing, of another shape or type, or not finite.
+// Fills the tensors of `to` with those of the same names. If one is missing, has another shape or type, or is
+// not finite, throws an Error about "the checkpoint's <what>" and changes nothing.
 void restore_state(const std::map<std::string, Tensor>& to, const std::map<std::string, Tensor>& from,
                    const char* what);
 

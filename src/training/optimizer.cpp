@@ -32,7 +32,7 @@ std::unique_ptr<UpdateRule> make_rule(const OptimizerOptions& options) {
   fail("optimizer: unknown kind {}", static_cast<int>(options.kind));
 }
 
-constexpr double kSmallestSize = 1e-3;  // for rate_by_size: what is all zero learns too
+constexpr double kSmallestSize = 1e-3;  // for rate_by_size: so that zero weights learn too
 
 void check_parts(const Parameter& p) {
   if (p.parts == 1) return;

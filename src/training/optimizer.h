@@ -1,8 +1,7 @@
-// Optimizers behind one interface: what is trained is a list of parameters, each with a rule of its own by
-// which it follows its gradient (update_rule.h).
+// Optimizers behind one interface: a list of parameters, each with its own update rule (update_rule.h).
 //
-// Clipping is apart: the loop asks for the norm of the gradients and puts the scale that follows from it,
-// and from how many labels they were summed over, into the step.
+// Clipping is separate: the loop asks for the gradient norm and passes the scale, which also divides by the
+// number of labels, to the step.
 #pragma once
 
 #include "parallel/ranks.h"
@@ -19,25 +18,24 @@ struct Parameter {
   Tensor weight;
   double rate = 1;             // factor of the learning rate
   bool decays = true;          // weight decay is for matrices, never for biases and norms
-  bool hidden_matrix = false;  // [out, in] between hidden states: what Muon is for; no embedding, no head
+  bool hidden_matrix = false;  // [out, in] between hidden states (for Muon); not an embedding or head
   // Equal parts that are stacked in its rows, as [3 w, d] of queries, keys and values: each is a weight of
   // its own to the optimizer, as to transformers (to which only GPT-2's c_attn is one).
   std::int64_t parts = 1;
-  // Rows of the first part, where it has others than the rest (more heads of queries than of keys); 0: as
-  // many.
+  // Rows of the first part, if it differs from the others (more query heads than key heads); 0: the same.
   std::int64_t first_rows = 0;
 };
 
 enum class OptimizerKind {
   adamw,      // Kingma & Ba 2014, arXiv:1412.6980; Loshchilov & Hutter 2017, arXiv:1711.05101
   adafactor,  // Shazeer & Stern 2018, arXiv:1804.04235: second moments by row and column
-  sgd,        // stochastic gradient descent, with momentum (Sutskever et al. 2013) as torch has it
+  sgd,        // stochastic gradient descent, with momentum (Sutskever et al. 2013) as in torch
   lion,       // Chen et al. 2023, arXiv:2302.06675: the sign of a mean
   muon,       // Jordan et al. 2024: orthogonal steps for hidden matrices, AdamW for everything else
 };
 OptimizerKind parse_optimizer(const std::string& name);  // Error that lists the names
 
-struct AdafactorOptions {  // defaults: those of transformers. Its relative_step is a schedule (schedule.h)
+struct AdafactorOptions {         // defaults of transformers; relative_step is a schedule (schedule.h)
   double epsilon_square = 1e-30;  // added to squared gradients
   double clip_threshold = 1;      // largest root mean square of a step, before the rate
   double decay_rate = -0.8;       // the second moment of step t is mixed with 1 - t^decay_rate
@@ -56,14 +54,14 @@ struct MuonOptions {
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
-  double beta1 = 0.9, beta2 = 0.98;  // of AdamW, those of Vaswani et al. 2017; of Lion (paper: 0.9, 0.99)
+  double beta1 = 0.9, beta2 = 0.98;  // for AdamW those of Vaswani et al. 2017; for Lion (paper: 0.9, 0.99)
   double epsilon = 1e-9;             // of AdamW
-  // Of parameters that decay. Decoupled (times the rate, beside the gradient) in all but SGD, where it is
-  // added to the gradient and so goes through the momentum, as in torch.optim.SGD.
+  // For parameters that decay. Decoupled from the gradient (multiplied by the rate) in all optimizers except
+  // SGD, where it is added to the gradient before the momentum, as in torch.optim.SGD.
   double weight_decay = 0;
-  // The rate of each weight is times the root mean square of its numbers, 1e-3 at least (Shazeer & Stern
-  // 2018, section 8; transformers' scale_parameter). What T5 was trained with, and needs: its embeddings
-  // begin at 1, its queries at a hundredth, and none of its scores is divided by anything.
+  // Multiplies the rate of each weight by the root mean square of its numbers, at least 1e-3 (Shazeer & Stern
+  // 2018, section 8; transformers' scale_parameter). T5 was trained with it and needs it: its embeddings
+  // start at 1, its queries at a hundredth, and its scores are not divided by anything.
   bool rate_by_size = false;
   double momentum = 0;  // of SGD; without dampening
   bool nesterov = false;
@@ -91,11 +89,11 @@ class Optimizer {
             std::optional<OptimizerRanks> ranks = {});
   ~Optimizer();
 
-  // One step with every gradient times `gradient_scale`; then gradients are cleared. What has no gradient is
-  // left alone.
+  // One step with all gradients multiplied by `gradient_scale`; then clears the gradients. Parameters without
+  // a gradient are left alone.
   void step(double rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }
-  // What is trained.
+  // The trained parameters.
   std::span<const Parameter> parameters() const { return parameters_; }
 
   // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X"; of parts "mean.X.0"...
@@ -117,7 +115,7 @@ class Optimizer {
                    const std::vector<std::vector<StateTensor>>& states) const;
   void hand_out_weights(const std::vector<bool>& changed) const;
   std::vector<Parameter> parameters_;
-  std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, where there is one, for hidden matrices
+  std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, if any, for hidden matrices
   std::vector<Slot> slots_;
   double weight_decay_;
   bool rate_by_size_;
@@ -133,7 +131,7 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& paramete
 // The norm of all gradients together, before any scale.
 struct GradientNorm {
   double norm = 0;
-  std::string not_finite;  // the first parameter whose gradient holds a NaN or an infinity; empty: none does
+  std::string not_finite;  // the first parameter with NaN or infinity in its gradient; empty: none
 };
 GradientNorm gradient_norm(std::span<const Parameter> parameters);
 

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-// Where a tensor stands, by its name.
+// The position of a tensor in the model, from its name.
 struct NamedPlace {
   enum class Kind { bottom, layer, top, pooler, head } kind = Kind::head;
   std::string stack;        // all up to "encoder" or "decoder"; empty: outside of both
@@ -77,7 +77,7 @@ PlacedTensors find_places(const NamedTensors& all) {
   return tensors;
 }
 
-// "layers.A-B", perhaps behind a stack.
+// "layers.A-B", optionally with a stack before it.
 struct LayerRange {
   std::string stack;  // empty: any
   std::int64_t first, last;

@@ -23,10 +23,9 @@ struct ParameterGroupOptions {
   double head_rate = 1;  // factor of the rate of heads, which are often fresh
 };
 
-// What is to be trained of `tensors`, whose names are those of our modules, perhaps with something before
-// them
-// ("generator.encoder.layers.0.feed_forward.in.weight"). What is frozen no longer requires a gradient. Error
-// if a pattern matches nothing, a number is out of range, or nothing is left.
+// The parameters to train among `tensors`, whose names are those of our modules, optionally with a prefix
+// ("generator.encoder.layers.0.feed_forward.in.weight"). Frozen tensors no longer require a gradient. Throws
+// Error if a pattern matches nothing, a number is out of range, or nothing is left to train.
 std::vector<Parameter> parameter_groups(const NamedTensors& tensors,
                                         const ParameterGroupOptions& options = {});
 

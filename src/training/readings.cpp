@@ -9,8 +9,7 @@
 namespace attend {
 namespace {
 
-// What should have been said and what was, on the host: for each row of a text or for each text; and which of
-// the rows count.
+// Expected and predicted labels, for each row or each text, and which rows count.
 struct Answers {
   Tensor expected, said;
   Tensor counting = {};  // [T] bool; undefined: the answers are of whole texts

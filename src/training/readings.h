@@ -1,5 +1,5 @@
-// What a model that reads says of held-out examples: labels of texts, tokens and pictures, or the tokens that
-// are hidden in a text.
+// Predictions of non-generating models for held-out examples: labels of texts, tokens and pictures, or masked
+// tokens.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -9,8 +9,8 @@
 
 namespace attend {
 
-// Of the first `count` examples. Nothing where the objective has neither scores over labels nor predicts
-// tokens (pairs of texts, answers). `tokenizer`: null for pictures.
+// For the first `count` examples. Empty if the objective has no scores over labels and predicts no tokens
+// (pairs of texts, answers). `tokenizer`: null for pictures.
 std::vector<Sample> readings(const Trainee& trainee, const Objective& held_out, const Tokenizer* tokenizer,
                              std::int64_t count);
 

@@ -18,9 +18,9 @@ ScheduleKind schedule_kind(const Recipe& r) {
   return r.relative_step ? ScheduleKind::relative_step : parse_schedule(r.schedule);
 }
 
-// How long fine-tuning goes on where nothing says it in steps or epochs. Its end must be known where the
-// warm-up is a share of all steps or the rate falls to an end; only then may minutes or patience be the whole
-// plan.
+// The default number of epochs of fine-tuning without steps or epochs. The end must be known if the warm-up
+// is a fraction of all steps or the rate decays to an end; otherwise minutes or patience may be the only
+// limit.
 double usual_epochs(const Recipe& r) {
   const bool needs_end = needs_total(schedule_kind(r)) || (*r.warmup > 0 && *r.warmup < 1) || r.cooldown > 0;
   if (!needs_end && (r.minutes > 0 || r.patience > 0)) return 0;
@@ -58,7 +58,7 @@ void settle_training(Recipe& r, std::int64_t width) {
     r.rate = 1 / std::sqrt(static_cast<double>(width) * std::max(1.0, *r.warmup));
 }
 
-// What an optimizer's authors have otherwise than AdamW's; that of relative steps is in schedule.h.
+// Defaults of optimizers that differ from AdamW's; that of relative steps is in schedule.h.
 void settle_optimizer(Recipe& r) {
   if (r.optimizer == "adafactor") {
     settle(r.beta1, 0.0);
@@ -98,7 +98,7 @@ std::optional<AdapterOptions> adapter_options(const Recipe& r) {
   if (kinds == 0) return {};
   if (kinds > 1) fail("--lora, --ia3, --prefix and --prompt: expected one of them");
   if (!r.model.adapters.empty())
-    fail("--adapter: this one goes on learning; expected no --lora, --ia3, --prefix or --prompt for another");
+    fail("--adapter continues training an existing adapter; expected no --lora, --ia3, --prefix or --prompt");
   if (!r.keep_layers.empty())
     fail("--keep-layers: a model that is made for the run is gone behind it, and an adapter needs its model");
   if (r.objective == "replaced-tokens")

@@ -1,5 +1,5 @@
-// What contradicts itself in a recipe, and options that would do nothing: both are errors, for otherwise the
-// run would silently be another one than was asked for.
+// Contradictions in a recipe, and options without effect: both are errors, because the run would silently
+// differ from what the user expects.
 #include "training/recipe.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const Names kDocuments = {"causal-lm",      "masked-lm",       "next-sentence",
 const Names kReadTwice = {"sequence-to-sequence", "causal-lm", "classification", "token-classification",
                           "image-classification"};
 
-// An option, whether the recipe has it, and with what it has an effect.
+// An option, whether the recipe sets it, and the condition under which it has an effect.
 struct Use {
   const char* option;
   bool given;

@@ -143,7 +143,7 @@ std::string row(const std::string& name, const std::string& text) {
                      escape_html(beginning(text)));
 }
 
-// One input, and what the model said of it at each validation: the last first.
+// One input, and the model's outputs for it at each validation, latest first.
 struct Asked {
   std::string input, expected;
   std::vector<std::pair<std::int64_t, std::string>> said;

@@ -1,5 +1,5 @@
-// run.html: what a run was asked, what it was given, how it went and what the model says, on one page that
-// needs neither a network nor scripts. Scripts only add values under the pointer.
+// run.html: the settings of a run, its data, its curves and samples of the model's output, on one page that
+// needs no network and no scripts. Scripts only show values under the pointer.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ struct Report {
   std::string state;                                              // "training", "finished", "stopped: ..."
 };
 
-// Writes `output`/run.html anew, with the curves of metrics.jsonl and the texts of samples.jsonl there.
+// Rewrites `output`/run.html, with the curves of metrics.jsonl and the texts of samples.jsonl there.
 //
 // A figure "train/loss" is the curve `train` of the chart `loss`. Values that are not finite are left out.
-// All text is escaped, and the page forbids whatever is not its own style and script
+// All text is escaped, and the page forbids everything except its own style and script
 // (Content-Security-Policy).
 void write_report(const std::filesystem::path& output, const Report& report);
 

@@ -1,5 +1,5 @@
-// What is the same on every run.html: its style and its script. The page names them by their hashes, so they
-// may not be changed on the way into it.
+// The parts that every run.html shares: style and script. The page names them by hash, so they must be
+// inserted unchanged.
 #pragma once
 
 #include <string_view>
@@ -56,7 +56,7 @@ summary { color: var(--faint); cursor: pointer; padding: .25rem 0; }
   #log, #log + label, .cross { display: none; } }
 )css";
 
-// Under the pointer, each curve of a chart says its value at the nearest of its steps.
+// Shows the value of each curve at the step nearest to the pointer.
 constexpr std::string_view report_script = R"js(
 "use strict";
 for (const chart of document.querySelectorAll("figure svg")) {

@@ -1,4 +1,4 @@
-// What the model says at each validation: samples.jsonl, of which run.html shows the last.
+// The model's outputs at each validation: samples.jsonl; run.html shows the latest.
 #pragma once
 
 #include "training/step_log.h"
@@ -14,7 +14,7 @@ struct Sample {
 
 class SampleLog {
  public:
-  // Goes on with what lies in `directory` up to `step`, as MetricsLog does.
+  // Continues the file in `directory` after `step`, as MetricsLog does.
   SampleLog(const std::filesystem::path& directory, std::int64_t step);
   // One line {"step": ..., "samples": [{"input": ..., "expected": ..., "said": ...}, ...]}.
   void write(std::int64_t step, std::span<const Sample> samples);

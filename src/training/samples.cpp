@@ -38,7 +38,7 @@ std::vector<Sample> translations(const Trainee& trainee, const TokenizerPair& to
   return samples;
 }
 
-// The first half of each line, and how the model goes on.
+// Prompts the model with the first half of each line.
 std::vector<Sample> continuations(const Trainee& trainee, const Tokenizer& tokenizer,
                                   const std::vector<std::string>& lines) {
   GenerationConfig config = GenerationConfig::of(trainee.model());

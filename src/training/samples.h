@@ -1,4 +1,4 @@
-// What a model says while it learns, for people to read: samples.jsonl and run.html.
+// Sample outputs during training, for people to read: samples.jsonl and run.html.
 #pragma once
 
 #include "objectives/registry.h"
@@ -8,9 +8,9 @@
 
 namespace attend {
 
-// For models that generate: greedy translations of the first held-out sources, or how the model goes on with
-// the first held-out lines. For others the labels, or the hidden tokens, of the first held-out examples
-// (readings.h). Nothing without held-out data. `held_out` must outlive the result.
+// For models that generate: greedy translations of the first held-out sources, or continuations of the first
+// held-out lines. For others: labels, or masked tokens, of the first held-out examples (readings.h). Empty
+// without held-out data. `held_out` must outlive the result.
 std::function<std::vector<Sample>(Trainee&)> make_sampler(const Recipe& recipe, const ModelSpec& spec,
                                                           const TokenizerPair& tokenizers,
                                                           const Objective* held_out);

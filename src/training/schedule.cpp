@@ -52,7 +52,7 @@ double Schedule::plain_rate(std::int64_t step) const {
   }
   const double down = peak - floor;
   if (step < warmup) {
-    const double begin = kind == ScheduleKind::trapezoid ? floor : 0;  // as transformers has it
+    const double begin = kind == ScheduleKind::trapezoid ? floor : 0;  // as in transformers
     return begin + (peak - begin) * static_cast<double>(step) / static_cast<double>(warmup);
   }
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, total - warmup));

@@ -1,10 +1,10 @@
 // Learning rates by step.
 //
-// Steps count from 1. In the warm-up, step s of W has the rate peak * s / W; transformers, whose first step
-// has the rate 0 and changes nothing, is one step behind there. From then on, and from the first step where
-// there is no warm-up, rates are those of transformers.optimization: the first step after the warm-up still
-// has the peak, the last is one step short of the end, so none is without effect. Inverse-sqrt alone stays
-// one step ahead throughout: it is the paper's formula, whose steps count from 1 too.
+// Steps count from 1. In the warm-up, step s of W has the rate peak * s / W. (transformers is one step later
+// there; its first step has rate 0 and changes nothing.) After the warm-up, or from the first step without
+// one, rates are those of transformers.optimization: the first step still has the peak, and the last is one
+// step before the end, so every step has an effect. Only inverse-sqrt is one step ahead throughout: it is the
+// paper's formula, whose steps also count from 1.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,7 @@ struct Schedule {
   double peak = 0;  // the highest rate, reached at the end of the warm-up
   double floor = 0;
   std::int64_t warmup = 1000, total = 0;  // steps; all that go down to an end need the total
-  // In the last so many steps the rate falls to nothing in a straight line, whatever the kind: the weights
-  // settle.
+  // In this many last steps the rate decays linearly to zero, for every kind of schedule: the weights settle.
   std::int64_t cooldown = 0;
   double power = 1;
   std::optional<double> cycles = {};  // absent: 0.5 for cosine, 1 for cosine_with_restarts
@@ -48,12 +47,12 @@ struct Schedule {
 
  private:
   double plain_rate(std::int64_t step) const;  // without the cooldown
-  std::int64_t last_steps() const;             // those of the cooldown
+  std::int64_t last_steps() const;             // of the cooldown
   double waves() const;                        // cycles, or its default
 };
 
 ScheduleKind parse_schedule(const std::string& name);  // Error that lists the names
-// Does it go down to an end, whose step must be known?
+// Whether the rate decays to an end, so that the total number of steps must be known.
 bool needs_total(ScheduleKind kind);
 std::string name_of(ScheduleKind kind);
 
@@ -71,7 +70,7 @@ struct ReduceOnPlateau {
   double least = 0;  // of the factor
   bool higher_is_better = false;
 
-  // What a checkpoint must keep.
+  // The state that a checkpoint stores.
   struct State {
     double factor = 1;  // of the rate
     std::optional<double> best;

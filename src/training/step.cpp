@@ -35,8 +35,8 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
   result.labels = static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
   if (result.labels == 0) fail("a step without a single label: is the data right?");
 
-  // Each term weighs weight / count. The first one's share is left to the optimizer, where it costs nothing;
-  // the others are multiplied by theirs in relation to it.
+  // The weight of each term is weight / count. The optimizer applies that of the first term, where it costs
+  // nothing; the others are multiplied by the ratio to it.
   std::vector<double> shares(terms.size());
   for (std::size_t k = 0; k < terms.size(); ++k)
     if (counts[k] > 0) shares[k] = terms[k].weight / counts[k];

@@ -36,7 +36,7 @@ struct Workshop {
   ModelSpec spec;
   TokenizerPair tokenizers;
 
-  // `start`: where the model lies.
+  // `start`: the directory of the initial model.
   Workshop(const Recipe& recipe, const ModelPath& start)
       : kind(find_objective(recipe.objective)), directory(start) {
     const Family& family = find_family(directory.config());
@@ -59,7 +59,7 @@ struct Workshop {
     return {recipe, directory, spec, tokenizers, files, held_out, std::move(labels)};
   }
 
-  // What the model's own head tells apart, where it has one for the objective.
+  // The labels of the model's own head, if it fits the objective.
   std::optional<Labels> head_labels() const {
     if (!spec.score_head) return {};
     const std::vector<std::string> own = directory.architectures();
@@ -67,7 +67,7 @@ struct Workshop {
     return Labels{read_labels(directory.config()), spec.score_head->problem};
   }
 
-  // Says where a length is cut to what the model reads.
+  // Logs if a length is reduced to the model's maximum.
   void check_length(const Recipe& recipe) const {
     std::int64_t readable = std::numeric_limits<std::int64_t>::max();
     const Setting all = setting(recipe, recipe.train, false, {});
@@ -89,8 +89,8 @@ struct Workshop {
   }
 };
 
-// The directory to start from: the recipe's own; or while it is trained OUTPUT/student, with some of its
-// layers, which what a killed run has left is overwritten by.
+// The directory to start from: the recipe's own, or OUTPUT/student with some of its layers, which overwrites
+// leftovers of a killed run.
 class Start {
  public:
   // `first`: of several processes, this one has OUTPUT.
@@ -154,7 +154,7 @@ std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& rec
   };
 }
 
-// What run.html says of the run before there are figures.
+// The content of run.html before there are figures.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
   const auto limit = [](std::int64_t most) { return most > 0 ? std::to_string(most) : "any number of"; };
@@ -181,7 +181,7 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
   return report;
 }
 
-// An adapter that goes on learning holds and saves the head that it has.
+// An existing adapter that continues training keeps its head.
 void check_head_of_adapter(const Recipe& recipe, const PretrainedModel& model) {
   if (recipe.fresh_head || !model.fresh_modules().empty())
     fail(
@@ -190,7 +190,7 @@ void check_head_of_adapter(const Recipe& recipe, const PretrainedModel& model) {
         recipe.model.adapters.front().directory.string());
 }
 
-// A figure that nobody measures is found out before the first step and not after it.
+// Rejects an unknown --best metric before the first step.
 void check_best(const Recipe& recipe, const Objective& held_out) {
   if (recipe.best.empty()) return;
   std::vector<std::string> names = score_names(held_out);

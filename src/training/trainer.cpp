@@ -79,7 +79,7 @@ class Run {
       if (agreed.stops) {
         save();
         write_page(fmt::format("stopped at step {}", at_.step));
-        inform("stopped and saved at step {}; the same command with --resume goes on", at_.step);
+        inform("stopped and saved at step {}; the same command with --resume continues", at_.step);
         return TrainingEnd::interrupted;
       }
       if (validates)
@@ -108,8 +108,7 @@ class Run {
              what);
     if (!newest) {
       if (options_.resume)
-        warn("--resume: there is no run in {} that could go on; this one begins anew",
-             options_.output.string());
+        warn("--resume: there is no run in {} to continue; starting a new one", options_.output.string());
       if (hooks_.accompany) hooks_.accompany(options_.output);
       return;
     }
@@ -335,7 +334,7 @@ class Run {
   void leave_result() {
     std::vector<std::filesystem::path> chosen;
     if (options_.average > 1) {
-      // What an interruption left is not part of every run.
+      // A checkpoint of an interruption is not part of every run.
       const std::size_t count = std::min(at_.validated.size(), static_cast<std::size_t>(options_.average));
       for (std::size_t i = at_.validated.size() - count; i < at_.validated.size(); ++i)
         chosen.push_back(checkpoints_.of_step(at_.validated[i]));

@@ -26,7 +26,7 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;  // batches to a step
   Schedule schedule;            // its warm-up follows from `warmup`, its total from steps or epochs
   double warmup = 0;            // steps; below 1: the share of all
-  ReduceOnPlateau plateau;      // of the schedule of that name, by the score that tells the best checkpoint
+  ReduceOnPlateau plateau;      // of the schedule of that name, by the metric for the best checkpoint
   OptimizerOptions optimizer;
   ParameterGroupOptions groups;
   double clip = 0;  // largest norm of all gradients together; 0: no limit
@@ -36,14 +36,14 @@ struct TrainingOptions {
       false;  // in the matrix products of steps, where the machine is faster with it (nn/linear.h)
   bool recompute = false;  // layers are computed again in the backward pass, which saves memory
   std::uint64_t seed = 1;
-  std::int64_t validate_every = 0;  // steps; a checkpoint is written then too; 0: behind each epoch
-  std::int64_t save_every = 0;      // steps between checkpoints beside those; 0: none
-  std::string best = {};      // the score that tells the best checkpoint; empty: the first that is measured
-  std::int64_t patience = 0;  // validations without a better score before the run ends; 0: never
-  std::int64_t keep = 1;      // how many of the newest validated checkpoints stay, beside the best
-  std::int64_t average = 1;   // checkpoints whose mean the result is; 1: the best checkpoint itself
+  std::int64_t validate_every = 0;  // steps, each with a checkpoint; 0: after each epoch
+  std::int64_t save_every = 0;      // steps between additional checkpoints; 0: none
+  std::string best = {};            // metric for the best checkpoint; empty: the first one
+  std::int64_t patience = 0;        // validations without a better score before the run ends; 0: never
+  std::int64_t keep = 1;            // newest validated checkpoints to keep, plus the best
+  std::int64_t average = 1;         // average of this many checkpoints; 1: the best one
   std::filesystem::path save_batches =
-      {};               // a folder for what each step reads (objectives/batch_tensors.h); empty: none
+      {};               // a folder for the inputs of each step (objectives/batch_tensors.h); empty: none
   Report report = {};   // of run.html: all but its state
   bool resume = false;  // go on from the newest checkpoint in `output`
   // Processes that train together, each with its own trainee of the same weights; null: this one alone.
@@ -54,16 +54,16 @@ struct TrainingOptions {
   bool shard_optimizer = false;  // each keeps the optimizer's state of a share of the parameters
 };
 
-// What a program may say and hear while a run goes on.
+// Callbacks of a run.
 struct TrainingHooks {
   // Asked between steps: true saves and ends the run.
   std::function<bool()> stop = {};
-  // Figures beside those of evaluate() (BLEU of what the model translates); the first tells the best
+  // Metrics in addition to those of evaluate() (BLEU of greedy translations); the first one selects the best
   // checkpoint.
   std::function<std::vector<Score>(Trainee&)> measure = {};
-  // Puts what belongs to the result beside it: tokenizer, preprocessor. Called before the first step.
+  // Writes the auxiliary files of the result: tokenizer, preprocessor. Called before the first step.
   std::function<void(const std::filesystem::path&)> accompany = {};
-  // What the model says of a few held-out examples, for people to read.
+  // The model's outputs for a few held-out examples, for people to read.
   std::function<std::vector<Sample>(Trainee&)> sample = {};
 };
 

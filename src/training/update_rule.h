@@ -1,12 +1,12 @@
-// How one matrix or vector follows its gradient; what is stacked in one weight comes part by part. A new
-// optimizer is a file with its rule, a line here and one in optimizer.cpp.
+// How one matrix or vector is updated by its gradient; parts that are stacked in one weight are updated one
+// by one. A new optimizer is a file with its rule, a line here and one in optimizer.cpp.
 #pragma once
 
 #include "training/optimizer.h"
 
 namespace attend {
 
-// What a rule keeps of a weight from step to step.
+// State of a weight that a rule keeps from step to step.
 struct StateTensor {
   std::string kind;  // "mean"
   Tensor value;      // zeros at first
@@ -31,7 +31,7 @@ class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   virtual std::vector<StateTensor> fresh_state(const Tensor& weight) const = 0;
-  // Without gradients of its own. May write behind torch's back.
+  // Without recording gradients. May change tensors without the tape's knowledge.
   virtual void apply(const Update& update) const = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-// The library takes what is missing at the end for black.
+// The library fills missing data at the end with black.
 void check_whole(std::string_view bytes, const Image& image) {
   const auto number = [&](std::size_t at, std::size_t size) {
     std::uint64_t value = 0;

@@ -52,7 +52,7 @@ int find_frame(const Gif& gif) {
 
 using Colours = std::array<GifColorType, 256>;
 
-// What the table does not have is grey, as Pillow has it.
+// Colours missing in the table are grey, as in Pillow.
 Colours colours_of(const Gif& gif) {
   Colours colours;
   for (std::size_t i = 0; i < colours.size(); ++i) {

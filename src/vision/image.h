@@ -22,9 +22,9 @@ extern const char* const kImageFormats;
 // Whether a file's name has the ending of one of these formats.
 bool has_image_ending(const std::filesystem::path& path);
 
-// The picture in the bytes of a file, as Pillow reads it: the first frame of several, without transparency,
-// turned upright where a camera noted how it was held (EXIF or XMP). Of 16 bits a sample the high 8 are
-// taken. Error, which begins with `name`, if the bytes are in none of the formats, or are damaged.
+// Decodes a picture file as Pillow does: the first frame of several, without transparency, rotated upright by
+// its EXIF or XMP orientation. Of 16-bit samples the high 8 bits are used. Throws Error, starting with
+// `name`, for an unsupported format or damaged data.
 Image decode_image(std::string_view bytes, const std::string& name);
 // The same of a file.
 Image read_image(const std::filesystem::path& path);

@@ -78,7 +78,7 @@ Tensor ImageProcessor::sized(const Image& image) const {
 }
 
 Tensor ImageProcessor::normalized(const Tensor& bytes) const {
-  // The original scales in double precision and goes on in single.
+  // The original scales in double precision and continues in single.
   Tensor pixels = scale_ ? (bytes.to(kDouble) * *scale_).to(kFloat) : bytes.to(kFloat);
   if (normalization_) pixels = (pixels - normalization_->first) / normalization_->second;
   return pixels.contiguous();

@@ -1,4 +1,4 @@
-// From pictures to what a model reads: preprocessor_config.json, as transformers' ViTImageProcessor takes it.
+// From pictures to model inputs: preprocessor_config.json, as in transformers' ViTImageProcessor.
 #pragma once
 
 #include "formats/json.h"

@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// The library reports an error by a long jump, which passes over destructors: everything that has one is made
-// outside, and the message is kept here.
+// The library reports errors by a long jump, which skips destructors. So all objects with destructors are
+// created outside, and the message is kept here.
 struct JpegErrors {
   jpeg_error_mgr manager;
   std::jmp_buf back;
@@ -79,7 +79,7 @@ class JpegReader {
   }
 
  private:
-  // As Pillow: the numbers are taken as Adobe writes them (255: no ink), whoever wrote the file.
+  // As in Pillow: the numbers are always read as Adobe writes them (255: no ink).
   void from_cmyk(const std::uint8_t* from, std::uint8_t* to) const {
     for (std::int64_t x = 0; x < width(); ++x, from += 4, to += 3)
       for (int channel = 0; channel < 3; ++channel) {

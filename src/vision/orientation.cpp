@@ -12,7 +12,7 @@ int exif_orientation(std::string_view block) {
   const std::string_view tiff = block;  // offsets count from here
   const bool little = tiff.starts_with(std::string_view("II*\0", 4));
   if (tiff.size() < 8 || (!little && !tiff.starts_with(std::string_view("MM\0*", 4)))) return 0;
-  // Of a place outside the block: 0.
+  // 0 for a position outside the block.
   const auto number = [&](std::size_t at, std::size_t bytes) {
     std::size_t value = 0;
     for (std::size_t i = 0; i < bytes && at + bytes <= tiff.size(); ++i)

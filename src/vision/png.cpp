@@ -60,7 +60,7 @@ class PngReader {
       for (std::int64_t y = 0; y < image.height; ++y) png_read_row(png_, image.row(y), nullptr);
     png_read_end(png_, info_);
   }
-  // After read: notes may stand at the end of the file.
+  // Call it after read: metadata may be at the end of the file.
   int orientation() const {
     png_uint_32 size = 0;
     png_bytep exif = nullptr;

@@ -43,7 +43,7 @@ Filter filter_of(Resampling resampling) {
 // Weights are whole numbers of 2^-22, so that the sum of a byte times each fits into an int.
 constexpr int kBits = 22;
 
-// What one pixel of the result is made of.
+// The source pixels and weights of one result pixel.
 struct Taps {
   std::int64_t first;
   std::vector<int> weights;

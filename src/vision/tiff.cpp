@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-// A file in memory, for the library's functions that read, and what it said of an error.
+// A file in memory, for the library's read callbacks, and its last error message.
 struct TiffBytes {
   std::string_view bytes;
   std::uint64_t at = 0;
@@ -41,7 +41,7 @@ toff_t seek_tiff(thandle_t handle, toff_t offset, int from) {
 int keep_message(TIFF*, void* file, const char*, const char* format, va_list arguments) {
   auto& message = static_cast<TiffBytes*>(file)->message;
   std::vsnprintf(message, sizeof message, format, arguments);
-  return 1;  // nobody else is told
+  return 1;  // suppress the library's own output
 }
 
 int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {

@@ -85,7 +85,7 @@ rm -rf run
 train run --validation rows.tsv --patience 1 --rate 1e-12 --resume --max-length 5000 || fail "patience alone"
 grep --quiet "stopped early after step 20: 1 validation without a better accuracy" log || fail "how it stopped"
 grep --quiet "the result is that of step 10" log || fail "which step stays"
-grep --quiet -- "--resume: there is no run in run that could go on" log || fail "--resume of nothing"
+grep --quiet -- "--resume: there is no run in run to continue" log || fail "--resume of nothing"
 grep --quiet -- "--max-length 5000: the model reads" log || fail "the length"
 
 # A classifier goes on learning with its own labels and their order.

@@ -1,5 +1,5 @@
-// How text is to be generated: the fields of a generation_config.json, with the names, defaults and meaning
-// of transformers 4.57.6 (generation/configuration_utils.py).
+// Generation settings: the fields of a generation_config.json, with the names, defaults and meaning of
+// transformers 4.57.6 (generation/configuration_utils.py).
 #pragma once
 
 #include "formats/json.h"

@@ -1,6 +1,6 @@
-// Marks that a text bears without showing them: which tokens are favoured follows from those before and from
-// a key, and whoever has the key can count them later. Both as transformers 4.57.6 has them
-// (generation/logits_process.py, watermarking.py), down to torch's random numbers.
+// Invisible watermarks in generated text: the preceding tokens and a key determine which tokens are favoured,
+// and anyone with the key can count them later. Both kinds match transformers 4.57.6
+// (generation/logits_process.py, watermarking.py), including torch's random numbers.
 #pragma once
 
 #include "formats/json.h"

@@ -1,5 +1,5 @@
-// A smaller model that guesses for the texts of another one: with the same tokens, or with its own by way of
-// the characters.
+// A draft model that proposes tokens for another model: with the same vocabulary, or with its own by way of
+// the text.
 #pragma once
 
 #include "generation/decoding/foreign_draft.h"

@@ -1,4 +1,4 @@
-// A decoder at work: texts that grow token by token.
+// The decoder interface: texts that grow token by token.
 #pragma once
 
 #include "nn/transformer.h"

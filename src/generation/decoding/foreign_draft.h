@@ -1,5 +1,5 @@
-// A smaller model whose tokens are others (universal assisted decoding: Timor et al. 2025, arXiv:2502.05202,
-// matching of strings): the text goes to it, and its guess comes back, as characters.
+// A draft model with another vocabulary (universal assisted decoding: Timor et al. 2025, arXiv:2502.05202,
+// string matching): it gets the text as characters, and its draft comes back as characters.
 #pragma once
 
 #include <attend/tokenizer.h>

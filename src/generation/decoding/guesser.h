@@ -1,4 +1,4 @@
-// What may come next, guessed at little cost, for a search that tests several tokens in one step.
+// Proposes cheap draft tokens for a search that verifies several tokens in one step.
 #pragma once
 
 #include "generation/decoding/paged_decoder.h"

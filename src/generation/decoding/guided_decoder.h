@@ -1,6 +1,6 @@
-// Classifier-free guidance (Sanchez et al. 2023, arXiv:2306.17806): beside a text a second one grows, with
-// the same tokens behind another prompt, and what the first makes likelier than the second counts more (or
-// less). As transformers 4.57.6, UnbatchedClassifierFreeGuidanceLogitsProcessor.
+// Classifier-free guidance (Sanchez et al. 2023, arXiv:2306.17806): a second text with another prompt gets
+// the same tokens, and tokens that the first makes likelier than the second gain (or lose) weight. As in
+// transformers 4.57.6, UnbatchedClassifierFreeGuidanceLogitsProcessor.
 #pragma once
 
 #include "generation/decoding/decoder.h"

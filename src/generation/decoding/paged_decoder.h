@@ -1,6 +1,6 @@
-// A decoder over the paged cache, with or without an encoder behind it. Prompts of a decoder that stands
-// alone share what they begin with (PagedCache::share); the keys and values of a source lie in the same
-// cache, as a sequence of their own that all its texts read.
+// A decoder over the paged KV cache, with or without an encoder. Prompts of a decoder without encoder share
+// pages of common prefixes (PagedCache::share). The keys and values of a source are in the same cache, as a
+// separate sequence that all its texts read.
 #pragma once
 
 #include "generation/decoding/decoder.h"

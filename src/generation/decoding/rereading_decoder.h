@@ -1,6 +1,5 @@
-// Texts that grow without keys and values of the past: XLM reads the whole text at every step; XLNet and
-// Transformer-XL go on from hidden states of what they have read. Each as transformers 4.57.6 prepares its
-// steps (prepare_inputs_for_generation).
+// Decoders without a KV cache: XLM reads the whole text at every step; XLNet and Transformer-XL continue from
+// stored hidden states. Each prepares its steps as transformers 4.57.6 does (prepare_inputs_for_generation).
 #pragma once
 
 #include "generation/decoding/decoder.h"

@@ -1,5 +1,4 @@
-// Texts of a form that is given: JSON of a schema, matches of a regular expression, the language of a
-// grammar.
+// Constrained generation: JSON with a schema, matches of a regular expression, texts of a grammar.
 #pragma once
 
 #include <attend/tokenizer.h>

@@ -1,5 +1,5 @@
-// JSON schemas as XGrammar reads them: it passes over keywords that it does not know without a word, and
-// writes strings of a pattern or a length with characters in them that JSON has to escape.
+// Checks JSON schemas before XGrammar reads them: it silently ignores unknown keywords, and in strings with a
+// pattern or a length it writes characters that JSON requires to be escaped.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Texts that end because of what they say.
+// Stop strings: texts end where one occurs.
 #pragma once
 
 #include <attend/tokenizer.h>

@@ -1,4 +1,4 @@
-// Texts of a form that is given, or that follow a rule of the program's own.
+// Processors for constrained generation and for a program's own rules.
 #pragma once
 
 #include "generation/forms/grammar.h"

@@ -1,5 +1,5 @@
-// Mirostat (Basu et al. 2020, arXiv:2007.14966): before a token is drawn the unlikely ones are ruled out, as
-// many as it takes to keep the surprise of what is drawn near a target. As llama.cpp has it
+// Mirostat (Basu et al. 2020, arXiv:2007.14966): before a token is sampled, unlikely ones are excluded, as
+// many as needed to keep the surprise of sampled tokens near a target. As in llama.cpp
 // (llama_sampler_init_mirostat, llama_sampler_init_mirostat_v2). Surprise is in bits.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Logits processors: what changes the scores of the next token before one is chosen. The arithmetic (float32,
-// the order of operations, what happens at equal scores) is that of transformers 4.57.6,
+// Logits processors: they change the scores of the next token before one is chosen. The arithmetic (float32,
+// the order of operations, the handling of equal scores) is that of transformers 4.57.6,
 // generation/logits_process.py. By theme: repetition_processors.h, token_processors.h,
 // temperature_processors.h, truncation_processors.h.
 #pragma once

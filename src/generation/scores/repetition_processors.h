@@ -1,4 +1,4 @@
-// What keeps a text from saying the same again, or makes it say what its source says.
+// Processors against repetition, or in favour of the source's tokens.
 #pragma once
 
 #include "generation/scores/processors.h"

@@ -1,4 +1,4 @@
-// What makes a distribution flatter or steeper and keeps every token.
+// Processors that make a distribution flatter or steeper and keep every token.
 #pragma once
 
 #include "generation/scores/processors.h"

@@ -1,4 +1,4 @@
-// Rules about particular tokens: that they must come or must not, at a place or anywhere, or are likelier.
+// Processors for particular tokens: required, forbidden or favoured, at a position or anywhere.
 #pragma once
 
 #include "generation/scores/processors.h"

@@ -1,4 +1,5 @@
-// Sampling from a part of the vocabulary: each rules out tokens that are too unlikely by some measure.
+// Sampling from a part of the vocabulary: each processor excludes tokens that are too unlikely by some
+// measure.
 #pragma once
 
 #include "generation/scores/processors.h"

@@ -1,4 +1,4 @@
-// Processors that put a watermark into a text; after all others but renormalize_logits.
+// Processors that add a watermark; they come after all others except renormalize_logits.
 #pragma once
 
 #include "generation/scores/processors.h"

@@ -1,5 +1,5 @@
-// Texts that begin differently: the likeliest next tokens, each of which a search of its own goes on with, as
-// if it had stood in the prompt.
+// Alternative texts with different first tokens: a separate search continues each of the likeliest next
+// tokens, as if it were part of the prompt.
 #pragma once
 
 #include "generation/search/search.h"

@@ -1,7 +1,7 @@
-// Beam search as transformers 4.57.6 has it (generation/utils.py, _beam_search): num_beams running texts and
-// a ranking of num_beams finished ones, step by step with the same float32 arithmetic, so that the results
-// and even what stands in the places that no text took are the same. Where tokens are drawn, the
-// continuations of the running texts are drawn among all there are, instead of the best being taken.
+// Beam search as in transformers 4.57.6 (generation/utils.py, _beam_search): num_beams running texts and a
+// ranking of num_beams finished ones, step by step with the same float32 arithmetic, so that the results and
+// even the content of unused places are the same. With sampling, the continuations of the running texts are
+// sampled from all candidates instead of taking the best.
 #pragma once
 
 #include "generation/search/search.h"

@@ -1,11 +1,11 @@
 // Constrained beam search (Hokamp and Liu 2017, arXiv:1704.07138; in banks: Post and Vilar 2018,
-// arXiv:1804.06609): words must come somewhere in the text. In each step the continuations that would go on
-// with a word join those that the model finds likely, and the beams are shared out among texts that have said
-// as much of the words. As transformers 4.57.6 has it (generation/beam_search.py,
-// ConstrainedBeamSearchScorer): what stands in a decoder's prompt has been said, and a text that lacks words
-// cannot end but can be a result, where nothing better is left.
+// arXiv:1804.06609): given words must occur somewhere in the text. In each step the continuations that
+// advance a word join those that the model finds likely, and the beams are divided among texts with equal
+// progress. As in transformers 4.57.6 (generation/beam_search.py, ConstrainedBeamSearchScorer): words in a
+// decoder's prompt count, and a text without all words cannot end but can be a result if nothing better is
+// left.
 //
-// A step costs, beside that of a beam search, a comparison of beams * words candidates.
+// A step costs a comparison of beams * words candidates more than that of a beam search.
 #pragma once
 
 #include "generation/search/forced_words.h"

@@ -1,11 +1,11 @@
-// Contrastive search (Su et al. 2022, arXiv:2202.06417): of the top_k likeliest tokens the one that is likely
-// and whose hidden state is unlike those of all tokens before it, which keeps a text from repeating itself:
-// the largest (1 - alpha) * probability - alpha * largest cosine. As transformers 4.55 has it, but that what
-// is ruled out is never a candidate.
+// Contrastive search (Su et al. 2022, arXiv:2202.06417): among the top_k likeliest tokens, chooses one that
+// is likely and whose hidden state differs from those of all earlier tokens, which prevents repetition: the
+// largest (1 - alpha) * probability - alpha * largest cosine. As in transformers 4.55, except that excluded
+// tokens are never candidates.
 //
-// A candidate's hidden state is known when the model has read it, so a step reads all k candidates, each in a
-// branch of the cache, and the scores behind the one that is taken are those of the next token. It compares k
-// with n hidden states of width d: O(k n d).
+// A candidate's hidden state is known only after the model has read it, so a step reads all k candidates,
+// each in a branch of the cache, and the scores after the chosen one are those of the next token. It compares
+// k with n hidden states of width d: O(k n d).
 #pragma once
 
 #include "generation/search/search.h"

@@ -1,4 +1,4 @@
-// Words that must come, as a constrained beam search counts them (Post and Vilar 2018, arXiv:1804.06609).
+// Required words of a constrained beam search (Post and Vilar 2018, arXiv:1804.06609).
 #pragma once
 
 #include <attend/tokenizer.h>

@@ -1,8 +1,7 @@
-// Diverse beam search (Vijayakumar et al. 2016, arXiv:1610.02424): the beams are searched in groups, one
-// group after the other in each step, and what the groups before have chosen loses diversity_penalty for each
-// time. As transformers 4.57.6 has it (generation/beam_search.py, BeamSearchScorer), whose ranking differs
-// from that of BeamSearch: a finished text is kept without its end, and ends with the first of the end
-// tokens.
+// Diverse beam search (Vijayakumar et al. 2016, arXiv:1610.02424): the beams form groups, searched one after
+// another in each step; each time an earlier group has chosen a token, it loses diversity_penalty. As in
+// transformers 4.57.6 (generation/beam_search.py, BeamSearchScorer), whose ranking differs from that of
+// BeamSearch: a finished text is stored without its end token, and ends with the first of the end tokens.
 #pragma once
 
 #include "generation/search/search.h"

@@ -1,4 +1,4 @@
-// How one request finds its texts: token by token (likeliest or drawn), or with beams.
+// The search of one request: token by token (greedy or sampled), or with beams.
 #pragma once
 
 #include "generation/decoding/decoder.h"

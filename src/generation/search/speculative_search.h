@@ -1,5 +1,5 @@
-// One token at a time, but several in one step of the decoder where they can be guessed: guesses are read
-// along, and stay as far as they are what would have been chosen anyway (Leviathan et al. 2022,
+// Speculative decoding: token by token, but with several draft tokens verified in one decoder step. Draft
+// tokens are accepted as long as the search would have chosen them anyway (Leviathan et al. 2022,
 // arXiv:2211.17192). The texts are exactly those of TokenSearch.
 #pragma once
 

@@ -1,4 +1,4 @@
-// One token at a time: the likeliest, or one drawn by its probability.
+// One token at a time: the likeliest, or a sampled one.
 #pragma once
 
 #include "generation/scores/mirostat.h"

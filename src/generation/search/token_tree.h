@@ -1,4 +1,4 @@
-// Texts that branch: each is its last token, and the tokens before it are found by way of the parents.
+// Branching texts: each is its last token, and its earlier tokens are found through the parents.
 #pragma once
 
 #include <algorithm>

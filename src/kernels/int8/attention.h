@@ -1,10 +1,10 @@
-// Attention of integers: both products of a head in 8 and 16 bits, for texts that are read whole.
+// Integer attention: both products of a head in 8 and 16 bits, for texts that are encoded as a whole.
 //
-// Queries, keys and values are rounded to 8 bits row by row, as the left factors of int8.h. Softmax is of
-// floats. What a key weighs, its value's scale included, is rounded to w = 0 ... 32767 of the query's sum of
-// weights, so that the sums of w times value fit 32 bits however many keys there are. Sums of integers are
-// exact and those of floats go by 16 lanes in every instruction set, so a row of the result depends on
-// nothing but its query, the keys and the values.
+// Queries, keys and values are rounded to 8 bits row by row, as the left factors of int8.h. Softmax uses
+// floats. A key's weight times its value's scale is rounded to w = 0 ... 32767 of the query's sum of weights,
+// so that the sums of w times value fit 32 bits for any number of keys. Integer sums are exact, and float
+// sums use 16 lanes in every instruction set, so a row of the result depends only on its query, the keys and
+// the values.
 #pragma once
 
 #include "kernels/attention_head.h"

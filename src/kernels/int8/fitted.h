@@ -1,5 +1,5 @@
-// What models compute most behind products of integers, no more exact than the next rounding to 8 or 15 bits
-// can tell. Other activations are those of kernels/activation.h.
+// Approximations of common activations after integer products, as exact as the next rounding to 8 or 15 bits
+// needs. Other activations are those of kernels/activation.h.
 #pragma once
 
 #include "kernels/activation.h"

@@ -1,10 +1,10 @@
-// Weights in 4 bits that stand for integers of 8.
+// 4-bit weights that expand to 8-bit integers.
 //
 // A column has a scale as in int8.h, and each group of 32 along its depth a step s in 1 ... 17 and a start z:
 // the weight is scale * (s * n + z) with n in 0 ... 15, and s * n + z is an integer in -127 ... 127. So
-// products are those of int8.h, exactly: few rows multiply by n and bring in s and z once for a group, many
-// rows have a panel expanded to bytes first, and both make the same sums. 4.5 bits a weight. (Progressive
-// scales: Lin et al. 2024, "QServe", arXiv:2405.04532, here with starts.)
+// products are exactly those of int8.h. Few rows multiply by n and apply s and z once per group; for many
+// rows a panel is first expanded to bytes. Both give the same sums. 4.5 bits per weight. (Progressive scales:
+// Lin et al. 2024, "QServe", arXiv:2405.04532, here with starts.)
 #pragma once
 
 #include "kernels/int8/int8.h"

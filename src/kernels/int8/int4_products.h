@@ -1,4 +1,4 @@
-// Products with weights in 4 bits of one instruction set (int4.simd.cpp); int8.h says what they do.
+// Products with 4-bit weights of one instruction set (int4.simd.cpp); int8.h documents them.
 #pragma once
 
 #include "kernels/int8/int4.h"

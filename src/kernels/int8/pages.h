@@ -1,6 +1,6 @@
-// Pages of keys and values in int8, as the key-value cache writes them and attention reads them: first the
-// keys, then the values, each head by head, and of a head `rows` times head_size bytes and then a float32
-// scale for each of these rows. So what one head reads of a page lies in one piece.
+// Pages of keys and values in int8, as the KV cache writes them and attention reads them: first the keys,
+// then the values, each head by head. A head has `rows` times head_size bytes and then a float32 scale for
+// each of these rows. So the data of one head in a page is contiguous.
 #pragma once
 
 #include <cstdint>
