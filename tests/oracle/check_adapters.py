@@ -114,6 +114,11 @@ CASES = {
     # All texts as long: transformers turns by the longest of a batch (docs/models.md).
     "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),
     "gpt-neox": AdapterCase("gpt-neox", {"target_modules": ["query_key_value"]}, generates=True),
+    "falcon": AdapterCase("falcon-grouped", {"target_modules": ["query_key_value", "dense_4h_to_h"], "use_dora": True}, generates=True),
+    "bloom-prefix": AdapterCase("bloom", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig, generates=True),
+    "mpt": AdapterCase("mpt", {"task_type": "CAUSAL_LM"}, generates=True),
+    "modernbert": AdapterCase("modernbert-masked-lm", {"target_modules": ["Wqkv", "Wo", "Wi"]}),
+    "modernbert-tags": AdapterCase("modernbert-token-classification", {"task_type": "TOKEN_CLS", "target_modules": ["Wqkv"], "modules_to_save": ["classifier", "head"]}),
     "llama-prefix": AdapterCase("llama", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig, generates=True),
     "mistral-prompt": AdapterCase("mistral", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, peft.PromptTuningConfig, generates=True),
     "marian": AdapterCase("marian", {"target_modules": ["q_proj", "v_proj", "fc1"], "r": 3}),

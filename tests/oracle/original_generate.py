@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any, Iterator
 
@@ -153,8 +154,9 @@ def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> 
         for layer in range(len(steps[0])):
             pieces = [step[layer] for step in steps]
             if kind == "attentions":
-                width = real.shape[1]
-                pieces = [torch.nn.functional.pad(piece, (0, width - piece.shape[-1])) for piece in pieces]
+                # A cache with a window has the last keys only.
+                width, seen = real.shape[1], itertools.accumulate(piece.shape[-2] for piece in pieces)
+                pieces = [torch.nn.functional.pad(piece, (n - piece.shape[-1], width - n)) for piece, n in zip(pieces, seen, strict=True)]
             whole = torch.cat(pieces, -2)
             rows = real if kind == "hidden_states" else real[:, None]
             outputs[f"{own}{kind}.{layer}"] = whole.masked_fill(~rows[..., None], 0.0)
