@@ -46,7 +46,7 @@ std::shared_ptr<const AdapterChoice> adapters_of(const std::shared_ptr<const Ada
 }
 
 // values [T, chosen] at their experts' places of [T, experts], which has zeros elsewhere.
-Tensor spread(const Tensor& values, const Tensor& chosen, std::int64_t experts) {
+Tensor spread_weights(const Tensor& values, const Tensor& chosen, std::int64_t experts) {
   Tensor all;
   for (std::int64_t j = 0; j < chosen.size(1); ++j) {
     const Tensor place = ops::zeros({chosen.size(0), experts}, values.type());
@@ -83,7 +83,7 @@ Tensor ExpertsImpl::forward(const Tensor& given, const Tensor& residual, double 
                              ? ops::softmax(scores.gather(1, routes.chosen), -1)
                              : ops::softmax(scores, -1).gather(1, routes.chosen);  // [T, chosen]
   if (routing != nullptr)
-    *routing = spec_.balances_weights ? spread(weights, routes.chosen, spec_.count) : scores;
+    *routing = spec_.balances_weights ? spread_weights(weights, routes.chosen, spec_.count) : scores;
   const Tensor rows = x.index_select(0, ops::tensor(routes.tokens, kLong));  // [T * chosen, d]
   const std::int64_t inner = each_.gated ? 2 * each_.width : each_.width, width = x.size(1);
   std::vector<Tensor> results;

@@ -195,7 +195,8 @@ TEST(RouterLoss, IsTheSameWhereLayersAreComputedAgain) {
   spec.initialization.range = 0.5;
   Transformer network(spec);
   initialize(network, 3);
-  const TokenBatch batch = TokenBatch::from({{1, 5, 9, 2, 7}, {4}, {8, 8, 3}});
+  const TokenBatch batch =
+      TokenBatch::from(std::vector<std::vector<std::int64_t>>{{1, 5, 9, 2, 7}, {4}, {8, 8, 3}});
   std::map<bool, std::vector<Tensor>> gradients;
   for (const bool again : {false, true}) {
     Capture capture;
