@@ -3,7 +3,7 @@
 namespace attend::serve {
 namespace {
 
-Json status_of(const ServedModel& model) {
+Json figures_of(const ServedModel& model) {
   Json status = {{"name", model.name()},
                  {"adapters", model.adapters()},
                  {"architecture", model.model().architecture()},
@@ -43,7 +43,7 @@ void add_page_routes(Server& server, const ServedModels& models) {
               .is_quick = true},
              [&models](const Fields&) {
                Json all = Json::array();
-               for (const auto& model : models.all()) all.push_back(status_of(*model));
+               for (const auto& model : models.all()) all.push_back(figures_of(*model));
                return reply({{"models", all}});
              });
 }
