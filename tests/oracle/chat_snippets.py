@@ -72,6 +72,7 @@ SNIPPETS = [
     "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{{ c.current }}{% set j = joiner('|') %}{{ j() }}x{{ j() }}y{{ dict(a=1, b='c') }}",
     "{{ -1 | abs }}{{ - 2 ** 2 }}{{ (1, 'a')[1] }}{{ 2 * 3 + 4 * -1 }}{{ 10 - 3 - 2 }}{{ not true or true }}{{ 1 if 0 else 2 if 0 else 3 }}{{ 'a' ~ 1 + 2 }}",
     "{{ text | length }}{{ text | upper }}{{ text | wordcount }}{{ '<&>\"' | e }}{{ 'a b c d e f g' | truncate(5, true, '…', 0) }}{{ none | string }}{{ 'straße' | upper }}",
+    "{{ '<' + '>' | safe + '&' }}{{ '<' ~ '>' | safe ~ '&' }}{{ ('<' | safe + '<') | string + '\"' }}{{ '<' | e + '<' }}",
     "{{ raise_exception('refused ' ~ 1) }}", "{{ nowhere.x }}", "{{ nowhere + 1 }}", "{{ 'a' + 1 }}", "{{ none + 'a' }}", "{{ words.append(1) }}",
     "{{ words.nothing() }}", "{{ [1] | tojson(indent=none) }}{{ nowhere | tojson }}", "{% for x in none %}{% endfor %}", "{{ 1 / 0 }}", "{{ 'a' in 3 }}",
     "{% set words.x = 1 %}", "{{ words | nofilter }}", "{{ 1 is notest }}", "{% for a, b in [[1]] %}{% endfor %}", "{{ range(1000000) }}", "{{ 1 < 'a' }}",

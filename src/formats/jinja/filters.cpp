@@ -163,11 +163,7 @@ Value abs_filter(const Value& value, const Arguments&) {
 }
 
 Value escape_filter(const Value& value, const Arguments&) {
-  std::string text = to_text(value);
-  for (const auto& [from, to] :
-       {std::pair{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}})
-    replace_all(text, from, to);
-  return text;
+  return value.is_markup() ? value : Value::markup(escaped(to_text(value)));
 }
 
 Value truncate_filter(const Value& value, const Arguments& arguments) {
@@ -207,8 +203,8 @@ const std::map<std::string_view, Filter> kFilters = {
      [](const Value& v, const Arguments&) { return Value(lowercase(std::string_view(to_text(v)))); }},
     {"replace", replace_filter},
     {"round", round_filter},
-    {"safe", [](const Value& v, const Arguments&) { return Value(to_text(v)); }},
-    {"string", [](const Value& v, const Arguments&) { return Value(to_text(v)); }},
+    {"safe", [](const Value& v, const Arguments&) { return Value::markup(to_text(v)); }},
+    {"string", [](const Value& v, const Arguments&) { return v.is_string() ? v : Value(to_text(v)); }},
     {"title", title_filter},
     {"tojson", to_json_filter},
     {"trim", trim_filter},

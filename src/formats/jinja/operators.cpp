@@ -121,7 +121,11 @@ Value compute(std::string_view sign, const Value& left, const Value& right) {
   if (sign == "*" && repeats(right) && counts(left)) return repeated(right, left.to_integer());
   if (sign == "+" && left.is_string() && right.is_string()) {
     check_size(left.text().size() + right.text().size());
-    return left.text() + right.text();
+    if (!left.is_markup() && !right.is_markup()) return left.text() + right.text();
+    const auto as_markup = [](const Value& side) {
+      return side.is_markup() ? side.text() : escaped(side.text());
+    };
+    return Value::markup(as_markup(left) + as_markup(right));
   }
   if (sign == "+" && left.is_list_or_tuple() && right.is_list_or_tuple() &&
       left.sequence().form == right.sequence().form) {

@@ -52,6 +52,12 @@ Value Value::sequence(List items, Form form) {
   return value;
 }
 
+Value Value::markup(std::string text) {
+  Value value(std::move(text));
+  value.markup_ = true;
+  return value;
+}
+
 Value Value::from_json(const Json& json) {
   if (json.is_null()) return {};
   if (json.is_boolean()) return json.get<bool>();

@@ -72,6 +72,9 @@ class Value {
       : depth_(value->depth()), data_(std::shared_ptr<Object>(std::move(value))) {}
   static Value sequence(List items, Form form = Form::list);
   static Value from_json(const Json& json);
+  // What `| safe` makes: jinja2's Markup. What is added to it is escaped for HTML.
+  static Value markup(std::string text);
+  bool is_markup() const { return markup_; }
 
   Kind kind() const { return static_cast<Kind>(data_.index()); }
   bool is(Kind which) const { return kind() == which; }
@@ -101,6 +104,7 @@ class Value {
 
  private:
   std::size_t depth_ = 0;
+  bool markup_ = false;
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>, Sequence,
                std::shared_ptr<const Dict>, std::shared_ptr<Object>>
       data_;
@@ -132,6 +136,9 @@ const Value* find(const Dict& dict, const Value& key);
 // str(value) and repr(value).
 std::string to_text(const Value& value);
 std::string to_repr(const Value& value);
+
+// With & < > ' " as HTML writes them.
+std::string escaped(std::string text);
 
 struct JsonStyle {
   std::optional<std::string> indent;

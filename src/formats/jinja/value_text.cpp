@@ -158,6 +158,13 @@ class JsonWriter {
 
 }  // namespace
 
+std::string escaped(std::string text) {
+  constexpr std::pair<const char*, const char*> kEscapes[] = {
+      {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"'", "&#39;"}, {"\"", "&#34;"}};
+  for (const auto& [from, to] : kEscapes) replace_all(text, from, to);
+  return text;
+}
+
 std::string to_text(const Value& value) {
   if (value.is_undefined()) return "";
   return value.is_string() ? value.text() : to_repr(value);
