@@ -51,9 +51,10 @@ struct QueueResult {
 struct QueueRequest {
   std::string prompt = {};        // that a decoder goes on with, or an encoder-decoder reads
   std::vector<TokenId> ids = {};  // in place of a prompt: its tokens, as the model reads them
-  // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The last message
-  // is the user's; the model's chat template (or QueueOptions') writes them.
+  // In place of a prompt: a conversation with a decoder, of which the text is the next turn. The model's chat
+  // template (or QueueOptions') writes them, and says which it takes.
   std::vector<ChatMessage> messages = {};
+  std::string chat_variables = "{}";  // what else the template is told, as in ConversationOptions
   // A JSON object with fields as in generation_config.json, which win over the model's.
   std::string settings = "{}";
   // Of a prompt that a model of many languages translates, as in TranslateOptions.

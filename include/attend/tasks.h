@@ -333,18 +333,24 @@ class WatermarkDetector {
 };
 
 struct ChatMessage {
-  std::string role, content;  // role: system (only first), user or assistant
+  std::string role, content;  // role: system, user, assistant, or what else the model's chat template knows
+  // In place of both, the message as a JSON object with all its fields, as the chat template reads them:
+  // "tool_calls", "reasoning_content", "content" as a list of parts, and so on. Its role is that of `role`.
+  std::string fields = {};
 };
 
 struct ConversationOptions {
   std::string system;  // what the model is told first
-  // How a turn is written: plain text such as "User: {user}\nBot: {bot}", or Jinja; empty: as the model's
-  // tokenizer_config.json says.
+  // How a turn is written: plain text such as "User: {user}\nBot: {bot}", Jinja, or the name of one of the
+  // model's templates; empty: as the model's files say.
   std::string chat_template;
   // As in GenerateTextOptions. Where they and the model say nothing: 256 new tokens, sampling at a
   // temperature of 0.7.
   std::string settings = "{}";
   std::uint64_t seed = 0;
+  // A JSON object with what else the template is told, as apply_chat_template takes it: "tools", "documents",
+  // "enable_thinking" and so on.
+  std::string chat_variables = "{}";
 };
 
 // Questions and answers with a decoder, which keeps in mind what it has read: for another question it reads

@@ -5,6 +5,7 @@
 
 #include "formats/jinja.h"
 
+#include <map>
 #include <span>
 
 namespace attend {
@@ -15,16 +16,26 @@ inline bool begins_with_system(std::span<const ChatMessage> messages) {
   return !messages.empty() && messages.front().role == "system";
 }
 
+// The keywords of a template, from JSON text. Error for what is no object, and for messages, which have their
+// own place.
+Json read_chat_variables(const std::string& text);
+
 class ChatTemplate {
  public:
-  // `given`, or where it is empty the chat_template of the model's tokenizer_config.json (or
-  // chat_template.jinja). It is Jinja if it has {{ or {%, else plain text with {user} and {bot}, and perhaps
-  // {system} in front, for one turn; "\n" and "\t" may stand for what they mean. Error if there is none, or
-  // one that cannot be read.
+  // `given`: a template, or the name of one of the model's; empty: the model's own. It is Jinja if it has {{
+  // or
+  // {%, else plain text with {user} and {bot}, and perhaps {system} in front, for one turn; "\n" and "\t" may
+  // stand for what they mean. Error if there is none, or one that cannot be read.
   ChatTemplate(const std::string& given, const std::filesystem::path& model);
 
-  // Up to where the answer begins.
-  std::string prompt(std::span<const ChatMessage> messages) const { return render(messages, true); }
+  // Plain text knows nothing but turns of user and assistant; Jinja decides by itself what it takes.
+  bool is_plain() const { return templates_.empty(); }
+
+  // Up to where the answer begins. `variables`: an object with what else the template is to know, as
+  // apply_chat_template takes it: "tools", "documents", "enable_thinking" and so on. Two of them say what is
+  // written: "add_generation_prompt" (true), and "continue_final_message" (false): the text ends with the
+  // last message, which the model goes on with.
+  std::string prompt(std::span<const ChatMessage> messages, const Json& variables = Json::object()) const;
   // What is written behind an answer, and so ends one; empty: nothing that is always the same.
   std::string end_of_answer() const;
 
@@ -34,10 +45,13 @@ class ChatTemplate {
     std::string before_system, after_system, before_user, before_bot, after_bot;
   };
   static Plain read_plain(const std::string& text);
-  std::string render(std::span<const ChatMessage> messages, bool answer_follows) const;
+  std::string render_plain(std::span<const ChatMessage> messages, bool answer_follows) const;
+  std::string continued(Json variables) const;
+  const JinjaTemplate& choose(const Json& variables) const;
 
-  std::optional<JinjaTemplate> jinja_;
-  Json tokens_ = Json::object();  // bos_token and so on
+  std::map<std::string, JinjaTemplate> templates_;  // by name: default, tool_use, rag
+  std::string chosen_;                              // of these; empty: by what the messages come with
+  Json tokens_ = Json::object();                    // bos_token and so on
   Plain plain_;
 };
 
