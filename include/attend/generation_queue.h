@@ -53,9 +53,10 @@ struct QueueResult {
 struct QueueRequest {
   std::string prompt = {};        // a decoder continues it, an encoder-decoder reads it
   std::vector<TokenId> ids = {};  // token ids instead of `prompt`
-  // Instead of a prompt: a conversation with a decoder, which generates the next turn. The last message is
-  // the user's. The model's chat template (or that of QueueOptions) formats the messages.
+  // Instead of a prompt: a conversation with a decoder, which generates the next turn. The model's chat
+  // template (or that of QueueOptions) formats the messages, and says which it accepts.
   std::vector<ChatMessage> messages = {};
+  std::string chat_variables = "{}";  // other variables of the template, as in ConversationOptions
   // A JSON object with fields of generation_config.json. They override the model's.
   std::string settings = "{}";
   // Languages of a multilingual model, as in TranslateOptions.

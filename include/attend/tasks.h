@@ -336,17 +336,23 @@ class ATTEND_API WatermarkDetector {
 };
 
 struct ChatMessage {
-  std::string role, content;  // role: system (only first), user or assistant
+  std::string role, content;  // role: system, user, assistant, or what else the model's chat template knows
+  // In place of both, the message as a JSON object with all its fields, as the chat template reads them:
+  // "tool_calls", "reasoning_content", "content" as a list of parts, and so on. Its role is that of `role`.
+  std::string fields = {};
 };
 
 struct ConversationOptions {
   std::string system;  // the system message
-  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", or a Jinja template. Empty: that of
-  // the model's tokenizer_config.json.
+  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", a Jinja template, or the name of one of
+  // the model's templates. Empty: the model's default template.
   std::string chat_template;
   // As in GenerateTextOptions. Defaults: 256 new tokens, sampling at a temperature of 0.7.
   std::string settings = "{}";
   std::uint64_t seed = 0;
+  // A JSON object with other variables of the template, as apply_chat_template takes them: "tools",
+  // "documents", "enable_thinking" and so on.
+  std::string chat_variables = "{}";
 };
 
 // A conversation with a decoder. It keeps its KV cache, so a new question costs only the last answer and the

@@ -38,7 +38,11 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
   std::vector<ChatMessage> messages;
   for (const Json& each : json) {
     const Fields message(each, fmt::format("{}: message {}", file, messages.size() + 1));
-    messages.push_back({message.text({"role"}), message.text({"content"})});
+    const auto content = each.find("content");
+    const bool is_text = content != each.end() && content->is_string();
+    // What has more than a text is the template's to read.
+    messages.push_back({message.text({"role"}), is_text ? content->get<std::string>() : "",
+                        is_text && each.size() == 2 ? "" : each.dump()});
   }
   return messages;
 }
@@ -136,8 +140,9 @@ class Chat {
   void save(const std::string& file) const {
     if (file.empty()) fail("expected /save FILE");
     Json list = Json::array();
-    for (const auto& [role, content] : conversation_.messages())
-      list.push_back({{"role", role}, {"content", content}});
+    for (const ChatMessage& message : conversation_.messages())
+      list.push_back(message.fields.empty() ? Json{{"role", message.role}, {"content", message.content}}
+                                            : parse_json(message.fields, "a message"));
     write_file_atomically(file, list.dump(2) + "\n");
     inform("wrote {}", file);
   }
@@ -151,7 +156,7 @@ class Chat {
 
 int chat(int argc, char** argv) {
   ModelPath model;
-  std::string config_file, messages;
+  std::string config_file, messages, tools, variables = "{}";
   Json fields = Json::object();
   ConversationOptions options;
   std::optional<std::uint64_t> seed;
@@ -163,9 +168,15 @@ int chat(int argc, char** argv) {
   add_model(parser.app(), model);
   add_cache(parser.app(), model);
   CLI::Option* system = parser.app().add_option("--system", options.system, "The system message");
-  parser.app().add_option("--template", options.chat_template,
-                          "Format of a turn: text with {user} and {bot}, optionally {system} at the start, "
-                          "or a Jinja template; default: the model's chat_template");
+  parser.app().add_option(
+      "--template", options.chat_template,
+      "Format of a turn: text with {user} and {bot}, optionally {system} at the start, "
+      "a Jinja template, or the name of one of the model's; default: the model's chat_template");
+  parser.app().add_option("--template-variables", variables,
+                          "A JSON object with other variables of the template, such as "
+                          "{\"enable_thinking\": false}");
+  parser.app().add_option("--tools", tools,
+                          "A JSON file with a list of tools in the format of OpenAI's API, for the template");
   parser.app()
       .add_option("--load", messages, "A conversation to continue, as /save writes it")
       ->excludes(system);
@@ -178,6 +189,13 @@ int chat(int argc, char** argv) {
   Json settings = config_file.empty() ? Json::object() : Fields(read_json(config_file), config_file).json();
   settings.update(fields);
   options.settings = settings.dump();
+  Json known = Fields(parse_json(variables, "--template-variables"), "--template-variables").json();
+  if (!tools.empty()) {
+    known["tools"] = read_json(tools);
+    if (!known["tools"].is_array())
+      fail("{}: expected a list of tools, found {}", tools, shown(known["tools"]));
+  }
+  options.chat_variables = known.dump();
   options.seed = seed ? *seed : std::random_device()();
   Chat chat(model, options);
   if (!messages.empty()) chat.load(messages);

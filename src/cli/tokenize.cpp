@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
+#include "tasks/chat_template.h"
 #include "tokenizers/files/directory_facts.h"
 #include "tokenizers/steps/encoding.h"
 
@@ -26,7 +27,8 @@ struct TokenizeOptions {
   bool json = false, pair = false, target = false, no_special_tokens = false;
   std::string truncation = "none", padding = "none";
   std::size_t max_length = 0, stride = 0;
-  bool count = false;
+  bool count = false, chat = false;
+  std::string chat_template;
 };
 
 // The settings of the call, instead of those saved in tokenizer.json. The latter are only those of its last
@@ -106,6 +108,19 @@ struct Input {
   std::optional<std::string> pair;
 };
 
+// The text that the model's template makes of {"messages": [...], "tools": [...], ...}.
+std::string read_conversation(const std::string& line, const ChatTemplate& chat_template,
+                              const std::string& place) {
+  Json variables = Fields(parse_json(line, place), place).json();
+  const Json list = variables.value("messages", Json());
+  if (!list.is_array()) fail("{}: messages: expected a list, found {}", place, shown(list));
+  variables.erase("messages");
+  std::vector<ChatMessage> messages;
+  for (const Json& each : list)
+    messages.push_back({Fields(each, place + ": messages").text({"role"}), {}, each.dump()});
+  return chat_template.prompt(messages, variables);
+}
+
 // One line of standard input as --json or --pair say. Errors begin with the place.
 Input read_input(const std::string& line, const TokenizeOptions& options, const std::string& place) {
   if (options.json && options.texts.empty()) {
@@ -122,10 +137,16 @@ Input read_input(const std::string& line, const TokenizeOptions& options, const 
 
 // Encodes the texts one by one; where the longest decides about the padding, prints when it is known.
 void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
-  const EncodeOptions encode_options{.special_tokens = !options.no_special_tokens, .with_details = true};
-  const auto print = [&](const Encoding& encoding) {
+  // A template writes the special tokens itself.
+  const EncodeOptions encode_options{.special_tokens = !options.no_special_tokens && !options.chat,
+                                     .with_details = true};
+  std::optional<ChatTemplate> chat_template;
+  if (options.chat) chat_template.emplace(options.chat_template, options.model);
+  const auto print = [&](const Encoding& encoding, const std::string& prompt) {
     if (options.json) {
-      print_line(to_json(encoding).dump());
+      Json result = options.chat ? Json{{"text", prompt}} : Json::object();
+      result.update(to_json(encoding));
+      print_line(result.dump());
       return;
     }
     std::string line;
@@ -135,6 +156,7 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
   struct Result {
     Encoding encoding;
     std::string error;
+    std::string prompt;  // that a conversation's template has written
   };
   std::vector<Result> batch;
   const bool collect = tokenizer.padding() && !tokenizer.padding()->length;
@@ -146,7 +168,9 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
     Result result;
     ++count;
     try {
-      const Input input = read_input(line, options, place);
+      const Input input = chat_template ? Input{read_conversation(line, *chat_template, place), {}}
+                                        : read_input(line, options, place);
+      if (chat_template) result.prompt = input.text;
       result.encoding = naming_file(place, [&] {
         return input.pair ? tokenizer.encode_pair(input.text, *input.pair, encode_options)
                           : tokenizer.encode(input.text, encode_options);
@@ -162,7 +186,7 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
     } else if (!result.error.empty()) {
       print_line(result.error);
     } else {
-      print(result.encoding);
+      print(result.encoding, result.prompt);
     }
   });
   for (Result& result : batch) {
@@ -171,7 +195,7 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
       continue;
     }
     pad(result.encoding, padded_length(*padding, longest), *padding, Details::all);
-    print(result.encoding);
+    print(result.encoding, result.prompt);
   }
   fail_for(bad, count);
 }
@@ -226,6 +250,14 @@ int tokenize(int argc, char** argv) {
       ->check(CLI::IsMember({"none", "saved", "longest", "max_length"}));
   app.add_flag("--count", options.count,
                "Only count the tokens of a file's lines (instead of a text), and measure the time");
+  CLI::Option* chat = app.add_flag("--chat", options.chat,
+                                   "Each line is a JSON object with \"messages\" and other variables of the "
+                                   "model's chat template, such as \"tools\"; with --json, \"text\" is the "
+                                   "rendered template")
+                          ->excludes("--pair");
+  app.add_option("--template", options.chat_template,
+                 "With --chat: a Jinja template, or the name of one of the model's")
+      ->needs(chat);
   if (const auto status = parser.parse(argc, argv)) return *status;
 
   Tokenizer tokenizer =

@@ -1,33 +1,14 @@
 #include "tasks/chat_template.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/python_text.h"
+#include "tasks/chat_template_files.h"
 #include "tokenizers/files/tokenizer_config.h"
 
 namespace attend {
 namespace {
 
 constexpr const char* kAdvice = R"(say how a turn is written, such as --template 'User: {user}\nBot: {bot}')";
-
-struct TemplateSource {
-  std::string text, name;
-};
-
-// The model's own template; empty text if there is none.
-TemplateSource read_own(const std::filesystem::path& model, const Fields& config) {
-  const std::filesystem::path file = model / "chat_template.jinja";
-  if (file_exists(file)) return {read_file(file), file.string()};
-  const std::string name = config.source() + ": chat_template";
-  const auto own = config.json().find("chat_template");
-  if (own == config.json().end() || own->is_null()) return {"", name};
-  if (own->is_string()) return {own->get<std::string>(), name};
-  if (own->is_array())  // several by name
-    for (const Json& each : *own) {
-      const Fields named(each, name);
-      if (named.text({"name"}) == "default") return {named.text({"template"}), name};
-    }
-  fail("{}: expected a text, or a list with a template named default; {}", name, kAdvice);
-}
 
 std::string without_escapes(const std::string& text) {
   std::string result;
@@ -62,23 +43,47 @@ void check_turns(std::span<const ChatMessage> messages) {
       fail("message {}: expected one of {}, found one of '{}'", i + 1, role, messages[i].role);
 }
 
+Json read_chat_variables(const std::string& text) {
+  Json variables =
+      Fields(parse_json(text, "the chat template's variables"), "the chat template's variables").json();
+  if (variables.contains("messages")) fail("the chat template's variables: expected no messages among them");
+  return variables;
+}
+
 ChatTemplate::ChatTemplate(const std::string& given, const std::filesystem::path& model) {
   const tokenizers::TokenizerConfig config(model);
-  for (const char* role : {"bos_token", "eos_token", "unk_token", "pad_token"})
-    tokens_[role] = config.token(role, "");
-  const TemplateSource source =
-      given.empty() ? read_own(model, config.fields()) : TemplateSource{given, "the template"};
-  if (source.text.empty()) fail("{}: there is none; {}", source.name, kAdvice);
-  if (source.text.find("{{") == source.text.npos && source.text.find("{%") == source.text.npos) {
-    plain_ = read_plain(without_escapes(source.text));
-    return;
+  for (const char* role :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+    if (std::string token = config.token(role, ""); !token.empty()) tokens_[role] = std::move(token);
+  std::map<std::string, TemplateText> texts = read_chat_templates(model, config.fields());
+  if (texts.contains(given)) {
+    chosen_ = given;
+  } else if (!given.empty()) {
+    texts = {{"default", {given, "the template"}}};
+    if (given.find("{{") == given.npos && given.find("{%") == given.npos) {
+      plain_ = read_plain(without_escapes(given));
+      return;
+    }
   }
+  if (texts.empty()) fail("{}: chat_template: there is none; {}", config.fields().source(), kAdvice);
   try {
-    jinja_.emplace(source.text, source.name);
-    end_of_answer();  // reads every part that a conversation needs
+    for (const auto& [name, text] : texts) templates_.emplace(name, JinjaTemplate(text.text, text.source));
   } catch (const Error& error) {
     fail("{}; {}", error.what(), kAdvice);
   }
+}
+
+// As transformers: the one with the given name; else the one for tools where there are some, and the default.
+const JinjaTemplate& ChatTemplate::choose(const Json& variables) const {
+  std::string name = chosen_.empty() ? "default" : chosen_;
+  const auto tools = variables.find("tools");
+  if (chosen_.empty() && tools != variables.end() && !tools->is_null() && templates_.contains("tool_use"))
+    name = "tool_use";
+  const auto found = templates_.find(name);
+  if (found != templates_.end()) return found->second;
+  std::string names;
+  for (const auto& each : templates_) names += (names.empty() ? "" : ", ") + each.first;
+  fail("expected a chat template named default, found {}; name one of them with --template", names);
 }
 
 ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
@@ -105,23 +110,70 @@ ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
   return plain;
 }
 
-std::string ChatTemplate::render(std::span<const ChatMessage> messages, bool answer_follows) const {
-  if (jinja_) {
-    Json variables = tokens_;
-    variables["add_generation_prompt"] = answer_follows;
-    variables["messages"] = Json::array();
-    for (const auto& [role, content] : messages)
-      variables["messages"].push_back({{"role", role}, {"content", content}});
-    return jinja_->render(variables);
+std::string ChatTemplate::prompt(std::span<const ChatMessage> messages, const Json& variables) const {
+  const auto flag = [&](const char* name, bool otherwise) {
+    const auto found = variables.find(name);
+    if (found == variables.end() || found->is_null()) return otherwise;
+    if (!found->is_boolean()) fail("{}: expected true or false, found {}", name, shown(*found));
+    return found->get<bool>();
+  };
+  const bool continues = flag("continue_final_message", false);
+  const bool answer_follows = flag("add_generation_prompt", !continues);
+  if (continues && answer_follows)
+    fail("expected add_generation_prompt or continue_final_message, found both: an answer begins or goes on");
+  if (is_plain()) {
+    for (const auto& [name, value] : variables.items())
+      if (name != "add_generation_prompt" && !value.is_null())
+        fail("{}: a template of plain text knows only turns; use one in Jinja", name);
+    return render_plain(messages, answer_follows);
   }
+  Json all = {{"tools", nullptr}, {"documents", nullptr}};
+  all.update(tokens_);
+  all.update(variables);
+  all.erase("continue_final_message");
+  all["add_generation_prompt"] = answer_follows;
+  all["messages"] = Json::array();
+  for (const ChatMessage& message : messages)
+    all["messages"].push_back(message.fields.empty()
+                                  ? Json{{"role", message.role}, {"content", message.content}}
+                                  : parse_json(message.fields, "a message"));
+  return continues ? continued(std::move(all)) : choose(all).render(all);
+}
+
+// Up to the end of the last message: a mark at its end says where that is.
+std::string ChatTemplate::continued(Json variables) const {
+  static const std::string mark = "CONTINUE_FINAL_MESSAGE_TAG ", bare = mark.substr(0, mark.size() - 1);
+  Json& messages = variables["messages"];
+  Json* content = nullptr;
+  if (!messages.empty() && messages.back().contains("content")) content = &messages.back()["content"];
+  if (content != nullptr && content->is_array()) {
+    Json* last = nullptr;
+    for (Json& part : *content)
+      if (part.is_object() && part.contains("text")) last = &part["text"];
+    content = last;
+  }
+  if (content == nullptr || !content->is_string())
+    fail("continue_final_message: expected a last message with a text to go on with");
+  const std::string final_text = content->get<std::string>();
+  *content = final_text + mark;
+  const std::string text = choose(variables).render(variables);
+  const std::size_t end = text.rfind(bare);
+  if (end == text.npos || text.find(strip(final_text)) == text.npos)
+    fail("continue_final_message: the template does not write the last message as it is");
+  const std::string before = text.substr(0, end);
+  return text.compare(end, mark.size(), mark) == 0 ? before : std::string(strip_end(before));
+}
+
+std::string ChatTemplate::render_plain(std::span<const ChatMessage> messages, bool answer_follows) const {
   std::string text;
-  for (const auto& [role, content] : messages) {
-    if (role == "system")
-      text += plain_.before_system + content + plain_.after_system;
-    else if (role == "user")
-      text += plain_.before_user + content;
+  for (const ChatMessage& message : messages) {
+    if (!message.fields.empty()) fail("a template of plain text knows only turns of text; use one in Jinja");
+    if (message.role == "system")
+      text += plain_.before_system + message.content + plain_.after_system;
+    else if (message.role == "user")
+      text += plain_.before_user + message.content;
     else
-      text += plain_.before_bot + content + plain_.after_bot;
+      text += plain_.before_bot + message.content + plain_.after_bot;
   }
   // Models write the space in front of a word together with it.
   return answer_follows ? text + without_end(plain_.before_bot, " ") : text;
@@ -129,8 +181,13 @@ std::string ChatTemplate::render(std::span<const ChatMessage> messages, bool ans
 
 std::string ChatTemplate::end_of_answer() const {
   const std::vector<ChatMessage> messages = {{"user", "(1)"}, {"assistant", "(2)"}, {"user", "(3)"}};
-  const auto behind_answer = [&](std::size_t count) {
-    const std::string text = render(std::span(messages).first(count), false);
+  const auto behind_answer = [&](std::size_t count) -> std::string {
+    std::string text;
+    try {
+      text = prompt(std::span(messages).first(count), {{"add_generation_prompt", false}});
+    } catch (const Error&) {  // it takes no such conversation; the config says what ends an answer
+      return {};
+    }
     const std::size_t answer = text.find("(2)");
     return answer == text.npos ? std::string() : text.substr(answer + 3);
   };

@@ -5,6 +5,7 @@
 
 #include "formats/jinja.h"
 
+#include <map>
 #include <span>
 
 namespace attend {
@@ -15,16 +16,26 @@ inline bool begins_with_system(std::span<const ChatMessage> messages) {
   return !messages.empty() && messages.front().role == "system";
 }
 
+// The keywords of a template, from JSON text. Error for what is no object, and for messages, which have their
+// own place.
+Json read_chat_variables(const std::string& text);
+
 class ChatTemplate {
  public:
-  // Uses `given`, or if it is empty the chat_template of the model's tokenizer_config.json (or
-  // chat_template.jinja). It is Jinja if it contains {{ or {%, else plain text with {user} and {bot},
-  // optionally {system} at the start, for one turn; "\n" and "\t" are escapes. Throws Error if there is none,
-  // or an unsupported one.
+  // `given`: a template, or the name of one of the model's; empty: the model's default. It is Jinja if it
+  // contains
+  // {{ or {%, else plain text with {user} and {bot}, optionally {system} at the start, for one turn; "\n" and
+  // "\t" are escapes. Throws Error if there is none, or one that cannot be read.
   ChatTemplate(const std::string& given, const std::filesystem::path& model);
 
-  // Up to where the answer begins.
-  std::string prompt(std::span<const ChatMessage> messages) const { return render(messages, true); }
+  // Plain text has only turns of user and assistant; Jinja decides by itself what it accepts.
+  bool is_plain() const { return templates_.empty(); }
+
+  // Up to where the answer begins. `variables`: an object with other variables, as apply_chat_template takes
+  // them: "tools", "documents", "enable_thinking" and so on. Two of them say what is written:
+  // "add_generation_prompt" (true), and "continue_final_message" (false): the text ends with the last
+  // message, which the model continues.
+  std::string prompt(std::span<const ChatMessage> messages, const Json& variables = Json::object()) const;
   // The text after an answer, which ends one; empty if it varies.
   std::string end_of_answer() const;
 
@@ -34,10 +45,13 @@ class ChatTemplate {
     std::string before_system, after_system, before_user, before_bot, after_bot;
   };
   static Plain read_plain(const std::string& text);
-  std::string render(std::span<const ChatMessage> messages, bool answer_follows) const;
+  std::string render_plain(std::span<const ChatMessage> messages, bool answer_follows) const;
+  std::string continued(Json variables) const;
+  const JinjaTemplate& choose(const Json& variables) const;
 
-  std::optional<JinjaTemplate> jinja_;
-  Json tokens_ = Json::object();  // bos_token and so on
+  std::map<std::string, JinjaTemplate> templates_;  // by name: default, tool_use, rag
+  std::string chosen_;                              // of these; empty: by what the messages come with
+  Json tokens_ = Json::object();                    // bos_token and so on
   Plain plain_;
 };
 

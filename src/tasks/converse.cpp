@@ -20,6 +20,7 @@ struct Stopped {};  // thrown where the caller wants no more of an answer
 
 struct Conversation::State : GeneratingModel {
   ChatTemplate chat_template;
+  Json chat_variables;
   ContinuousBatch batch;             // one request at a time; keeps the KV cache
   std::vector<std::string> endings;  // of an answer
   std::uint64_t seed;
@@ -29,6 +30,7 @@ struct Conversation::State : GeneratingModel {
   State(const ModelDirectory& directory, const ConversationOptions& options)
       : GeneratingModel(directory),
         chat_template(options.chat_template, directory.path()),
+        chat_variables(read_chat_variables(options.chat_variables)),
         batch(model),
         seed(options.seed) {
     if (model.network()->is_encoder_decoder())
@@ -49,6 +51,7 @@ struct Conversation::State : GeneratingModel {
   State(const State& other)
       : GeneratingModel(other),
         chat_template(other.chat_template),
+        chat_variables(other.chat_variables),
         batch(model),
         endings(other.endings),
         seed(other.seed),
@@ -73,7 +76,7 @@ struct Conversation::State : GeneratingModel {
                                     messages.begin() + static_cast<std::ptrdiff_t>(first()));
       seen.insert(seen.end(), messages.begin() + static_cast<std::ptrdiff_t>(first() + forgotten),
                   messages.end());
-      const Encoding encoding = tokenizers.source->encode(chat_template.prompt(seen),
+      const Encoding encoding = tokenizers.source->encode(chat_template.prompt(seen, chat_variables),
                                                           {.special_tokens = false, .with_details = false});
       if (static_cast<std::int64_t>(encoding.ids.size()) <= room) {
         if (forgotten > before)
@@ -174,7 +177,7 @@ bool Conversation::take_back() {
 std::string Conversation::prompt(const std::string& text) const {
   std::vector<ChatMessage> messages = state_->messages;
   messages.push_back({"user", text});
-  return state_->chat_template.prompt(messages);
+  return state_->chat_template.prompt(messages, state_->chat_variables);
 }
 
 }  // namespace attend

@@ -50,7 +50,11 @@ struct Work {
   // The prompt is read when it is known that the settings make sense.
   void read(const ChatTemplate* chat_template) {
     if (chat_template)
-      prompt = reading.read({chat_template->prompt(request.messages)}, /*special_tokens=*/false).front();
+      prompt =
+          reading
+              .read({chat_template->prompt(request.messages, read_chat_variables(request.chat_variables))},
+                    /*special_tokens=*/false)
+              .front();
     else if (!request.ids.empty())
       prompt = reading.read(request.ids);
     else
@@ -149,8 +153,10 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
     if (!request.prompt.empty() || !request.ids.empty()) fail("expected a prompt or messages, found both");
     chat_template = &*state_->chat_template;
     const ErrorScope scope(ErrorKind::input);
-    check_turns(request.messages);
-    if (request.messages.back().role != "user") fail("expected a last message of user, to be answered");
+    if (chat_template->is_plain()) {
+      check_turns(request.messages);
+      if (request.messages.back().role != "user") fail("expected a last message of user, to be answered");
+    }
   }
   const auto work = std::make_shared<Work>(std::move(request), *state_, state_->languages, chat_template);
   const auto settings =

@@ -1,6 +1,7 @@
 #include "formats/jinja.h"
 
-#include "temporary_directory.h"
+#include "expect_error.h"
+#include "test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -15,68 +16,83 @@ std::string refusal(const std::string& text, const Json& variables = Json::objec
   return error_of([&] { render(text, variables); });
 }
 
-const Json kMessages = {
-    {"messages", {{{"role", "user"}, {"content", " hi "}}, {{"role", "assistant"}, {"content", "ho"}}}},
-    {"eos_token", "</s>"}};
-
-// What jinja2 3.1.6 gives, with trim_blocks and lstrip_blocks.
-TEST(Jinja, TakesBlocksOutOfTheirLines) {
-  EXPECT_EQ(render("a\n  {% if true %}\nb\n  {% endif %}\nc\n"), "a\nb\nc");
-  EXPECT_EQ(render("a {% if true %} b {% endif %} c"), "a  b  c");
-  EXPECT_EQ(render("a  {{- 'x' -}}\n\n  b"), "axb");
-  EXPECT_EQ(render("a {# {{ x }} #}\nb"), "a b");
-  EXPECT_EQ(render("{{ 'x' }}\n\n"), "x\n");
-  EXPECT_EQ(render("{ {{ '}}' }} }{"), "{ }} }{");
+// What jinja2 makes of templates that have all that those of models have: tests/oracle/make_chat_goldens.py.
+TEST(Jinja, RendersAsJinja2Does) {
+  const Json goldens = read_json(test_data() / "chat_snippets.json");
+  for (const Json& each : goldens["cases"]) {
+    const std::string text = each["template"];
+    if (each["text"].is_null())
+      EXPECT_NE(refusal(text, goldens["variables"]), "") << text;
+    else
+      EXPECT_EQ(render(text, goldens["variables"]), each["text"]) << text;
+  }
 }
 
-TEST(Jinja, LoopsOverMessages) {
-  EXPECT_EQ(render("{% for m in messages %}{{ loop.index0 }}{{ m['role'] + ':' + m.content }}"
-                   "{% if not loop.last %}, {% else %}{{ eos_token }}{% endif %}{% endfor %}",
-                   kMessages),
-            "0user: hi , 1assistant:ho</s>");
-  EXPECT_EQ(
-      render("{% set x = 1 %}{% for m in messages[1:] %}{% set x = 2 %}{{ x ~ m.role }}{% endfor %}{{ x }}",
-             kMessages),
-      "2assistant1");
-}
-
-TEST(Jinja, ReadsExpressionsAsPythonDoes) {
-  EXPECT_EQ(render("{{ messages[0].content | trim ~ messages[-1]['content'] }}", kMessages), "hiho");
-  EXPECT_EQ(render("{{ 1 + 2 == 3 and not 3 % 2 == 0 }}"), "True");
-  EXPECT_EQ(render("{{ (true) != (false) }}{{ 'a' in 'abc' }}{{ 'x' not in messages[0] }}", kMessages),
-            "TrueTrueTrue");
-  EXPECT_EQ(
-      render("{{ nothing is defined }}{{ nothing }}{{ nothing or 'else' }}{{ 'a' if nothing else 'b' }}"),
-      "Falseelseb");
-  EXPECT_EQ(render("{{ ' x\\n'.strip() }}{{ 'user'.startswith('us') }}"), "xTrue");
-  EXPECT_EQ(render("{% if false %}1{% elif 0 %}2{% elif '' %}3{% else %}4{% endif %}"), "4");
-}
-
-TEST(Jinja, SaysWhatItCannotRead) {
-  EXPECT_EQ(refusal("{% macro a() %}{% endmacro %}"),
-            "template: a template that attend cannot read: the statement {% macro a() %}");
-  EXPECT_EQ(refusal("{{ x | tojson }}"), "template: the filter 'tojson'");
-  EXPECT_EQ(refusal("{% if true %}x"),
-            "template: a template that attend cannot read: expected {% endif %}, found the end");
-  EXPECT_EQ(
-      refusal("{{ x"),
-      "template: a template that attend cannot read: expected }} behind a tag, found the template's end");
+TEST(Jinja, SaysWhereAndWhatItCannotRead) {
+  const std::string cannot = "template: a template that attend cannot read: ";
+  EXPECT_EQ(refusal("a\n{% if true %}x"), cannot + "line 2: expected {% endif %}, found the template's end");
+  EXPECT_EQ(refusal("\n\n{{ x"), cannot + "line 3: expected '}}', found the template's end");
+  EXPECT_EQ(refusal("{% endif %}"), cannot + "line 1: expected a statement, found 'endif'");
+  EXPECT_EQ(refusal("{% do x %}"), cannot + "line 1: expected a statement, found 'do'");
+  EXPECT_EQ(refusal("{% include 'x' %}"),
+            cannot +
+                "line 1: expected a template that is whole, found {% include %}, "
+                "which reads another file");
+  EXPECT_EQ(refusal("\n{{ x | nothing }}"), "template: line 2: there is no filter 'nothing'");
+  EXPECT_EQ(refusal("\n{{ x is odder }}"), "template: line 2: there is no test 'odder'");
+  EXPECT_EQ(refusal("{{ m.x.y }}", {{"m", Json::object()}}),
+            "template: line 1: 'dict object' has no attribute 'x'");
+  EXPECT_EQ(refusal("{{ 'a' + 1 }}"), "template: line 1: can only concatenate str (not \"int\") to str");
   EXPECT_EQ(refusal("{{ raise_exception('no ' + 'system') }}"),
-            "template: the template refuses this conversation: no system");
-  EXPECT_EQ(refusal("{% endif %}"),
-            "template: a template that attend cannot read: {% endif %} ends what has not begun");
-  EXPECT_EQ(refusal("{{ 'a' + 1 }}"), "template: expected a number, found \"a\"");
+            "template: line 1: the template refuses this conversation: no system");
+  EXPECT_EQ(refusal("{{ '\xff' }}"), "template: not valid UTF-8 at byte 4");
+}
+
+TEST(Jinja, KnowsWhatIsGenerated) {
+  const auto rendered =
+      JinjaTemplate("é{% generation %}ab{% endgeneration %}c{% generation %}d{% endgeneration %}", "t")
+          .render_marked(Json::object());
+  EXPECT_EQ(rendered.text, "éabcd");
+  EXPECT_EQ(rendered.generated, (std::vector<std::pair<std::size_t, std::size_t>>{{2, 4}, {5, 6}}));
+}
+
+TEST(Jinja, KnowsTheDay) {
+  const std::string year = render("{{ strftime_now('%Y') }}");
+  EXPECT_EQ(year.size(), 4U);
+  EXPECT_EQ(render("{{ strftime_now('%Y-%m-%d')[:4] }}"), year);
 }
 
 TEST(Jinja, EndsWhatIsNestedTooDeepOrNeverEnds) {
-  EXPECT_NE(refusal("{{ " + std::string(10'000, '(') + " }}").find("within each other"), std::string::npos);
-  std::string blocks;
-  for (int i = 0; i < 10'000; ++i) blocks += "{% if true %}";
-  EXPECT_NE(refusal(blocks).find("within each other"), std::string::npos);
-  std::string loops;
-  for (int i = 0; i < 16; ++i) loops += "{% for m" + std::to_string(i) + " in messages %}";
+  const auto fails_with = [](const std::string& text, const char* why) {
+    EXPECT_NE(refusal(text).find(why), std::string::npos) << refusal(text) << " for " << text.substr(0, 80);
+  };
+  fails_with("{{ " + std::string(10'000, '(') + "1" + std::string(10'000, ')') + " }}", "too deep");
+  fails_with("{{ " + std::string(10'000, '[') + std::string(10'000, ']') + " }}", "too deep");
+  std::string many_not = "{{ ", long_sum = "{{ 1", blocks, loops;
+  for (int i = 0; i < 10'000; ++i) {
+    many_not += "not ";
+    long_sum += "+1";
+    blocks += "{% if true %}";
+  }
+  for (int i = 0; i < 16; ++i) loops += "{% for x" + std::to_string(i) + " in range(100) %}";
   for (int i = 0; i < 16; ++i) loops += "{% endfor %}";
-  EXPECT_NE(refusal(loops, kMessages).find("steps"), std::string::npos);
+  fails_with(many_not + "1 }}", "too deep");
+  fails_with(long_sum + " }}", "too long");
+  fails_with(blocks, "too deep");
+  fails_with(loops, "too long");
+  fails_with("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "deeper than");
+  fails_with("{{ 'abc' * 1000000000 }}", "makes more than");
+  fails_with("{{ 'x'.center(1000000000) }}{{ '%999999999d' % 1 }}", "makes more than");
+  fails_with("{% set n = namespace(s='ab') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}",
+             "makes more than");
+  fails_with("{% set n = namespace(x=0) %}{% for i in range(9999) %}{% set n.x = [n.x] %}{% endfor %}",
+             "deeper than");
+  fails_with("{{ range(100000) | unique | list }}", "too long");
+  EXPECT_EQ(
+      render(
+          "{% set n = namespace(x=0) %}{% for i in range(9999) %}{% set n.x = namespace(y=n.x) %}{% endfor %}"
+          "{% set n.self = n %}{% macro f() %}{% endmacro %}{% set n.f = f %}."),
+      ".");
 }
 
 }  // namespace

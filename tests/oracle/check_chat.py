@@ -69,9 +69,9 @@ TEMPLATES = {
     "{{ '<turn>model\\n' }}{% endif %}",
 }  # fmt: skip
 UNREADABLE = {
-    "macro": "{% macro turn(m) %}{{ m }}{% endmacro %}{% for m in messages %}{{ turn(m.content) }}{% endfor %}",
+    "include": "{% include 'turn.jinja' %}",
     "unclosed": "{% for message in messages %}{{ message.content }}",
-    "filter": "{% for message in messages %}{{ message.content | tojson }}{% endfor %}",
+    "unknown": "{% for message in messages %}{% do message.content %}{% endfor %}",
     "syntax": "{% for message in messages %}{{ message.content + }}{% endfor %}",
 }
 CONTENTS = ["Who lives in Bath?", "  two spaces  ", "{{ not a tag }}", "Zoë's 東京 \U0001f600", "'quoted' \"text\"", "<|im_end|>"]

@@ -1,0 +1,225 @@
+#include "formats/jinja/filters.h"
+
+#include "base/error.h"
+#include "base/python_text.h"
+#include "base/utf8.h"
+#include "formats/jinja/methods.h"
+#include "formats/jinja/operators.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace attend::jinja {
+namespace {
+
+bool flag(const Arguments& arguments, std::size_t place, std::string_view name, bool otherwise = false) {
+  const Value* value = arguments.find(place, name);
+  return value == nullptr ? otherwise : is_true(*value);
+}
+
+Value to_json_filter(const Value& value, const Arguments& arguments) {
+  JsonStyle style;
+  style.ascii = flag(arguments, 0, "ensure_ascii");
+  style.sorted = flag(arguments, 3, "sort_keys");
+  if (const Value* indent = arguments.find(1, "indent"); indent != nullptr && !indent->is_none()) {
+    style.comma = ",";
+    style.indent = indent->is_string() ? indent->text() : compute("*", " ", *indent).text();
+  }
+  if (const Value* separators = arguments.find(2, "separators");
+      separators != nullptr && !separators->is_none()) {
+    const List items = items_of(*separators);
+    if (items.size() != 2) fail("expected two separators, found {}", to_repr(*separators));
+    style.comma = items[0].to_string();
+    style.colon = items[1].to_string();
+  }
+  return to_json(value, style);
+}
+
+Value default_filter(const Value& value, const Arguments& arguments) {
+  const Value* otherwise = arguments.find(0, "default_value");
+  const bool replaces = value.is_undefined() || (flag(arguments, 1, "boolean") && !is_true(value));
+  return !replaces ? value : otherwise == nullptr ? Value("") : *otherwise;
+}
+
+Value trim_filter(const Value& value, const Arguments& arguments) {
+  const Value* characters = arguments.find(0, "chars");
+  return stripped(to_text(value), characters == nullptr ? Value() : *characters, true, true);
+}
+
+Value replace_filter(const Value& value, const Arguments& arguments) {
+  const Value* count = arguments.find(2, "count");
+  return replaced(to_text(value), to_text(arguments.get(0, "old")), to_text(arguments.get(1, "new")),
+                  count == nullptr || count->is_none() ? -1 : count->to_integer());
+}
+
+Value indent_filter(const Value& value, const Arguments& arguments) {
+  const Value* width = arguments.find(0, "width");
+  const std::string space = width == nullptr     ? "    "
+                            : width->is_string() ? width->text()
+                                                 : compute("*", " ", *width).text();
+  const bool first = flag(arguments, 1, "first"), blank = flag(arguments, 2, "blank");
+  const std::string& text = value.to_string();
+  std::string result = first ? space : "";
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin > 0 && (blank || end > begin)) result += space;
+    result += text.substr(begin, end - begin);
+    if (end < text.size()) result += '\n';
+    begin = end + 1;
+    check_size(result.size());
+  }
+  return result;
+}
+
+// Words begin behind white space, "-" and opening brackets.
+Value title_filter(const Value& value, const Arguments&) {
+  std::string result;
+  bool begins = true;
+  for (const char32_t c : decode_utf8(to_text(value))) {
+    std::string one;
+    append_utf8(one, c);
+    result += begins ? uppercase(one) : lowercase(std::string_view(one));
+    begins = is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos;
+  }
+  return result;
+}
+
+Value format_filter(const Value& value, const Arguments& arguments) {
+  if (arguments.named.empty())
+    return format_percent(to_text(value), Value::sequence(arguments.values, Value::Form::tuple));
+  Dict dict;
+  for (const auto& [name, each] : arguments.named) dict.emplace_back(name, each);
+  return format_percent(to_text(value), Value(std::move(dict)));
+}
+
+// What int() and float() read; nothing if there is no number.
+template <class Number>
+std::optional<Number> read_number(const std::string& text, int base = 10) {
+  std::string clean(strip(text));
+  std::erase(clean, '_');
+  if (clean.starts_with('+')) clean.erase(0, 1);
+  Number number{};
+  const char* end = clean.data() + clean.size();
+  std::from_chars_result read{};
+  if constexpr (std::is_integral_v<Number>)
+    read = std::from_chars(clean.data(), end, number, base);
+  else
+    read = std::from_chars(clean.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+Value int_filter(const Value& value, const Arguments& arguments) {
+  const Value* otherwise = arguments.find(0, "default");
+  const Value* base = arguments.find(1, "base");
+  if (value.is_undefined()) fail("{}", value.undefined().message);
+  std::optional<double> real;
+  if (value.is_string()) {
+    if (const auto number = read_number<std::int64_t>(
+            value.text(),
+            base == nullptr ? 10 : static_cast<int>(std::clamp<std::int64_t>(base->to_integer(), 2, 36))))
+      return *number;
+    real = read_number<double>(value.text());
+  } else if (value.is_number()) {
+    if (!value.is(Value::Kind::real)) return value.to_integer();
+    real = value.to_number();
+  }
+  if (real && std::abs(*real) < 9.2e18) return static_cast<std::int64_t>(*real);
+  return otherwise == nullptr ? Value(std::int64_t{0}) : *otherwise;
+}
+
+Value float_filter(const Value& value, const Arguments& arguments) {
+  const Value* otherwise = arguments.find(0, "default");
+  if (value.is_undefined()) fail("{}", value.undefined().message);
+  if (value.is_number()) return value.to_number();
+  if (value.is_string())
+    if (const auto number = read_number<double>(value.text())) return *number;
+  return otherwise == nullptr ? Value(0.0) : *otherwise;
+}
+
+Value round_filter(const Value& value, const Arguments& arguments) {
+  const Value* precision = arguments.find(0, "precision");
+  const Value* method = arguments.find(1, "method");
+  const std::string how = method == nullptr ? "common" : method->to_string();
+  const auto digits = static_cast<int>(
+      std::clamp<std::int64_t>(precision == nullptr ? 0 : precision->to_integer(), -300, 300));
+  const double number = value.to_number();
+  if (how == "common") {
+    if (!value.is(Value::Kind::real) && digits >= 0) return value.to_integer();
+    if (digits < 0) return std::nearbyint(number / std::pow(10, -digits)) * std::pow(10, -digits);
+    return read_number<double>(fmt::format("{:.{}f}", number, digits)).value_or(number);
+  }
+  const double scale = std::pow(10.0, digits);
+  if (how != "ceil" && how != "floor") fail("expected common, ceil or floor, found '{}'", how);
+  return (how == "ceil" ? std::ceil(number * scale) : std::floor(number * scale)) / scale;
+}
+
+Value abs_filter(const Value& value, const Arguments&) {
+  return value.to_number() < 0            ? negative(value)
+         : value.is(Value::Kind::boolean) ? Value(value.to_integer())
+                                          : value;
+}
+
+Value escape_filter(const Value& value, const Arguments&) {
+  return value.is_markup() ? value : Value::markup(escaped(to_text(value)));
+}
+
+Value truncate_filter(const Value& value, const Arguments& arguments) {
+  const Value *length = arguments.find(0, "length"), *end = arguments.find(2, "end"),
+              *leeway = arguments.find(3, "leeway");
+  const std::int64_t most = length == nullptr ? 255 : length->to_integer();
+  const std::string ending = end == nullptr ? "..." : end->to_string();
+  const auto size = static_cast<std::int64_t>(length_of(to_text(value)));
+  if (size <= most + (leeway == nullptr || leeway->is_none() ? 5 : leeway->to_integer()))
+    return to_text(value);
+  std::string cut =
+      slice_of(to_text(value), {}, most - static_cast<std::int64_t>(length_of(ending)), {}).text();
+  if (!flag(arguments, 1, "killwords")) cut = cut.substr(0, std::min(cut.rfind(' '), cut.size()));
+  return cut + ending;
+}
+
+const std::map<std::string_view, Filter> kFilters = {
+    {"abs", abs_filter},
+    {"attr",
+     [](const Value& v, const Arguments& a) { return attribute_of(v, a.get(0, "name").to_string()); }},
+    {"capitalize", [](const Value& v, const Arguments&) { return Value(capitalized(to_text(v))); }},
+    {"center",
+     [](const Value& v, const Arguments& a) {
+       const Value* width = a.find(0, "width");
+       return Value(centered(to_text(v), width == nullptr ? 80 : width->to_integer()));
+     }},
+    {"d", default_filter},
+    {"default", default_filter},
+    {"e", escape_filter},
+    {"escape", escape_filter},
+    {"float", float_filter},
+    {"forceescape", escape_filter},
+    {"format", format_filter},
+    {"indent", indent_filter},
+    {"int", int_filter},
+    {"lower",
+     [](const Value& v, const Arguments&) { return Value(lowercase(std::string_view(to_text(v)))); }},
+    {"replace", replace_filter},
+    {"round", round_filter},
+    {"safe", [](const Value& v, const Arguments&) { return Value::markup(to_text(v)); }},
+    {"string", [](const Value& v, const Arguments&) { return v.is_string() ? v : Value(to_text(v)); }},
+    {"title", title_filter},
+    {"tojson", to_json_filter},
+    {"trim", trim_filter},
+    {"truncate", truncate_filter},
+    {"upper", [](const Value& v, const Arguments&) { return Value(uppercase(to_text(v))); }},
+    {"wordcount", [](const Value& v, const Arguments&) { return Value(count_words(to_text(v))); }},
+};
+
+}  // namespace
+
+Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments) {
+  if (const auto found = kFilters.find(name); found != kFilters.end()) return found->second(value, arguments);
+  for (const NamedFilter& each : sequence_filters())
+    if (each.name == name) return each.filter(value, arguments);
+  fail("there is no filter '{}'", name);
+}
+
+}  // namespace attend::jinja

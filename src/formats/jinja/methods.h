@@ -1,0 +1,24 @@
+// The methods of strings, lists and dicts.
+#pragma once
+
+#include "formats/jinja/value.h"
+
+namespace attend::jinja {
+
+// Nothing where Python has none of this name. What would change the value is undefined, as in transformers'
+// sandbox.
+std::optional<Value> method_of(const Value& value, const std::string& name);
+
+// Of strings; filters use them as well.
+std::string stripped(const std::string& text, const Value& characters, bool front, bool end);
+std::string uppercase(const std::string& text);
+std::string capitalized(const std::string& text);
+std::string title_case(const std::string& text);
+// `count` < 0: every `from`.
+std::string replaced(const std::string& text, const std::string& from, const std::string& to,
+                     std::int64_t count);
+std::string centered(const std::string& text, std::int64_t width);
+// Runs of letters, digits and underscores.
+std::int64_t count_words(const std::string& text);
+
+}  // namespace attend::jinja
