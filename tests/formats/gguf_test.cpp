@@ -69,23 +69,13 @@ TEST(Gguf, HasTheNumbersOfEveryType) {
   const Gguf gguf(file.bytes(), "blocks.gguf");
   const SafetensorsFile expected(data / "blocks.safetensors");
   ASSERT_EQ(gguf.tensors().size(), expected.tensors().size());
-  ASSERT_EQ(gguf.tensors().size(), 11U);
+  ASSERT_EQ(gguf.tensors().size(), 16U);
   for (const auto& [name, tensor] : gguf.tensors()) {
     const TensorView& wanted = expected.tensors().at(name);
     EXPECT_EQ(tensor.type->name, name);
     EXPECT_EQ(tensor.shape, wanted.shape);
     std::vector<float> numbers(wanted.count());
-    if (tensor.type->decode != nullptr) {
-      decode_blocks(*tensor.type, tensor.data, numbers);
-    } else if (tensor.type->plain == DType::f16) {
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        std::uint16_t half = 0;
-        std::memcpy(&half, tensor.data.data() + 2 * i, sizeof half);
-        numbers[i] = from_float16(half);
-      }
-    } else {
-      continue;  // numbers that others read
-    }
+    decode_blocks(*tensor.type, tensor.data, numbers);
     EXPECT_EQ(std::memcmp(numbers.data(), wanted.data.data(), wanted.data.size()), 0) << name;
   }
   EXPECT_EQ(gguf.integers("numbers"), (std::vector<std::int64_t>{1, 2, 3}));
@@ -142,9 +132,7 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
              .number(std::uint32_t{10})
              .number(std::uint64_t{1} << 61),
          "values of key \"key\"");
-  expect(Writer().begin(0, 1).text("split.count").number(std::uint32_t{2}).number(std::uint16_t{3}),
-         "one of several files");
-  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 10), "type, number 10, is not supported");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 19), "type, number 19, is not supported");
   expect(Writer().begin(1, 0).tensor("t", 33, 2, 0), "a multiple of 32 numbers for Q8_0, found 33");
   expect(Writer().begin(1, 0).tensor("t", 0, 2, 0), "dimension 0: expected a positive number");
   expect(Writer().begin(1, 0).tensor("t", std::uint64_t{1} << 62, 32, 0), "fit into 63 bits");

@@ -50,17 +50,75 @@ std::vector<TokenizerConfig::Token> added(const std::vector<GgufToken>& tokens) 
   return result;
 }
 
-// Whatever llama.cpp cuts as GPT-2 does.
-void check_pattern(const Gguf& gguf) {
-  constexpr std::string_view same[] = {"gpt-2", "phi-2", "mpt", "olmo", "jais"};
+// How a text is cut before its bytes are merged, by tokenizer.ggml.pre.
+struct Cut {
+  std::vector<std::string_view> names;
+  const char* pattern;        // null: as GPT-2 does
+  bool digits_apart = false;  // before that, each digit stands alone
+  bool composes = false;      // characters are composed first (NFC)
+  bool keeps_known = false;   // a word that is a token is not merged
+  bool begins = false;        // texts begin with bos_token, unless the file says otherwise
+};
+
+constexpr const char* llama3_pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* qwen2_pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* tekken_pattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* gpt4o_pattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+const std::vector<Cut> cuts = {
+    {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "exaone4", "modern-bert", "jina-es", "jina-de", "gigachat"},
+     nullptr},
+    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}, nullptr, true},
+    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "lfm2", "pixtral"},
+     .pattern = llama3_pattern,
+     .keeps_known = true,
+     .begins = true},
+    {{"dbrx", "smaug-bpe"}, llama3_pattern},
+    {.names = {"qwen2", "deepseek-r1-qwen", "megrez"}, .pattern = qwen2_pattern, .composes = true},
+    {{"stablelm2"}, qwen2_pattern},
+    {.names = {"tekken"}, .pattern = tekken_pattern, .keeps_known = true, .begins = true},
+    {{"gpt-4o", "llama4"}, gpt4o_pattern},
+};
+
+const Cut& cut_of(const Gguf& gguf) {
   const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
-  if (std::ranges::find(same, name) == std::end(same))
-    fail("{}: tokenizer.ggml.pre: expected gpt-2, found {}: it cuts words in a way that is not known here",
-         gguf.source(), shown(Json(name)));
+  const auto found = std::ranges::find_if(
+      cuts, [&](const Cut& cut) { return std::ranges::find(cut.names, name) != cut.names.end(); });
+  if (found != cuts.end()) return *found;
+  std::string known;
+  for (const Cut& cut : cuts) known += (known.empty() ? "" : ", ") + std::string(cut.names.front());
+  fail(
+      "{}: tokenizer.ggml.pre: expected {} or one of their relatives, found {}: it cuts words in a way that "
+      "is not known here",
+      gguf.source(), known, shown(Json(name)));
+}
+
+// Says it in a tokenizer.json that cuts as GPT-2 does.
+void set_cut(const Cut& cut, Json& fields) {
+  if (cut.composes) fields["normalizer"] = {{"type", "NFC"}};
+  if (cut.keeps_known) fields["model"]["ignore_merges"] = true;
+  Json bytes = fields.at("pre_tokenizer");
+  if (cut.pattern != nullptr) {
+    bytes["use_regex"] = false;
+    fields["pre_tokenizer"] = {{"type", "Sequence"},
+                               {"pretokenizers",
+                                {{{"type", "Split"},
+                                  {"pattern", {{"Regex", cut.pattern}}},
+                                  {"behavior", "Isolated"},
+                                  {"invert", false}},
+                                 bytes}}};
+  } else if (cut.digits_apart) {
+    fields["pre_tokenizer"] = {{"type", "Sequence"},
+                               {"pretokenizers", {{{"type", "Digits"}, {"individual_digits", true}}, bytes}}};
+  }
 }
 
 TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
-  check_pattern(gguf);
+  const Cut& cut = cut_of(gguf);
   ModelTables tables;
   tables.has_vocabulary = tables.has_merges = true;
   const std::vector<GgufToken> tokens = read_tokens(gguf);
@@ -83,16 +141,20 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
   static constexpr Role roles[] = {{"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
   const auto by_role = config.tokens(roles);
   const Json list = config.added_tokens(TokenizerConfig::Kind::fast, added(tokens), {}, tables.vocabulary);
-  const auto wanted = [&](const char* flag, const char* role) {
-    return config.fields().flag({flag}, false) ? " " + by_role.at(role) + " " : std::string();
+  const auto wanted = [&](const char* flag, const char* role, bool usual) {
+    return config.fields().flag({flag}, usual) ? " " + by_role.at(role) + " " : std::string();
   };
-  const std::string begin = wanted("add_bos_token", "bos_token"), end = wanted("add_eos_token", "eos_token");
+  const bool begins = cut.begins && config.fields().has({"bos_token"});
+  const std::string begin = wanted("add_bos_token", "bos_token", begins),
+                    end = wanted("add_eos_token", "eos_token", false);
   Json post_processor =
       begin.empty() && end.empty()
           ? Json{{"type", "ByteLevel"}, {"trim_offsets", false}}
           : template_processor(begin + "$A" + end, begin + "$A" + end + " $B:1", list, &tables.vocabulary);
-  return byte_level_bpe(std::move(tables), list, std::move(post_processor),
-                        gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
+  TokenizerJson result = byte_level_bpe(std::move(tables), list, std::move(post_processor),
+                                        gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
+  set_cut(cut, result.fields);
+  return result;
 }
 
 // GGUF marks the tokens that begin a word instead of those that go on with one.
@@ -115,9 +177,9 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
   return bert_tokenizer(std::move(vocabulary), config);
 }
 
-TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
-  constexpr const char *key_scores = "tokenizer.ggml.scores",
-                       *key_rules = "tokenizer.ggml.precompiled_charsmap";
+// A SentencePiece model's pieces and scores.
+SentencePieceFile read_pieces(const Gguf& gguf) {
+  constexpr const char* key_scores = "tokenizer.ggml.scores";
   std::vector<GgufToken> tokens = read_tokens(gguf);
   std::vector<float> scores = gguf.numbers(key_scores);
   if (scores.size() != tokens.size())
@@ -127,26 +189,66 @@ TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
   while (!tokens.empty() && tokens.back().type == Type::unused && tokens.back().text.starts_with("[PAD"))
     tokens.pop_back();
   SentencePieceFile file;
-  std::size_t unknowns = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    SentencePieceFile::Piece piece = {std::string(tokens[i].text), scores[i], tokens[i].type};
-    if (piece.text.empty()) fail("{}: {}: token {} is empty", gguf.source(), key_tokens, i);
-    if (!std::isfinite(piece.score))
-      fail("{}: {}: expected numbers, found {} for token {}", gguf.source(), key_scores, piece.score, i);
+    file.pieces.push_back({std::string(tokens[i].text), scores[i], tokens[i].type});
+    if (tokens[i].text.empty()) fail("{}: {}: token {} is empty", gguf.source(), key_tokens, i);
+    if (!std::isfinite(scores[i]))
+      fail("{}: {}: expected numbers, found {} for token {}", gguf.source(), key_scores, scores[i], i);
+  }
+  file.add_dummy_prefix = gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, true);
+  file.remove_extra_whitespaces = gguf.metadata().flag({"tokenizer.ggml.remove_extra_whitespaces"}, true);
+  return file;
+}
+
+TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
+  constexpr const char* key_rules = "tokenizer.ggml.precompiled_charsmap";
+  SentencePieceFile file = read_pieces(gguf);
+  std::size_t unknowns = 0;
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    SentencePieceFile::Piece& piece = file.pieces[i];
     if (piece.text.starts_with("<extra_id_")) piece.type = Type::control;
-    if (piece.type == Type::unknown) {
-      file.unknown = i;
-      ++unknowns;
-    }
-    file.pieces.push_back(std::move(piece));
+    if (piece.type != Type::unknown) continue;
+    file.unknown = i;
+    ++unknowns;
   }
   if (unknowns != 1)
     fail("{}: tokenizer.ggml.token_type: expected one token of type 2 (unknown), found {}", gguf.source(),
          unknowns);
   if (gguf.has_array(key_rules)) file.charsmap = gguf.bytes(key_rules);
-  file.add_dummy_prefix = gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, true);
-  file.remove_extra_whitespaces = gguf.metadata().flag({"tokenizer.ggml.remove_extra_whitespaces"}, true);
   return convert_sentencepiece(*find_sentencepiece_family("t5"), file, config, TextSide::source,
+                               gguf.source() + ": " + key_tokens);
+}
+
+std::string with_visible_spaces(std::string_view text) {
+  std::string result;
+  for (const char c : text)
+    if (c == ' ')
+      result += space_letter;
+    else
+      result += c;
+  return result;
+}
+
+// Llama's and Gemma's: pieces merged by their scores, and bytes for what is none.
+TokenizerJson read_llama(const Gguf& gguf, const TokenizerConfig& config) {
+  SentencePieceFile file = read_pieces(gguf);
+  file.kind = SentencePieceFile::Kind::bpe;
+  file.byte_fallback = true;
+  const std::string unknown = config.token("unk_token", "<unk>");
+  bool found = false;
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    SentencePieceFile::Piece& piece = file.pieces[i];
+    if (piece.text == unknown) {
+      file.unknown = i;
+      found = true;
+    }
+    if (piece.type != Type::user_defined) continue;
+    // The converter wrote their spaces as such. They are merged first.
+    piece.text = with_visible_spaces(piece.text);
+    piece.score = 0;
+  }
+  if (!found) fail("{}: {}: there is no {} among the tokens", gguf.source(), key_tokens, unknown);
+  return convert_sentencepiece(*find_sentencepiece_family("llama"), file, config, TextSide::source,
                                gguf.source() + ": " + key_tokens);
 }
 
@@ -157,14 +259,16 @@ TokenizerJson read_gguf_tokenizer(const std::filesystem::path& path) {
   const Gguf gguf(file.bytes(), path.string());
   const std::string kind = gguf.metadata().text({"tokenizer.ggml.model"});
   const std::string architecture = gguf.metadata().text({"general.architecture"}, "");
-  const bool known = kind == "gpt2" || kind == "bert" || (kind == "t5" && architecture.starts_with("t5"));
+  const bool known =
+      kind == "gpt2" || kind == "bert" || kind == "llama" || (kind == "t5" && architecture.starts_with("t5"));
   if (!known)
-    fail("{}: tokenizer.ggml.model: expected gpt2, bert or, of T5, t5, found {}", path.string(),
+    fail("{}: tokenizer.ggml.model: expected gpt2, llama, bert or, of T5, t5, found {}", path.string(),
          shown(Json(kind)));
   const TokenizerConfig config(path);
-  return kind == "gpt2"   ? read_gpt2(gguf, config)
-         : kind == "bert" ? read_bert(gguf, config)
-                          : read_t5(gguf, config);
+  return kind == "gpt2"    ? read_gpt2(gguf, config)
+         : kind == "llama" ? read_llama(gguf, config)
+         : kind == "bert"  ? read_bert(gguf, config)
+                           : read_t5(gguf, config);
 }
 
 }  // namespace attend::tokenizers
