@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -157,6 +158,36 @@ const GgufName* GgufArchitecture::find(std::string_view module) const {
     if (const auto found = std::ranges::find(table, module, &GgufName::gguf); found != table.end())
       return &*found;
   return nullptr;
+}
+
+std::optional<std::pair<std::string, GgufName::Rows>> GgufArchitecture::to_gguf(
+    const std::string& checkpoint) const {
+  const TensorNameParts parts(checkpoint);
+  for (const std::span<const GgufName> table : names)
+    for (const GgufName& name : table)
+      if (name.checkpoint == parts.module && find(name.gguf) == &name)
+        return {{parts.with_number(name.gguf), name.rows}};
+  return {};
+}
+
+TensorNameParts::TensorNameParts(const std::string& name) {
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  ending = name.substr(dot);
+  for (std::size_t at = 0; at < dot;) {
+    const std::size_t end = std::min(name.find('.', at), dot);
+    const std::string word = name.substr(at, end - at);
+    const bool is_number =
+        !word.empty() && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (is_number) number = word;
+    module += (at > 0 ? "." : "") + (is_number ? std::string("#") : word);
+    at = end + 1;
+  }
+}
+
+std::string TensorNameParts::with_number(std::string_view other) const {
+  std::string name = std::string(other) + ending;
+  if (const std::size_t place = name.find('#'); place != name.npos) name.replace(place, 1, number);
+  return name;
 }
 
 const GgufArchitecture& gguf_architecture(const Gguf& gguf) {

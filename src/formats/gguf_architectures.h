@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attend {
@@ -43,7 +44,18 @@ struct GgufArchitecture {
   float norm_offset = 0;  // what the file's weights of norms have more than the checkpoint's
 
   const GgufName* find(std::string_view module) const;  // null: no table knows it
+  // What a checkpoint's tensor is called in the file, and how its rows lie there; nothing: no table knows it.
+  std::optional<std::pair<std::string, GgufName::Rows>> to_gguf(const std::string& checkpoint) const;
   std::string key(std::string_view name) const { return std::string(this->name) + "." + std::string(name); }
+};
+
+// The parts of "blk.12.attn_q.weight".
+struct TensorNameParts {
+  std::string module;  // "blk.#.attn_q"
+  std::string number, ending;
+
+  explicit TensorNameParts(const std::string& name);
+  std::string with_number(std::string_view other) const;  // the number in the place of #, then the ending
 };
 
 // Error for one that is not known, with those there are.

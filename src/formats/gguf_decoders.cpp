@@ -25,8 +25,8 @@ constexpr GgufName llama_names[] = {
     {"blk.#.attn_output", "model.layers.#.self_attn.o_proj"},
     {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm"},
     {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm"},
-    {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"},
     {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm"},
+    {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"},
     {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
     {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
@@ -38,6 +38,7 @@ constexpr GgufName pair_names[] = {
     {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", Rows::key_pairs},
 };
 constexpr GgufName gemma2_names[] = {{"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm"}};
+constexpr GgufName olmo_names[] = {{"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"}};
 constexpr GgufName phi_names[] = {
     {"output_norm", "model.final_layernorm"},
     {"blk.#.attn_output", "model.layers.#.self_attn.dense"},
@@ -92,7 +93,7 @@ Json read_scaling(const GgufParts& files, const GgufArchitecture& architecture, 
   }
   const double factor = metadata.number({key("factor"), architecture.key("rope.scale_linear")}, 1, 0, 1e6);
   const std::string kind = metadata.text({key("type")}, factor > 0 && factor != 1 ? "linear" : "none");
-  if (kind == "none" || kind == "longrope") return nullptr;
+  if (kind == "none" || kind == "longrope" || factor == 0) return nullptr;
   if (kind == "linear") return {{"rope_type", "linear"}, {"factor", factor}};
   if (kind != "yarn")
     fail("{}: {}: expected none, linear, yarn or longrope, found {}", files.source(), key("type"), kind);
@@ -242,7 +243,7 @@ std::vector<GgufArchitecture> gguf_decoders() {
        biases,
        complete_gemma,
        1},
-      {"olmo2", "olmo2", "Olmo2ForCausalLM", {llama_names}, window, {}, biases, complete_olmo},
+      {"olmo2", "olmo2", "Olmo2ForCausalLM", {olmo_names, llama_names}, window, {}, biases, complete_olmo},
       {"smollm3",
        "smollm3",
        "SmolLM3ForCausalLM",

@@ -3,9 +3,10 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "formats/gguf_architectures.h"
+#include "formats/gguf_rows.h"
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -15,28 +16,6 @@ namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The parts of "blk.12.attn_q.weight".
-struct NameParts {
-  std::string module;  // "blk.#.attn_q"
-  std::string number, ending;
-};
-
-NameParts parts_of(const std::string& name) {
-  NameParts parts;
-  const std::size_t dot = std::min(name.rfind('.'), name.size());
-  parts.ending = name.substr(dot);
-  for (std::size_t at = 0; at < dot;) {
-    const std::size_t end = std::min(name.find('.', at), dot);
-    const std::string word = name.substr(at, end - at);
-    const bool is_number =
-        !word.empty() && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_number) parts.number = word;
-    parts.module += (at > 0 ? "." : "") + (is_number ? std::string("#") : word);
-    at = end + 1;
-  }
-  return parts;
-}
 
 Gguf open(const MappedFile& file) {
   return {file.bytes(), file.path().string()};
@@ -69,21 +48,6 @@ Json ends_of_text(const Gguf& gguf) {
   return ends.empty() ? Json() : Json(ends);
 }
 
-// Where in the file the row lies that the checkpoint has at `row`. `heads` of `size` rows.
-struct RowOrder {
-  GgufName::Rows rows = GgufName::Rows::as_they_lie;
-  std::size_t heads = 1, size = 1;
-
-  std::size_t operator()(std::size_t row) const {
-    if (rows == GgufName::Rows::by_head) {  // [heads, 3, size] there, [3, heads, size] here
-      const std::size_t head = row / (3 * size), part = row / size % 3;
-      return (part * heads + head) * size + row % size;
-    }
-    const std::size_t head = row / size, half = row % size / (size / 2), pair = row % (size / 2);
-    return head * size + 2 * pair + half;
-  }
-};
-
 std::size_t heads_of(const GgufParts& files, GgufName::Rows rows) {
   const GgufArchitecture& architecture = gguf_architecture(files.first());
   const std::string key = architecture.key("attention.head_count"), keys = key + "_kv";
@@ -98,6 +62,9 @@ RowOrder row_order(const GgufParts& files, const std::string& name, GgufName::Ro
   RowOrder order{rows, heads_of(files, rows)};
   const auto count = static_cast<std::size_t>(tensor.shape.front()),
              parts = order.heads * (rows == GgufName::Rows::by_head ? 3 : 2);
+  if (tensor.shape.size() == 1 && tensor.type->count != 1)
+    fail("{}: tensor {}: expected numbers of their own for each row, found {}", files.source(),
+         shown(Json(name)), tensor.type->name);
   if (count % parts != 0)
     fail("{}: tensor {}: expected a number of rows that can be divided among {} heads, found {}",
          files.source(), shown(Json(name)), order.heads, count);
@@ -119,7 +86,9 @@ void decode_rows(const GgufTensor& tensor, const RowOrder& order, std::span<floa
 Json shortened(const Json& given) {
   if (!given.is_number_float()) return given;
   const auto single = static_cast<float>(given.get<double>());
-  return static_cast<double>(single) == given.get<double>() ? Json::parse(fmt::format("{}", single)) : given;
+  return std::isfinite(single) && double{single} == given.get<double>()
+             ? Json::parse(fmt::format("{}", single))
+             : given;
 }
 
 }  // namespace
@@ -129,7 +98,7 @@ Json gguf_config(const fs::path& path) {
   const Gguf& gguf = files.first();
   const GgufArchitecture& architecture = gguf_architecture(gguf);
   Json config = {{"model_type", architecture.model_type}, {"architectures", {architecture.class_name}}};
-  config.update(architecture.fixed);
+  if (!architecture.fixed.is_null()) config.update(architecture.fixed);
   for (const GgufField& field : architecture.fields)
     for (const char* key : field.keys)
       if (const auto value = gguf_value(gguf, architecture.key(key))) {
@@ -235,10 +204,12 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
   const Gguf gguf = open(mapping());
   const GgufArchitecture& architecture = gguf_architecture(files.first());
   const bool gated = files.find("enc.blk.0.ffn_gate.weight") != nullptr, own_head = has_own_head(files);
-  for (const auto& [name, tensor] : gguf.tensors()) {
+  for (const auto& each : gguf.tensors()) {
+    const std::string& name = each.first;
+    const GgufTensor& tensor = each.second;
     if (name == "output.weight" && !own_head) continue;
     if (name == "rope_freqs.weight" || name.starts_with("rope_factors_")) continue;  // config.json has them
-    const NameParts parts = parts_of(name);
+    const TensorNameParts parts(name);
     const GgufName* const known = architecture.find(parts.module);
     const GgufName::Rows rows = known == nullptr ? GgufName::Rows::as_they_lie : known->rows;
     TensorView view = {tensor.type->plain.value_or(DType::f32), tensor.shape, tensor.data};
@@ -251,9 +222,7 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
       set_code([tensor](std::span<float> to) { decode_blocks(*tensor.type, tensor.data, to); });
     std::string theirs = name;
     if (known != nullptr) {
-      theirs = std::string(known->checkpoint) + parts.ending;
-      if (const std::size_t place = theirs.find('#'); place != theirs.npos)
-        theirs.replace(place, 1, parts.number);
+      theirs = parts.with_number(known->checkpoint);
       if (theirs.ends_with("DenseReluDense.wi.weight") && gated) theirs.insert(theirs.rfind('.'), "_1");
     }
     if (rows == GgufName::Rows::transposed && view.shape.size() == 2) {
@@ -265,7 +234,7 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
     } else if (architecture.norm_offset != 0 && name.ends_with("norm.weight")) {
       set_code([tensor, offset = architecture.norm_offset](std::span<float> to) {
         decode_blocks(*tensor.type, tensor.data, to);
-        for (float& each : to) each -= offset;
+        for (float& number : to) number -= offset;
       });
     }
     if (!add(theirs, view))

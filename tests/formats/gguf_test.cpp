@@ -6,11 +6,15 @@
 
 #include "base/file.h"
 #include "expect_error.h"
+#include "formats/gguf_encode.h"
 #include "formats/gguf_model.h"
+#include "formats/gguf_parts.h"
+#include "formats/gguf_writer.h"
 #include "formats/model_directory.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -141,6 +145,56 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
   expect(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("t", 32, 2, 96).padding(200), "comes twice");
   EXPECT_EQ(error_of(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("u", 32, 2, 96).padding(164).bytes),
             "");
+}
+
+TEST(Gguf, MakesTheBlocksOfTheReference) {
+  const MappedFile file(data / "blocks.gguf");
+  const Gguf gguf(file.bytes(), "blocks.gguf");
+  const SafetensorsFile sources(data / "sources.safetensors");
+  ASSERT_EQ(sources.tensors().size(), 4U);
+  for (const auto& [name, source] : sources.tensors()) {
+    std::vector<float> numbers(source.count());
+    std::memcpy(numbers.data(), source.data.data(), source.data.size());
+    const GgufTensor& wanted = gguf.tensors().at(name);
+    const std::vector<std::byte> made = encode_blocks(*find_encoded_type(name), numbers);
+    EXPECT_TRUE(std::ranges::equal(made, wanted.data)) << name;
+  }
+  EXPECT_EQ(find_encoded_type("Q6_K"), nullptr);
+  EXPECT_ERROR("33 numbers cannot be written as Q8_0",
+               encode_blocks(*find_encoded_type("Q8_0"), std::vector<float>(33)));
+  for (std::uint32_t bits = 0; bits < 0x7C00; ++bits)
+    ASSERT_EQ(to_float16(from_float16(static_cast<std::uint16_t>(bits))), bits);
+  EXPECT_EQ(to_float16(65520.0F), 0x7C00);
+  EXPECT_EQ(to_float16(-0x1p-26F), 0x8000);
+}
+
+// One tensor in each of two files.
+void write_part(const fs::path& path, int number, const std::string& tensor) {
+  GgufWriter writer;
+  writer.add("split.count", std::uint32_t{2});
+  writer.add("split.no", static_cast<std::uint32_t>(number));
+  const BlockType& type = *find_encoded_type("F32");
+  writer.add_tensor(tensor, {1}, type, [&type] { return encode_blocks(type, std::vector<float>{7}); });
+  writer.write(path);
+}
+
+TEST(Gguf, MayBeSeveralFiles) {
+  const TemporaryDirectory folder;
+  const fs::path first = folder.path() / "model-00001-of-00002.gguf",
+                 second = folder.path() / "model-00002-of-00002.gguf", other = folder.path() / "other.gguf";
+  write_part(first, 0, "a");
+  EXPECT_ERROR("part 2 of 2, " + second.string() + ", is missing", GgufParts{first});
+  write_part(second, 1, "b");
+  const GgufParts files(first);
+  EXPECT_EQ(files.parts().size(), 2U);
+  EXPECT_NE(files.find("a"), nullptr);
+  EXPECT_NE(files.find("b"), nullptr);
+  EXPECT_ERROR("the tensor c is missing", files.tensor("c"));
+  EXPECT_ERROR("give the first part, model-00001-of-00002.gguf", GgufParts{second});
+  write_part(other, 0, "a");
+  EXPECT_ERROR("expected a name that ends with -00001-of-00002.gguf", GgufParts{other});
+  write_part(second, 0, "b");
+  EXPECT_ERROR("split.no: expected 1, found 0", GgufParts{first});
 }
 
 TEST(Gguf, StandsForADirectory) {

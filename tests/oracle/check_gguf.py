@@ -266,6 +266,8 @@ def encode(tokenizer: Any, case: str, texts: Sequence[str] = ("the lamp is on th
     tokenizer.padding_side = "right"
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     inputs = dict(tokenizer(list(texts), return_tensors="pt", padding=True))
+    if case in gguf_decoders.CASES:
+        inputs.pop("token_type_ids", None)
     if case in ("t5", "t5-gated"):
         inputs["decoder_input_ids"] = torch.tensor([[0, 5, 9], [0, 7, 3]])[: len(texts)]
     return inputs
@@ -379,15 +381,18 @@ def check(attend: Attend, cases: list[str], kinds: list[Type], seed: int) -> int
 
 
 def write_goldens() -> None:
-    """blocks.*: two rows of 256 numbers of every type. Models: of one layer, with what they make of two texts."""
+    """blocks.*: two rows of 256 numbers of every type; sources.*: what some of them are made of. Models: of one layer, with what they make of two texts."""
     DATA.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(5)
-    writer, expected = gguf.GGUFWriter(DATA / "blocks.gguf", "none"), {}
+    writer, expected, sources = gguf.GGUFWriter(DATA / "blocks.gguf", "none"), {}, {}
     writer.add_array("numbers", [1, 2, 3])
     writer.add_array("texts", ["a", "bc", ""])
     writer.add_float32("half", 0.5)
     for kind in TYPES:
-        data = quantize(rng, rng.normal(size=(2, 256)).astype(np.float32), kind)
+        numbers = rng.normal(size=(2, 256)).astype(np.float32)
+        data = quantize(rng, numbers, kind)
+        if kind in (Type.F32, Type.F16, Type.Q8_0, Type.Q4_0):
+            sources[kind.name] = torch.from_numpy(numbers)
         writer.add_tensor(kind.name, data, raw_dtype=kind)
         expected[kind.name] = torch.from_numpy(gguf.quants.dequantize(data, kind).reshape(2, 256).copy())
     writer.write_header_to_file()
@@ -395,7 +400,9 @@ def write_goldens() -> None:
     writer.write_tensors_to_file()
     writer.close()
     save_file(expected, DATA / "blocks.safetensors")
-    for case, kind in [("gpt2", Type.Q4_0), ("gptj", Type.Q5_1), ("bert", Type.Q8_0), ("t5", Type.Q5_0)]:
+    save_file(sources, DATA / "sources.safetensors")
+    for case, kind in [("gpt2", Type.Q4_0), ("gptj", Type.Q5_1), ("bert", Type.Q8_0), ("t5", Type.Q5_0),
+                       ("llama-3", Type.Q8_0), ("gemma3", Type.Q4_1), ("gptneox", Type.Q4_0)]:
         with TemporaryDirectory() as folder:
             path = make(case, kind, 0, Path(folder), width=32, layers=1)
             original = path.parent / "original"

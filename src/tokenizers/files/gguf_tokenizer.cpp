@@ -5,6 +5,7 @@
 #include "formats/gguf.h"
 #include "formats/sentencepiece.h"
 #include "tokenizers/files/bpe_files.h"
+#include "tokenizers/files/gguf_cuts.h"
 #include "tokenizers/files/sentencepiece_conversion.h"
 #include "tokenizers/files/vocabulary_files.h"
 #include "tokenizers/text/metaspace.h"
@@ -50,75 +51,8 @@ std::vector<TokenizerConfig::Token> added(const std::vector<GgufToken>& tokens) 
   return result;
 }
 
-// How a text is cut before its bytes are merged, by tokenizer.ggml.pre.
-struct Cut {
-  std::vector<std::string_view> names;
-  const char* pattern;        // null: as GPT-2 does
-  bool digits_apart = false;  // before that, each digit stands alone
-  bool composes = false;      // characters are composed first (NFC)
-  bool keeps_known = false;   // a word that is a token is not merged
-  bool begins = false;        // texts begin with bos_token, unless the file says otherwise
-};
-
-constexpr const char* llama3_pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* qwen2_pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* tekken_pattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* gpt4o_pattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-const std::vector<Cut> cuts = {
-    {{"gpt-2", "phi-2", "mpt", "olmo", "jais", "exaone4", "modern-bert", "jina-es", "jina-de", "gigachat"},
-     nullptr},
-    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}, nullptr, true},
-    {.names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "lfm2", "pixtral"},
-     .pattern = llama3_pattern,
-     .keeps_known = true,
-     .begins = true},
-    {{"dbrx", "smaug-bpe"}, llama3_pattern},
-    {.names = {"qwen2", "deepseek-r1-qwen", "megrez"}, .pattern = qwen2_pattern, .composes = true},
-    {{"stablelm2"}, qwen2_pattern},
-    {.names = {"tekken"}, .pattern = tekken_pattern, .keeps_known = true, .begins = true},
-    {{"gpt-4o", "llama4"}, gpt4o_pattern},
-};
-
-const Cut& cut_of(const Gguf& gguf) {
-  const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
-  const auto found = std::ranges::find_if(
-      cuts, [&](const Cut& cut) { return std::ranges::find(cut.names, name) != cut.names.end(); });
-  if (found != cuts.end()) return *found;
-  std::string known;
-  for (const Cut& cut : cuts) known += (known.empty() ? "" : ", ") + std::string(cut.names.front());
-  fail(
-      "{}: tokenizer.ggml.pre: expected {} or one of their relatives, found {}: it cuts words in a way that "
-      "is not known here",
-      gguf.source(), known, shown(Json(name)));
-}
-
-// Says it in a tokenizer.json that cuts as GPT-2 does.
-void set_cut(const Cut& cut, Json& fields) {
-  if (cut.composes) fields["normalizer"] = {{"type", "NFC"}};
-  if (cut.keeps_known) fields["model"]["ignore_merges"] = true;
-  Json bytes = fields.at("pre_tokenizer");
-  if (cut.pattern != nullptr) {
-    bytes["use_regex"] = false;
-    fields["pre_tokenizer"] = {{"type", "Sequence"},
-                               {"pretokenizers",
-                                {{{"type", "Split"},
-                                  {"pattern", {{"Regex", cut.pattern}}},
-                                  {"behavior", "Isolated"},
-                                  {"invert", false}},
-                                 bytes}}};
-  } else if (cut.digits_apart) {
-    fields["pre_tokenizer"] = {{"type", "Sequence"},
-                               {"pretokenizers", {{{"type", "Digits"}, {"individual_digits", true}}, bytes}}};
-  }
-}
-
 TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
-  const Cut& cut = cut_of(gguf);
+  const GgufCut& cut = gguf_cut(gguf);
   ModelTables tables;
   tables.has_vocabulary = tables.has_merges = true;
   const std::vector<GgufToken> tokens = read_tokens(gguf);
