@@ -1,6 +1,5 @@
 // A GGUF file in the place of a Hugging Face directory: what it says, in the words of the directory's files,
-// and its tensors under a checkpoint's names. Everything is a table per architecture: gpt2, gptj, bert, t5
-// and t5encoder. Names and values are those that llama.cpp's convert_hf_to_gguf.py writes.
+// and its tensors under a checkpoint's names. A model in several files is named by the first of them.
 #pragma once
 
 #include "formats/sentence_modules.h"
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace attend {
 
@@ -26,10 +26,14 @@ struct GgufTokenizerFacts {
 };
 std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const std::filesystem::path& file);
 
-// The tensors; one that the architecture's table does not know keeps its name.
+class GgufParts;
+
+// The tensors of one file; one that the architecture's table does not know keeps its name.
 class GgufCheckpoint : public TensorFile {
  public:
-  explicit GgufCheckpoint(const std::filesystem::path& file);
+  // `part`: one of the files.
+  GgufCheckpoint(const GgufParts& files, const std::filesystem::path& part);
 };
+std::vector<GgufCheckpoint> gguf_checkpoints(const std::filesystem::path& file);
 
 }  // namespace attend
