@@ -178,8 +178,6 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
     }
   }
   metadata_ = Fields(std::move(fields), source);
-  if (metadata_.integer({"split.count"}, 1, 0) > 1)
-    fail("{}: one of several files of a model; join them first (llama.cpp: gguf-split --merge)", source);
 
   const auto alignment =
       static_cast<std::uint64_t>(metadata_.integer({"general.alignment"}, 32, 1, std::int64_t{1} << 20));

@@ -136,6 +136,67 @@ void q6_k(const Byte* b, float* to) {
   }
 }
 
+// Two bits of number i: of each half of a block 32 bytes, whose lowest bits are the first 32 numbers.
+unsigned two_bits(const Byte* b, std::size_t i) {
+  return b[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
+}
+
+// 16 scales and leasts of 4 bits each, 64 bytes of integers, the scale of scales and that of leasts
+void q2_k(const Byte* b, float* to) {
+  const float scales = half_at(b + 80), leasts = half_at(b + 82);
+  for (std::size_t i = 0; i < large; ++i) {
+    const Byte group = b[i / 16];
+    to[i] = scales * static_cast<float>(low(group)) * static_cast<float>(two_bits(b + 16, i)) -
+            leasts * static_cast<float>(high(group));
+  }
+}
+
+// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 of the two below, 16 scales of 6
+// bits in 12 bytes, their scale. A third bit of 0 takes 4 away.
+void q3_k(const Byte* b, float* to) {
+  const Byte* const packed = b + 96;
+  const float whole = half_at(b + 108);
+  for (std::size_t i = 0; i < large; ++i) {
+    const std::size_t group = i / 16;
+    const unsigned below = group < 8 ? low(packed[group]) : high(packed[group - 8]),
+                   above = packed[8 + group % 4] >> (group / 4 * 2) & 3U, third = b[i % 32] >> (i / 32) & 1U;
+    to[i] = whole * centred(below | above << 4, 32) * centred(two_bits(b + 32, i), third == 0 ? 4 : 0);
+  }
+}
+
+// What four bits stand for where steps grow with the distance from zero.
+constexpr float uneven[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+// 16 bytes: 16 numbers in the low halves, then 16 in the high ones
+void look_up(const Byte* b, const float* values, float scale, float* to) {
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * values[low(b[i])];
+    to[16 + i] = scale * values[high(b[i])];
+  }
+}
+
+void iq4_nl(const Byte* b, float* to) {
+  look_up(b + 2, uneven, half_at(b), to);
+}
+
+// scale of scales, the high two bits of 8 scales, their low four, integers
+void iq4_xs(const Byte* b, float* to) {
+  const float whole = half_at(b);
+  const unsigned above = b[2] | static_cast<unsigned>(b[3]) << 8;
+  for (std::size_t group = 0; group < 8; ++group) {
+    const Byte pair = b[4 + group / 2];
+    const unsigned scale = (group % 2 == 0 ? low(pair) : high(pair)) | (above >> (2 * group) & 3U) << 4;
+    look_up(b + 8 + 16 * group, uneven, whole * centred(scale, 32), to + 32 * group);
+  }
+}
+
+// A power of two, then numbers with two bits of exponent and one of mantissa, doubled.
+void mxfp4(const Byte* b, float* to) {
+  constexpr float values[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  const std::uint32_t bits = b[0] < 2 ? 0x00200000U << b[0] : (b[0] - 1U) << 23;
+  look_up(b + 1, values, std::bit_cast<float>(bits), to);
+}
+
 template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
 void each(const std::byte* from, std::size_t blocks, float* to) {
   for (std::size_t i = 0; i < blocks; ++i)
@@ -147,13 +208,43 @@ constexpr BlockType coded(std::uint32_t number, std::string_view name) {
   return {number, name, count, bytes, {}, each<block, bytes, count>};
 }
 
+template <class Number, float (*widen)(Number)>
+void each_plain(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Number number;
+    std::memcpy(&number, from + i * sizeof number, sizeof number);
+    to[i] = widen(number);
+  }
+}
+
+float as_it_is(float number) {
+  return number;
+}
+float from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+float from_double(double number) {
+  return static_cast<float>(number);
+}
+
 constexpr BlockType types[] = {
-    {0, "F32", 1, 4, DType::f32},        {1, "F16", 1, 2, DType::f16},
-    {30, "BF16", 1, 2, DType::bf16},     {28, "F64", 1, 8, DType::f64},
-    coded<q8_0, 34, small>(8, "Q8_0"),   coded<q4_0, 18, small>(2, "Q4_0"),
-    coded<q4_1, 20, small>(3, "Q4_1"),   coded<q5_0, 22, small>(6, "Q5_0"),
-    coded<q5_1, 24, small>(7, "Q5_1"),   coded<q4_k, 144, large>(12, "Q4_K"),
-    coded<q5_k, 176, large>(13, "Q5_K"), coded<q6_k, 210, large>(14, "Q6_K"),
+    {0, "F32", 1, 4, DType::f32, each_plain<float, as_it_is>},
+    {1, "F16", 1, 2, DType::f16, each_plain<std::uint16_t, from_float16>},
+    {30, "BF16", 1, 2, DType::bf16, each_plain<std::uint16_t, from_bfloat16>},
+    {28, "F64", 1, 8, DType::f64, each_plain<double, from_double>},
+    coded<q8_0, 34, small>(8, "Q8_0"),
+    coded<q4_0, 18, small>(2, "Q4_0"),
+    coded<q4_1, 20, small>(3, "Q4_1"),
+    coded<q5_0, 22, small>(6, "Q5_0"),
+    coded<q5_1, 24, small>(7, "Q5_1"),
+    coded<q4_k, 144, large>(12, "Q4_K"),
+    coded<q5_k, 176, large>(13, "Q5_K"),
+    coded<q6_k, 210, large>(14, "Q6_K"),
+    coded<q2_k, 84, large>(10, "Q2_K"),
+    coded<q3_k, 110, large>(11, "Q3_K"),
+    coded<iq4_nl, 18, small>(20, "IQ4_NL"),
+    coded<iq4_xs, 136, large>(23, "IQ4_XS"),
+    coded<mxfp4, 17, small>(39, "MXFP4"),
 };
 
 }  // namespace
@@ -180,7 +271,7 @@ std::string block_type_names() {
 
 void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to) {
   const std::size_t blocks = from.size() / type.bytes;
-  if (type.decode == nullptr || from.size() % type.bytes != 0 || to.size() != blocks * type.count)
+  if (from.size() % type.bytes != 0 || to.size() != blocks * type.count)
     fail("{} bytes of {} do not make {} numbers", from.size(), type.name, to.size());
   parallel_for(blocks, (1 << 16) / type.count, [&](std::size_t begin, std::size_t end) {
     type.decode(from.data() + begin * type.bytes, end - begin, to.data() + begin * type.count);

@@ -14,12 +14,12 @@
 namespace attend {
 
 struct BlockType {
-  std::uint32_t number = 0;  // in the file
-  std::string_view name;     // "Q4_K"
-  std::size_t count = 1;     // numbers of a block
-  std::size_t bytes = 0;     // of a block
-  // The type whose numbers these are as they lie; nothing: `decode` makes float32 of `blocks` of them.
-  std::optional<DType> plain = {};
+  std::uint32_t number = 0;         // in the file
+  std::string_view name;            // "Q4_K"
+  std::size_t count = 1;            // numbers of a block
+  std::size_t bytes = 0;            // of a block
+  std::optional<DType> plain = {};  // the type whose numbers these are as they lie
+  // Makes float32 of `blocks` of them.
   void (*decode)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
 };
 

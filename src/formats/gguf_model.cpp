@@ -1,205 +1,28 @@
 #include "formats/gguf_model.h"
 
 #include "base/error.h"
-#include "formats/gguf.h"
+#include "base/parallel.h"
+#include "formats/gguf_architectures.h"
+#include "formats/gguf_rows.h"
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
+#include <set>
 #include <span>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 namespace attend {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A module's tensors, NAME.weight and NAME.bias; # is a number. Matrices lie as [out, in].
-struct Name {
-  std::string_view gguf, checkpoint;
-  bool transposed = false;  // the checkpoint has [in, out] (Conv1D)
-};
-
-constexpr Name gpt2_names[] = {
-    {"token_embd", "transformer.wte"},
-    {"position_embd", "transformer.wpe"},
-    {"output_norm", "transformer.ln_f"},
-    {"output", "lm_head"},
-    {"blk.#.attn_norm", "transformer.h.#.ln_1"},
-    {"blk.#.attn_qkv", "transformer.h.#.attn.c_attn", true},
-    {"blk.#.attn_output", "transformer.h.#.attn.c_proj", true},
-    {"blk.#.ffn_norm", "transformer.h.#.ln_2"},
-    {"blk.#.ffn_up", "transformer.h.#.mlp.c_fc", true},
-    {"blk.#.ffn_down", "transformer.h.#.mlp.c_proj", true},
-};
-constexpr Name gptj_names[] = {
-    {"token_embd", "transformer.wte"},
-    {"output_norm", "transformer.ln_f"},
-    {"output", "lm_head"},
-    {"blk.#.attn_norm", "transformer.h.#.ln_1"},
-    {"blk.#.attn_q", "transformer.h.#.attn.q_proj"},
-    {"blk.#.attn_k", "transformer.h.#.attn.k_proj"},
-    {"blk.#.attn_v", "transformer.h.#.attn.v_proj"},
-    {"blk.#.attn_output", "transformer.h.#.attn.out_proj"},
-    {"blk.#.ffn_up", "transformer.h.#.mlp.fc_in"},
-    {"blk.#.ffn_down", "transformer.h.#.mlp.fc_out"},
-};
-constexpr Name bert_names[] = {
-    {"token_embd", "bert.embeddings.word_embeddings"},
-    {"position_embd", "bert.embeddings.position_embeddings"},
-    {"token_types", "bert.embeddings.token_type_embeddings"},
-    {"token_embd_norm", "bert.embeddings.LayerNorm"},
-    {"blk.#.attn_q", "bert.encoder.layer.#.attention.self.query"},
-    {"blk.#.attn_k", "bert.encoder.layer.#.attention.self.key"},
-    {"blk.#.attn_v", "bert.encoder.layer.#.attention.self.value"},
-    {"blk.#.attn_output", "bert.encoder.layer.#.attention.output.dense"},
-    {"blk.#.attn_output_norm", "bert.encoder.layer.#.attention.output.LayerNorm"},
-    {"blk.#.ffn_up", "bert.encoder.layer.#.intermediate.dense"},
-    {"blk.#.ffn_down", "bert.encoder.layer.#.output.dense"},
-    {"blk.#.layer_output_norm", "bert.encoder.layer.#.output.LayerNorm"},
-};
-constexpr Name t5_names[] = {
-    {"token_embd", "shared"},
-    {"output", "lm_head"},
-    {"enc.output_norm", "encoder.final_layer_norm"},
-    {"enc.blk.#.attn_norm", "encoder.block.#.layer.0.layer_norm"},
-    {"enc.blk.#.attn_q", "encoder.block.#.layer.0.SelfAttention.q"},
-    {"enc.blk.#.attn_k", "encoder.block.#.layer.0.SelfAttention.k"},
-    {"enc.blk.#.attn_v", "encoder.block.#.layer.0.SelfAttention.v"},
-    {"enc.blk.#.attn_o", "encoder.block.#.layer.0.SelfAttention.o"},
-    {"enc.blk.#.attn_rel_b", "encoder.block.#.layer.0.SelfAttention.relative_attention_bias"},
-    {"enc.blk.#.ffn_norm", "encoder.block.#.layer.1.layer_norm"},
-    {"enc.blk.#.ffn_gate", "encoder.block.#.layer.1.DenseReluDense.wi_0"},
-    {"enc.blk.#.ffn_up", "encoder.block.#.layer.1.DenseReluDense.wi"},
-    {"enc.blk.#.ffn_down", "encoder.block.#.layer.1.DenseReluDense.wo"},
-    {"dec.output_norm", "decoder.final_layer_norm"},
-    {"dec.blk.#.attn_norm", "decoder.block.#.layer.0.layer_norm"},
-    {"dec.blk.#.attn_q", "decoder.block.#.layer.0.SelfAttention.q"},
-    {"dec.blk.#.attn_k", "decoder.block.#.layer.0.SelfAttention.k"},
-    {"dec.blk.#.attn_v", "decoder.block.#.layer.0.SelfAttention.v"},
-    {"dec.blk.#.attn_o", "decoder.block.#.layer.0.SelfAttention.o"},
-    {"dec.blk.#.attn_rel_b", "decoder.block.#.layer.0.SelfAttention.relative_attention_bias"},
-    {"dec.blk.#.cross_attn_norm", "decoder.block.#.layer.1.layer_norm"},
-    {"dec.blk.#.cross_attn_q", "decoder.block.#.layer.1.EncDecAttention.q"},
-    {"dec.blk.#.cross_attn_k", "decoder.block.#.layer.1.EncDecAttention.k"},
-    {"dec.blk.#.cross_attn_v", "decoder.block.#.layer.1.EncDecAttention.v"},
-    {"dec.blk.#.cross_attn_o", "decoder.block.#.layer.1.EncDecAttention.o"},
-    {"dec.blk.#.cross_attn_rel_b", "decoder.block.#.layer.1.EncDecAttention.relative_attention_bias"},
-    {"dec.blk.#.ffn_norm", "decoder.block.#.layer.2.layer_norm"},
-    {"dec.blk.#.ffn_gate", "decoder.block.#.layer.2.DenseReluDense.wi_0"},
-    {"dec.blk.#.ffn_up", "decoder.block.#.layer.2.DenseReluDense.wi"},
-    {"dec.blk.#.ffn_down", "decoder.block.#.layer.2.DenseReluDense.wo"},
-};
-
-// A field of config.json and the keys that say it, after "ARCHITECTURE.", the first that is there.
-struct Field {
-  const char* config;
-  std::vector<const char*> keys;
-};
-
-struct Architecture {
-  std::string_view name, model_type, class_name;
-  std::span<const Name> names;
-  std::vector<Field> fields;
-  Json fixed;  // what the architecture is, and llama.cpp computes it
-};
-
-const std::vector<Architecture>& architectures() {
-  static const std::vector<Field> gpt = {
-      {"n_layer", {"block_count"}},         {"n_positions", {"context_length"}},
-      {"n_embd", {"embedding_length"}},     {"n_inner", {"feed_forward_length"}},
-      {"n_head", {"attention.head_count"}}, {"layer_norm_epsilon", {"attention.layer_norm_epsilon"}}};
-  static const std::vector<Field> gptj = [] {
-    std::vector<Field> fields = gpt;
-    fields.push_back({"rotary_dim", {"rope.dimension_count"}});
-    return fields;
-  }();
-  static const std::vector<Field> bert = {{"num_hidden_layers", {"block_count"}},
-                                          {"max_position_embeddings", {"context_length"}},
-                                          {"hidden_size", {"embedding_length"}},
-                                          {"intermediate_size", {"feed_forward_length"}},
-                                          {"num_attention_heads", {"attention.head_count"}},
-                                          {"layer_norm_eps", {"attention.layer_norm_epsilon"}}};
-  static const std::vector<Field> t5 = {
-      {"num_layers", {"block_count"}},
-      {"num_decoder_layers", {"decoder_block_count", "block_count"}},
-      {"n_positions", {"context_length"}},
-      {"d_model", {"embedding_length"}},
-      {"d_ff", {"feed_forward_length"}},
-      {"num_heads", {"attention.head_count"}},
-      {"d_kv", {"attention.key_length"}},
-      {"layer_norm_epsilon", {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}},
-      {"relative_attention_num_buckets", {"attention.relative_buckets_count"}},
-      {"decoder_start_token_id", {"decoder_start_token_id"}}};
-  static const std::vector<Architecture> all = {
-      {"gpt2", "gpt2", "GPT2LMHeadModel", gpt2_names, gpt, {{"activation_function", "gelu_new"}}},
-      {"gptj", "gptj", "GPTJForCausalLM", gptj_names, gptj, {{"activation_function", "gelu_new"}}},
-      {"bert", "bert", "BertModel", bert_names, bert, {{"hidden_act", "gelu"}, {"add_pooling_layer", false}}},
-      {"t5", "t5", "T5ForConditionalGeneration", t5_names, t5, {{"is_encoder_decoder", true}}},
-      {"t5encoder", "t5", "T5EncoderModel", t5_names, t5, {{"is_encoder_decoder", false}}},
-  };
-  return all;
-}
-
-const Architecture& architecture_of(const Gguf& gguf) {
-  const std::string name = gguf.metadata().text({"general.architecture"});
-  const auto found = std::ranges::find(architectures(), name, &Architecture::name);
-  if (found != architectures().end()) return *found;
-  std::vector<std::string_view> known;
-  for (const Architecture& each : architectures()) known.push_back(each.name);
-  fail("{}: general.architecture: expected one of {}, found {}", gguf.source(), fmt::join(known, ", "),
-       shown(Json(name)));
-}
-
-// The parts of "blk.12.attn_q.weight".
-struct Parts {
-  std::string module;  // "blk.#.attn_q"
-  std::string number, ending;
-};
-
-Parts parts_of(const std::string& name) {
-  Parts parts;
-  const std::size_t dot = std::min(name.rfind('.'), name.size());
-  parts.ending = name.substr(dot);
-  for (std::size_t at = 0; at < dot;) {
-    const std::size_t end = std::min(name.find('.', at), dot);
-    const std::string word = name.substr(at, end - at);
-    const bool is_number =
-        !word.empty() && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
-    if (is_number) parts.number = word;
-    parts.module += (at > 0 ? "." : "") + (is_number ? std::string("#") : word);
-    at = end + 1;
-  }
-  return parts;
-}
-
-const GgufTensor* find(const Gguf& gguf, const std::string& name) {
-  const auto found = gguf.tensors().find(name);
-  return found == gguf.tensors().end() ? nullptr : &found->second;
-}
-
-bool is_gated(const Gguf& gguf) {
-  return find(gguf, "enc.blk.0.ffn_gate.weight") != nullptr;
-}
-
-// Is the head a matrix of its own? Older files have the table of tokens twice.
-bool has_own_head(const Gguf& gguf) {
-  const GgufTensor *head = find(gguf, "output.weight"), *table = find(gguf, "token_embd.weight");
-  return head != nullptr && (table == nullptr || head->type != table->type || head->shape != table->shape ||
-                             !std::ranges::equal(head->data, table->data));
-}
-
-std::int64_t rows_of(const Gguf& gguf, const std::string& name) {
-  const GgufTensor* tensor = find(gguf, name);
-  if (tensor == nullptr) fail("{}: the tensor {} is missing", gguf.source(), name);
-  return tensor->shape.front();
-}
-
 Gguf open(const MappedFile& file) {
   return {file.bytes(), file.path().string()};
 }
 
 constexpr const char* key_model = "tokenizer.ggml.model";
+constexpr const char* key_tokens = "tokenizer.ggml.tokens";
 
 // Roles of special tokens, and the keys of their ids.
 constexpr std::pair<const char*, const char*> roles[] = {
@@ -208,50 +31,105 @@ constexpr std::pair<const char*, const char*> roles[] = {
     {"pad_token", "tokenizer.ggml.padding_token_id"}, {"cls_token", "tokenizer.ggml.cls_token_id"},
     {"mask_token", "tokenizer.ggml.mask_token_id"}};
 
+// Tokens that end a text: those that the file says, and those that llama.cpp knows by their texts.
+Json ends_of_text(const Gguf& gguf) {
+  std::set<std::int64_t> ends;
+  for (const char* role : {"eos", "eot", "eom"})
+    if (const auto id = gguf.metadata().maybe_integer({fmt::format("tokenizer.ggml.{}_token_id", role)}))
+      ends.insert(*id);
+  constexpr std::string_view known[] = {"<|eot_id|>", "<|eom_id|>",    "<|im_end|>",    "<|end|>",
+                                        "<|return|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>"};
+  if (gguf.metadata().text({key_model}, "none") != "none" && !ends.empty()) {
+    const std::vector<std::string_view> tokens = gguf.texts(key_tokens);
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      if (std::ranges::find(known, tokens[i]) != std::end(known)) ends.insert(static_cast<std::int64_t>(i));
+  }
+  if (ends.size() == 1) return *ends.begin();
+  return ends.empty() ? Json() : Json(ends);
+}
+
+std::size_t heads_of(const GgufParts& files, GgufName::Rows rows) {
+  const GgufArchitecture& architecture = gguf_architecture(files.first());
+  const std::string key = architecture.key("attention.head_count"), keys = key + "_kv";
+  const bool own = rows == GgufName::Rows::key_pairs && gguf_value(files.first(), keys).has_value();
+  const Fields fields(Json{{"heads", gguf_value(files.first(), own ? keys : key).value_or(Json())}},
+                      files.source() + ": " + (own ? keys : key));
+  return static_cast<std::size_t>(fields.integer({"heads"}));
+}
+
+RowOrder row_order(const GgufParts& files, const std::string& name, GgufName::Rows rows,
+                   const GgufTensor& tensor) {
+  RowOrder order{rows, heads_of(files, rows)};
+  const auto count = static_cast<std::size_t>(tensor.shape.front()),
+             parts = order.heads * (rows == GgufName::Rows::by_head ? 3 : 2);
+  if (tensor.shape.size() == 1 && tensor.type->count != 1)
+    fail("{}: tensor {}: expected numbers of their own for each row, found {}", files.source(),
+         shown(Json(name)), tensor.type->name);
+  if (count % parts != 0)
+    fail("{}: tensor {}: expected a number of rows that can be divided among {} heads, found {}",
+         files.source(), shown(Json(name)), order.heads, count);
+  order.size = rows == GgufName::Rows::by_head ? count / parts : count / order.heads;
+  return order;
+}
+
+void decode_rows(const GgufTensor& tensor, const RowOrder& order, std::span<float> to) {
+  const auto rows = static_cast<std::size_t>(tensor.shape.front());
+  const std::size_t columns = to.size() / rows, bytes = tensor.data.size() / rows;
+  parallel_for(rows, std::max<std::size_t>(1, (1 << 16) / columns), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row)
+      tensor.type->decode(tensor.data.data() + order(row) * bytes, columns / tensor.type->count,
+                          to.data() + row * columns);
+  });
+}
+
+// `given` comes from a float32: as short as that can be written.
+Json shortened(const Json& given) {
+  if (!given.is_number_float()) return given;
+  const auto single = static_cast<float>(given.get<double>());
+  return std::isfinite(single) && double{single} == given.get<double>()
+             ? Json::parse(fmt::format("{}", single))
+             : given;
+}
+
 }  // namespace
 
 Json gguf_config(const fs::path& path) {
-  const MappedFile file(path);
-  const Gguf gguf = open(file);
-  const Architecture& architecture = architecture_of(gguf);
-  const Fields& metadata = gguf.metadata();
+  const GgufParts files(path);
+  const Gguf& gguf = files.first();
+  const GgufArchitecture& architecture = gguf_architecture(gguf);
   Json config = {{"model_type", architecture.model_type}, {"architectures", {architecture.class_name}}};
-  for (const Field& field : architecture.fields)
-    for (const char* key : field.keys) {
-      const auto found = metadata.json().find(fmt::format("{}.{}", architecture.name, key));
-      if (found == metadata.json().end()) continue;
-      if (!found->is_number())
-        fail("{}: {}.{}: expected a number, found {}", gguf.source(), architecture.name, key, shown(*found));
-      config[field.config] = *found;
-      break;
-    }
-  config.update(architecture.fixed);
-  config["vocab_size"] = rows_of(gguf, "token_embd.weight");
-  for (const char* role : {"bos", "eos", "pad"})
-    if (const auto id = metadata.maybe_integer(
-            {fmt::format("tokenizer.ggml.{}_token_id", std::string_view(role) == "pad" ? "padding" : role)}))
-      config[fmt::format("{}_token_id", role)] = *id;
-  if (architecture.model_type == "bert") {
-    config["type_vocab_size"] = rows_of(gguf, "token_types.weight");
-    // Tokens' ids, not roles: what is padding does not show in the numbers.
-    config["pad_token_id"] = metadata.integer({"tokenizer.ggml.padding_token_id"}, 0, 0);
-  } else {
-    config["tie_word_embeddings"] = !has_own_head(gguf);
-  }
-  if (architecture.model_type == "t5") config["feed_forward_proj"] = is_gated(gguf) ? "gated-gelu" : "relu";
+  if (!architecture.fixed.is_null()) config.update(architecture.fixed);
+  for (const GgufField& field : architecture.fields)
+    for (const char* key : field.keys)
+      if (const auto value = gguf_value(gguf, architecture.key(key))) {
+        config[field.config] = shortened(*value);
+        break;
+      }
+  for (const GgufField& flag : architecture.flags)
+    config[flag.config] =
+        std::ranges::any_of(flag.keys, [&](const char* name) { return files.find(name) != nullptr; });
+  config["vocab_size"] = files.tensor("token_embd.weight").shape.front();
+  for (const char* role : {"bos", "padding"})
+    if (const auto id = gguf.metadata().maybe_integer({fmt::format("tokenizer.ggml.{}_token_id", role)}))
+      config[std::string_view(role) == "bos" ? "bos_token_id" : "pad_token_id"] = *id;
+  if (const Json ends = ends_of_text(gguf); !ends.is_null()) config["eos_token_id"] = ends;
+  if (architecture.complete != nullptr) architecture.complete(files, config);
   return config;
 }
 
 Json gguf_tokenizer_config(const fs::path& path) {
   const MappedFile file(path);
   const Gguf gguf = open(file);
-  const Architecture& architecture = architecture_of(gguf);
+  const GgufArchitecture& architecture = gguf_architecture(gguf);
   const Fields& metadata = gguf.metadata();
   const std::string kind = metadata.text({key_model});
-  const std::vector<std::string_view> tokens = gguf.texts("tokenizer.ggml.tokens");
-  Json config = {{"tokenizer_class", kind == "gpt2" ? "GPT2Tokenizer"
-                                     : kind == "t5" ? "T5Tokenizer"
-                                                    : "BertTokenizer"}};
+  const std::vector<std::string_view> tokens = gguf.texts(key_tokens);
+  const std::string cut = metadata.text({"tokenizer.ggml.pre"}, "gpt-2");
+  const char* const own_class = kind == "t5"                       ? "T5Tokenizer"
+                                : kind == "bert"                   ? "BertTokenizer"
+                                : kind == "gpt2" && cut == "gpt-2" ? "GPT2Tokenizer"
+                                                                   : "PreTrainedTokenizerFast";
+  Json config = {{"tokenizer_class", own_class}};
   const auto token = [&](const char* key) -> std::optional<std::string> {
     const auto id = metadata.maybe_integer({key});
     if (!id) return {};
@@ -277,7 +155,8 @@ Json gguf_tokenizer_config(const fs::path& path) {
   for (const char* flag : {"add_bos_token", "add_eos_token"})
     if (const std::string key = fmt::format("tokenizer.ggml.{}", flag); metadata.has({key}))
       config[flag] = metadata.flag({key});
-  if (const auto most = metadata.maybe_integer({fmt::format("{}.context_length", architecture.name)}, 1))
+  if (kind == "llama") config["add_prefix_space"] = metadata.flag({"tokenizer.ggml.add_space_prefix"}, true);
+  if (const auto most = metadata.maybe_integer({architecture.key("context_length")}, 1))
     config["model_max_length"] = *most;
   if (metadata.has({"tokenizer.chat_template"}))
     config["chat_template"] = metadata.text({"tokenizer.chat_template"});
@@ -288,7 +167,7 @@ std::optional<SentenceDirectory> gguf_sentences(const fs::path& path) {
   using Mode = SentencePooling::Mode;
   const MappedFile file(path);
   const Gguf gguf = open(file);
-  const std::string key = fmt::format("{}.pooling_type", architecture_of(gguf).name);
+  const std::string key = gguf_architecture(gguf).key("pooling_type");
   const std::int64_t type = gguf.metadata().integer({key}, 0, 0);
   if (type == 0) return {};
   if (type > 3)
@@ -306,37 +185,58 @@ std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const fs::path& path) {
   const Gguf gguf = open(file);
   const std::string kind = gguf.metadata().text({key_model}, "");
   if (kind.empty()) return {};
-  return GgufTokenizerFacts{kind == "gpt2"   ? "BPE"
-                            : kind == "bert" ? "WordPiece"
-                            : kind == "t5"   ? "Unigram"
-                                             : kind,
-                            gguf.texts("tokenizer.ggml.tokens").size()};
+  return GgufTokenizerFacts{kind == "gpt2"    ? "BPE"
+                            : kind == "bert"  ? "WordPiece"
+                            : kind == "t5"    ? "Unigram"
+                            : kind == "llama" ? "SentencePiece"
+                                              : kind,
+                            gguf.texts(key_tokens).size()};
 }
 
-GgufCheckpoint::GgufCheckpoint(const fs::path& path) : TensorFile(path) {
+std::vector<GgufCheckpoint> gguf_checkpoints(const fs::path& path) {
+  const GgufParts files(path);
+  std::vector<GgufCheckpoint> checkpoints;
+  for (const GgufParts::Part& part : files.parts()) checkpoints.emplace_back(files, part.file.path());
+  return checkpoints;
+}
+
+GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : TensorFile(part) {
   const Gguf gguf = open(mapping());
-  const Architecture& architecture = architecture_of(gguf);
-  const bool gated = is_gated(gguf), own_head = has_own_head(gguf);
-  for (const auto& [name, tensor] : gguf.tensors()) {
-    const Parts parts = parts_of(name);
-    const auto known = std::ranges::find(architecture.names, parts.module, &Name::gguf);
-    TensorView view = {tensor.type->plain.value_or(DType::f32), tensor.shape, tensor.data};
-    if (!tensor.type->plain)
-      view.code = std::make_shared<const TensorCode>(TensorCode{
-          std::string(tensor.type->name),
-          [type = tensor.type, data = tensor.data](std::span<float> to) { decode_blocks(*type, data, to); }});
-    std::string theirs = name;
-    if (known != architecture.names.end()) {
-      theirs = std::string(known->checkpoint) + parts.ending;
-      if (const std::size_t place = theirs.find('#'); place != theirs.npos)
-        theirs.replace(place, 1, parts.number);
-      if (theirs.ends_with("DenseReluDense.wi.weight") && gated) theirs.insert(theirs.rfind('.'), "_1");
-      if (known->transposed && view.shape.size() == 2) {
-        std::swap(view.shape[0], view.shape[1]);
-        view.transposed = true;
-      }
-    }
+  const GgufArchitecture& architecture = gguf_architecture(files.first());
+  const bool gated = files.find("enc.blk.0.ffn_gate.weight") != nullptr, own_head = has_own_head(files);
+  for (const auto& each : gguf.tensors()) {
+    const std::string& name = each.first;
+    const GgufTensor& tensor = each.second;
     if (name == "output.weight" && !own_head) continue;
+    if (name == "rope_freqs.weight" || name.starts_with("rope_factors_")) continue;  // config.json has them
+    const TensorNameParts parts(name);
+    const GgufName* const known = architecture.find(parts.module);
+    const GgufName::Rows rows = known == nullptr ? GgufName::Rows::as_they_lie : known->rows;
+    TensorView view = {tensor.type->plain.value_or(DType::f32), tensor.shape, tensor.data};
+    const auto set_code = [&](std::function<void(std::span<float>)> decode) {
+      view.type = DType::f32;
+      view.code =
+          std::make_shared<const TensorCode>(TensorCode{std::string(tensor.type->name), std::move(decode)});
+    };
+    if (!tensor.type->plain)
+      set_code([tensor](std::span<float> to) { decode_blocks(*tensor.type, tensor.data, to); });
+    std::string theirs = name;
+    if (known != nullptr) {
+      theirs = parts.with_number(known->checkpoint);
+      if (theirs.ends_with("DenseReluDense.wi.weight") && gated) theirs.insert(theirs.rfind('.'), "_1");
+    }
+    if (rows == GgufName::Rows::transposed && view.shape.size() == 2) {
+      std::swap(view.shape[0], view.shape[1]);
+      view.transposed = true;
+    } else if (rows != GgufName::Rows::as_they_lie && rows != GgufName::Rows::transposed) {
+      const RowOrder order = row_order(files, name, rows, tensor);
+      set_code([tensor, order](std::span<float> to) { decode_rows(tensor, order, to); });
+    } else if (architecture.norm_offset != 0 && name.ends_with("norm.weight")) {
+      set_code([tensor, offset = architecture.norm_offset](std::span<float> to) {
+        decode_blocks(*tensor.type, tensor.data, to);
+        for (float& number : to) number -= offset;
+      });
+    }
     if (!add(theirs, view))
       fail("{}: tensor {} has the place of another one", gguf.source(), shown(Json(name)));
   }

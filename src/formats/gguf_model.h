@@ -1,6 +1,6 @@
 // A GGUF file as a model directory: presents it as the files of a Hugging Face directory, with tensors under
-// a checkpoint's names. A table per architecture: gpt2, gptj, bert, t5 and t5encoder. Names and values are
-// those of llama.cpp's convert_hf_to_gguf.py.
+// a checkpoint's names. A model in several files is named by the first of them. Names and values are those of
+// llama.cpp's convert_hf_to_gguf.py.
 #pragma once
 
 #include "formats/sentence_modules.h"
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace attend {
 
@@ -26,10 +27,14 @@ struct GgufTokenizerFacts {
 };
 std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const std::filesystem::path& file);
 
-// The tensors; one that the architecture's table does not know keeps its name.
+class GgufParts;
+
+// The tensors of one file; one that the architecture's table does not know keeps its name.
 class GgufCheckpoint : public TensorFile {
  public:
-  explicit GgufCheckpoint(const std::filesystem::path& file);
+  // `part`: one of the files.
+  GgufCheckpoint(const GgufParts& files, const std::filesystem::path& part);
 };
+std::vector<GgufCheckpoint> gguf_checkpoints(const std::filesystem::path& file);
 
 }  // namespace attend

@@ -117,7 +117,7 @@ WeightFiles WeightFiles::open(const fs::path& directory) {
   const auto add = [&](const fs::path& path) { add_file(open_tensor_file(path)); };
 
   if (is_gguf(directory)) {
-    add_file(GgufCheckpoint(directory));
+    for (GgufCheckpoint& part : gguf_checkpoints(directory)) add_file(std::move(part));
     return checkpoint;
   }
   if (is_ctranslate2(directory)) {

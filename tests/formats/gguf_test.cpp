@@ -6,11 +6,15 @@
 
 #include "base/file.h"
 #include "expect_error.h"
+#include "formats/gguf_encode.h"
 #include "formats/gguf_model.h"
+#include "formats/gguf_parts.h"
+#include "formats/gguf_writer.h"
 #include "formats/model_directory.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -69,23 +73,13 @@ TEST(Gguf, HasTheNumbersOfEveryType) {
   const Gguf gguf(file.bytes(), "blocks.gguf");
   const SafetensorsFile expected(data / "blocks.safetensors");
   ASSERT_EQ(gguf.tensors().size(), expected.tensors().size());
-  ASSERT_EQ(gguf.tensors().size(), 11U);
+  ASSERT_EQ(gguf.tensors().size(), 16U);
   for (const auto& [name, tensor] : gguf.tensors()) {
     const TensorView& wanted = expected.tensors().at(name);
     EXPECT_EQ(tensor.type->name, name);
     EXPECT_EQ(tensor.shape, wanted.shape);
     std::vector<float> numbers(wanted.count());
-    if (tensor.type->decode != nullptr) {
-      decode_blocks(*tensor.type, tensor.data, numbers);
-    } else if (tensor.type->plain == DType::f16) {
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        std::uint16_t half = 0;
-        std::memcpy(&half, tensor.data.data() + 2 * i, sizeof half);
-        numbers[i] = from_float16(half);
-      }
-    } else {
-      continue;  // numbers that others read
-    }
+    decode_blocks(*tensor.type, tensor.data, numbers);
     EXPECT_EQ(std::memcmp(numbers.data(), wanted.data.data(), wanted.data.size()), 0) << name;
   }
   EXPECT_EQ(gguf.integers("numbers"), (std::vector<std::int64_t>{1, 2, 3}));
@@ -142,9 +136,7 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
              .number(std::uint32_t{10})
              .number(std::uint64_t{1} << 61),
          "values of key \"key\"");
-  expect(Writer().begin(0, 1).text("split.count").number(std::uint32_t{2}).number(std::uint16_t{3}),
-         "one of several files");
-  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 10), "type, number 10, is not supported");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 19), "type, number 19, is not supported");
   expect(Writer().begin(1, 0).tensor("t", 33, 2, 0), "a multiple of 32 numbers for Q8_0, found 33");
   expect(Writer().begin(1, 0).tensor("t", 0, 2, 0), "dimension 0: expected a positive number");
   expect(Writer().begin(1, 0).tensor("t", std::uint64_t{1} << 62, 32, 0), "fit into 63 bits");
@@ -153,6 +145,56 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
   expect(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("t", 32, 2, 96).padding(200), "comes twice");
   EXPECT_EQ(error_of(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("u", 32, 2, 96).padding(164).bytes),
             "");
+}
+
+TEST(Gguf, MakesTheBlocksOfTheReference) {
+  const MappedFile file(data / "blocks.gguf");
+  const Gguf gguf(file.bytes(), "blocks.gguf");
+  const SafetensorsFile sources(data / "sources.safetensors");
+  ASSERT_EQ(sources.tensors().size(), 4U);
+  for (const auto& [name, source] : sources.tensors()) {
+    std::vector<float> numbers(source.count());
+    std::memcpy(numbers.data(), source.data.data(), source.data.size());
+    const GgufTensor& wanted = gguf.tensors().at(name);
+    const std::vector<std::byte> made = encode_blocks(*find_encoded_type(name), numbers);
+    EXPECT_TRUE(std::ranges::equal(made, wanted.data)) << name;
+  }
+  EXPECT_EQ(find_encoded_type("Q6_K"), nullptr);
+  EXPECT_ERROR("33 numbers cannot be written as Q8_0",
+               encode_blocks(*find_encoded_type("Q8_0"), std::vector<float>(33)));
+  for (std::uint32_t bits = 0; bits < 0x7C00; ++bits)
+    ASSERT_EQ(to_float16(from_float16(static_cast<std::uint16_t>(bits))), bits);
+  EXPECT_EQ(to_float16(65520.0F), 0x7C00);
+  EXPECT_EQ(to_float16(-0x1p-26F), 0x8000);
+}
+
+// One tensor in each of two files.
+void write_part(const fs::path& path, int number, const std::string& tensor) {
+  GgufWriter writer;
+  writer.add("split.count", std::uint32_t{2});
+  writer.add("split.no", static_cast<std::uint32_t>(number));
+  const BlockType& type = *find_encoded_type("F32");
+  writer.add_tensor(tensor, {1}, type, [&type] { return encode_blocks(type, std::vector<float>{7}); });
+  writer.write(path);
+}
+
+TEST(Gguf, MayBeSeveralFiles) {
+  const TemporaryDirectory folder;
+  const fs::path first = folder.path() / "model-00001-of-00002.gguf",
+                 second = folder.path() / "model-00002-of-00002.gguf", other = folder.path() / "other.gguf";
+  write_part(first, 0, "a");
+  EXPECT_ERROR("part 2 of 2, " + second.string() + ", is missing", GgufParts{first});
+  write_part(second, 1, "b");
+  const GgufParts files(first);
+  EXPECT_EQ(files.parts().size(), 2U);
+  EXPECT_NE(files.find("a"), nullptr);
+  EXPECT_NE(files.find("b"), nullptr);
+  EXPECT_ERROR("the tensor c is missing", files.tensor("c"));
+  EXPECT_ERROR("give the first part, model-00001-of-00002.gguf", GgufParts{second});
+  write_part(other, 0, "a");
+  EXPECT_ERROR("expected a name that ends with -00001-of-00002.gguf", GgufParts{other});
+  write_part(second, 0, "b");
+  EXPECT_ERROR("split.no: expected 1, found 0", GgufParts{first});
 }
 
 TEST(Gguf, StandsForADirectory) {

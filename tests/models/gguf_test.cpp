@@ -25,7 +25,8 @@ TEST_P(GgufModel, CanBeTrainedAndQuantized) {
   expect_trained_and_quantized(ModelDirectory(path(".gguf").string()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GgufModel, testing::Values("gpt2", "gptj", "bert", "t5"));
+INSTANTIATE_TEST_SUITE_P(All, GgufModel,
+                         testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
 
 }  // namespace
 }  // namespace attend

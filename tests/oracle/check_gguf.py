@@ -6,7 +6,7 @@
 Tiny random models of each architecture and type are written with GGUFWriter under the names that llama.cpp's
 convert_hf_to_gguf.py gives them (gguf's own table of names), with a tokenizer trained on our corpus. What is compared with
 is transformers on the same weights as the package gguf dequantizes them; where transformers reads such files itself
-(gpt2, t5), with what it reads too. Blocks of Q4_K, Q5_K and Q6_K, which the package cannot make, are drawn at random.
+(gpt2, t5), with what it reads too. Blocks that the package cannot make (Q2_K to Q6_K, IQ4) are drawn at random.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ from gguf import GGMLQuantizationType as Type
 from safetensors.torch import load_file, save_file
 from sentencepiece import sentencepiece_model_pb2
 
+import gguf_decoders
 import slow_tokenizers
 from common import Attend, AttendFailed, Table, Tensors, relative_error
 from make_tokenizer_goldens import CORPUS
 from models import load_model, randomize
 
 DATA = Path(__file__).parents[1] / "data" / "gguf"
-TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
-CASES = ["gpt2", "gpt2-untied", "gptj", "bert", "bert-cased", "t5", "t5-gated", "t5encoder"]
+TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K,
+         Type.Q2_K, Type.Q3_K, Type.IQ4_NL, Type.IQ4_XS, Type.MXFP4]
+CASES = ["gpt2", "gpt2-untied", "gptj", "bert", "bert-cased", "t5", "t5-gated", "t5encoder", *gguf_decoders.CASES]
 TEXTS = ["the lamp is on the table", "Über den Dächern, don't you think so?", "12 boats & 345 gulls", " two  spaces ",
          "<|endoftext|>a<pad> </s>[MASK] [SEP]", "漢字かな", "", "crème brûlée №5"]  # fmt: skip
-SCALES = {Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208]}  # where a block has its float16
+SCALES = {Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0],
+          Type.IQ4_XS: [0]}  # where a block has its float16
 
 
 def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.ndarray:
@@ -64,12 +67,16 @@ def make_bert_tokenizer(directory: Path, cased: bool) -> Any:
 
 def make_tokenizer(case: str, directory: Path) -> Any:
     directory.mkdir(parents=True, exist_ok=True)
+    if case in gguf_decoders.CASES:
+        return gguf_decoders.make_tokenizer(case, directory)
     if case.startswith("bert"):
         return make_bert_tokenizer(directory, case == "bert-cased")
     return slow_tokenizers.build("t5" if case.startswith("t5") else "gpt2", directory)
 
 
 def make_config(case: str, vocabulary: int, width: int, layers: int) -> Any:
+    if case in gguf_decoders.CASES:
+        return gguf_decoders.make_config(case, vocabulary, width, layers)
     # Heads as wide as a quarter; feed-forward layers of another width; both a multiple of a block.
     gpt = dict(vocab_size=vocabulary, n_embd=width, n_layer=layers, n_head=4, n_positions=48, n_inner=2 * width,
                bos_token_id=0, eos_token_id=0, tie_word_embeddings=case == "gpt2")  # fmt: skip
@@ -91,6 +98,8 @@ def make_config(case: str, vocabulary: int, width: int, layers: int) -> Any:
 
 
 def make_model(case: str, config: Any) -> Any:
+    if case in gguf_decoders.CASES:
+        return gguf_decoders.make_model(case, config)
     if case.startswith("bert"):
         return transformers.BertModel(config, add_pooling_layer=False)
     head = {"gpt2": "GPT2LMHeadModel", "gpt2-untied": "GPT2LMHeadModel", "gptj": "GPTJForCausalLM",
@@ -106,7 +115,13 @@ def architecture(case: str) -> str:
     return case.split("-")[0]
 
 
+def arch_of(case: str) -> gguf.MODEL_ARCH:
+    return gguf_decoders.CASES[case].arch if case in gguf_decoders.CASES else ARCHITECTURES[architecture(case)]
+
+
 def write_metadata(writer: gguf.GGUFWriter, case: str, config: Any) -> None:
+    if case in gguf_decoders.CASES:
+        return gguf_decoders.write_metadata(writer, case, config)
     arch = architecture(case)
     writer.add_context_length(48)
     if arch in ("gpt2", "gptj"):
@@ -192,17 +207,21 @@ def make(case: str, kind: Type, seed: int, directory: Path, width: int | None = 
     rng = np.random.default_rng(seed)
     original = directory / "original"
     tokenizer = make_tokenizer(case, original)
-    width = width or (256 if kind in SCALES else 64)
+    width = width or (256 if gguf.GGML_QUANT_SIZES[kind][0] == 256 else 64)
     vocabulary = len(tokenizer) + 3  # some models have more rows than tokens
     config = make_config(case, vocabulary, width, layers)
     model = make_model(case, config)
     randomize(model, torch.Generator().manual_seed(seed))
-    arch = ARCHITECTURES[architecture(case)]
+    arch, decodes = arch_of(case), case in gguf_decoders.CASES
     names = gguf.get_tensor_name_map(arch, max(layers, getattr(config, "num_decoder_layers", 0) or 0) + 1)
     path = directory / "model.gguf"
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[arch])
     write_metadata(writer, case, config)
-    if case.startswith("bert"):
+    if decodes:
+        gguf_decoders.write_tokenizer(writer, case, original, vocabulary)
+        for name, numbers in gguf_decoders.factors(case, config).items():
+            writer.add_tensor(name, numbers)
+    elif case.startswith("bert"):
         write_bert_tokenizer(writer, original)
     elif case.startswith("t5"):
         write_t5_tokenizer(writer, original, vocabulary)
@@ -221,11 +240,17 @@ def make(case: str, kind: Type, seed: int, directory: Path, width: int | None = 
                 raise RuntimeError(f"{case}: gguf has no name for {name}")
             turned = arch == gguf.MODEL_ARCH.GPT2 and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight"))
             numbers = (parameter.T if turned else parameter).float().contiguous().numpy()
+            order = gguf_decoders.rows(case, name, config, len(numbers)) if decodes else None
+            offset = gguf_decoders.shift(case, name) if decodes else 0.0
+            if order is not None:
+                numbers = numbers[order]
+            numbers = numbers + np.float32(offset)
             whole = numbers.ndim < 2 or numbers.shape[-1] % gguf.GGML_QUANT_SIZES[kind][0] or "attn_rel_b" in theirs
             use = Type.F32 if whole else kind
             data = quantize(rng, numbers, use)
             writer.add_tensor(theirs, data, raw_dtype=use)
-            back = torch.from_numpy(gguf.quants.dequantize(data, use).reshape(numbers.shape).copy())
+            read = gguf.quants.dequantize(data, use).reshape(numbers.shape) - np.float32(offset)
+            back = torch.from_numpy(read if order is None else read[np.argsort(order)])
             parameter.copy_(back.T if turned else back)
             if case == "gpt2" and theirs == "token_embd.weight" and seed % 2:  # as older converters did
                 writer.add_tensor("output.weight", data, raw_dtype=use)
@@ -241,6 +266,8 @@ def encode(tokenizer: Any, case: str, texts: Sequence[str] = ("the lamp is on th
     tokenizer.padding_side = "right"
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     inputs = dict(tokenizer(list(texts), return_tensors="pt", padding=True))
+    if case in gguf_decoders.CASES:
+        inputs.pop("token_type_ids", None)
     if case in ("t5", "t5-gated"):
         inputs["decoder_input_ids"] = torch.tensor([[0, 5, 9], [0, 7, 3]])[: len(texts)]
     return inputs
@@ -354,15 +381,18 @@ def check(attend: Attend, cases: list[str], kinds: list[Type], seed: int) -> int
 
 
 def write_goldens() -> None:
-    """blocks.*: two rows of 256 numbers of every type. Models: of one layer, with what they make of two texts."""
+    """blocks.*: two rows of 256 numbers of every type; sources.*: what some of them are made of. Models: of one layer, with what they make of two texts."""
     DATA.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(5)
-    writer, expected = gguf.GGUFWriter(DATA / "blocks.gguf", "none"), {}
+    writer, expected, sources = gguf.GGUFWriter(DATA / "blocks.gguf", "none"), {}, {}
     writer.add_array("numbers", [1, 2, 3])
     writer.add_array("texts", ["a", "bc", ""])
     writer.add_float32("half", 0.5)
     for kind in TYPES:
-        data = quantize(rng, rng.normal(size=(2, 256)).astype(np.float32), kind)
+        numbers = rng.normal(size=(2, 256)).astype(np.float32)
+        data = quantize(rng, numbers, kind)
+        if kind in (Type.F32, Type.F16, Type.Q8_0, Type.Q4_0):
+            sources[kind.name] = torch.from_numpy(numbers)
         writer.add_tensor(kind.name, data, raw_dtype=kind)
         expected[kind.name] = torch.from_numpy(gguf.quants.dequantize(data, kind).reshape(2, 256).copy())
     writer.write_header_to_file()
@@ -370,7 +400,9 @@ def write_goldens() -> None:
     writer.write_tensors_to_file()
     writer.close()
     save_file(expected, DATA / "blocks.safetensors")
-    for case, kind in [("gpt2", Type.Q4_0), ("gptj", Type.Q5_1), ("bert", Type.Q8_0), ("t5", Type.Q5_0)]:
+    save_file(sources, DATA / "sources.safetensors")
+    for case, kind in [("gpt2", Type.Q4_0), ("gptj", Type.Q5_1), ("bert", Type.Q8_0), ("t5", Type.Q5_0),
+                       ("llama-3", Type.Q8_0), ("gemma3", Type.Q4_1), ("gptneox", Type.Q4_0)]:
         with TemporaryDirectory() as folder:
             path = make(case, kind, 0, Path(folder), width=32, layers=1)
             original = path.parent / "original"

@@ -5,6 +5,7 @@
 #include "formats/gguf.h"
 #include "formats/sentencepiece.h"
 #include "tokenizers/files/bpe_files.h"
+#include "tokenizers/files/gguf_cuts.h"
 #include "tokenizers/files/sentencepiece_conversion.h"
 #include "tokenizers/files/vocabulary_files.h"
 #include "tokenizers/text/metaspace.h"
@@ -50,17 +51,8 @@ std::vector<TokenizerConfig::Token> added(const std::vector<GgufToken>& tokens) 
   return result;
 }
 
-// Whatever llama.cpp cuts as GPT-2 does.
-void check_pattern(const Gguf& gguf) {
-  constexpr std::string_view same[] = {"gpt-2", "phi-2", "mpt", "olmo", "jais"};
-  const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
-  if (std::ranges::find(same, name) == std::end(same))
-    fail("{}: tokenizer.ggml.pre: expected gpt-2, found {}: it cuts words in a way that is not known here",
-         gguf.source(), shown(Json(name)));
-}
-
 TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
-  check_pattern(gguf);
+  const GgufCut& cut = gguf_cut(gguf);
   ModelTables tables;
   tables.has_vocabulary = tables.has_merges = true;
   const std::vector<GgufToken> tokens = read_tokens(gguf);
@@ -83,16 +75,20 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
   static constexpr Role roles[] = {{"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
   const auto by_role = config.tokens(roles);
   const Json list = config.added_tokens(TokenizerConfig::Kind::fast, added(tokens), {}, tables.vocabulary);
-  const auto wanted = [&](const char* flag, const char* role) {
-    return config.fields().flag({flag}, false) ? " " + by_role.at(role) + " " : std::string();
+  const auto wanted = [&](const char* flag, const char* role, bool usual) {
+    return config.fields().flag({flag}, usual) ? " " + by_role.at(role) + " " : std::string();
   };
-  const std::string begin = wanted("add_bos_token", "bos_token"), end = wanted("add_eos_token", "eos_token");
+  const bool begins = cut.begins && config.fields().has({"bos_token"});
+  const std::string begin = wanted("add_bos_token", "bos_token", begins),
+                    end = wanted("add_eos_token", "eos_token", false);
   Json post_processor =
       begin.empty() && end.empty()
           ? Json{{"type", "ByteLevel"}, {"trim_offsets", false}}
           : template_processor(begin + "$A" + end, begin + "$A" + end + " $B:1", list, &tables.vocabulary);
-  return byte_level_bpe(std::move(tables), list, std::move(post_processor),
-                        gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
+  TokenizerJson result = byte_level_bpe(std::move(tables), list, std::move(post_processor),
+                                        gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
+  set_cut(cut, result.fields);
+  return result;
 }
 
 // GGUF marks the tokens that begin a word instead of those that go on with one.
@@ -115,9 +111,9 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
   return bert_tokenizer(std::move(vocabulary), config);
 }
 
-TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
-  constexpr const char *key_scores = "tokenizer.ggml.scores",
-                       *key_rules = "tokenizer.ggml.precompiled_charsmap";
+// A SentencePiece model's pieces and scores.
+SentencePieceFile read_pieces(const Gguf& gguf) {
+  constexpr const char* key_scores = "tokenizer.ggml.scores";
   std::vector<GgufToken> tokens = read_tokens(gguf);
   std::vector<float> scores = gguf.numbers(key_scores);
   if (scores.size() != tokens.size())
@@ -127,26 +123,66 @@ TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
   while (!tokens.empty() && tokens.back().type == Type::unused && tokens.back().text.starts_with("[PAD"))
     tokens.pop_back();
   SentencePieceFile file;
-  std::size_t unknowns = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    SentencePieceFile::Piece piece = {std::string(tokens[i].text), scores[i], tokens[i].type};
-    if (piece.text.empty()) fail("{}: {}: token {} is empty", gguf.source(), key_tokens, i);
-    if (!std::isfinite(piece.score))
-      fail("{}: {}: expected numbers, found {} for token {}", gguf.source(), key_scores, piece.score, i);
+    file.pieces.push_back({std::string(tokens[i].text), scores[i], tokens[i].type});
+    if (tokens[i].text.empty()) fail("{}: {}: token {} is empty", gguf.source(), key_tokens, i);
+    if (!std::isfinite(scores[i]))
+      fail("{}: {}: expected numbers, found {} for token {}", gguf.source(), key_scores, scores[i], i);
+  }
+  file.add_dummy_prefix = gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, true);
+  file.remove_extra_whitespaces = gguf.metadata().flag({"tokenizer.ggml.remove_extra_whitespaces"}, true);
+  return file;
+}
+
+TokenizerJson read_t5(const Gguf& gguf, const TokenizerConfig& config) {
+  constexpr const char* key_rules = "tokenizer.ggml.precompiled_charsmap";
+  SentencePieceFile file = read_pieces(gguf);
+  std::size_t unknowns = 0;
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    SentencePieceFile::Piece& piece = file.pieces[i];
     if (piece.text.starts_with("<extra_id_")) piece.type = Type::control;
-    if (piece.type == Type::unknown) {
-      file.unknown = i;
-      ++unknowns;
-    }
-    file.pieces.push_back(std::move(piece));
+    if (piece.type != Type::unknown) continue;
+    file.unknown = i;
+    ++unknowns;
   }
   if (unknowns != 1)
     fail("{}: tokenizer.ggml.token_type: expected one token of type 2 (unknown), found {}", gguf.source(),
          unknowns);
   if (gguf.has_array(key_rules)) file.charsmap = gguf.bytes(key_rules);
-  file.add_dummy_prefix = gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, true);
-  file.remove_extra_whitespaces = gguf.metadata().flag({"tokenizer.ggml.remove_extra_whitespaces"}, true);
   return convert_sentencepiece(*find_sentencepiece_family("t5"), file, config, TextSide::source,
+                               gguf.source() + ": " + key_tokens);
+}
+
+std::string with_visible_spaces(std::string_view text) {
+  std::string result;
+  for (const char c : text)
+    if (c == ' ')
+      result += space_letter;
+    else
+      result += c;
+  return result;
+}
+
+// Llama's and Gemma's: pieces merged by their scores, and bytes for what is none.
+TokenizerJson read_llama(const Gguf& gguf, const TokenizerConfig& config) {
+  SentencePieceFile file = read_pieces(gguf);
+  file.kind = SentencePieceFile::Kind::bpe;
+  file.byte_fallback = true;
+  const std::string unknown = config.token("unk_token", "<unk>");
+  bool found = false;
+  for (std::size_t i = 0; i < file.pieces.size(); ++i) {
+    SentencePieceFile::Piece& piece = file.pieces[i];
+    if (piece.text == unknown) {
+      file.unknown = i;
+      found = true;
+    }
+    if (piece.type != Type::user_defined) continue;
+    // The converter wrote their spaces as such. They are merged first.
+    piece.text = with_visible_spaces(piece.text);
+    piece.score = 0;
+  }
+  if (!found) fail("{}: {}: there is no {} among the tokens", gguf.source(), key_tokens, unknown);
+  return convert_sentencepiece(*find_sentencepiece_family("llama"), file, config, TextSide::source,
                                gguf.source() + ": " + key_tokens);
 }
 
@@ -157,14 +193,16 @@ TokenizerJson read_gguf_tokenizer(const std::filesystem::path& path) {
   const Gguf gguf(file.bytes(), path.string());
   const std::string kind = gguf.metadata().text({"tokenizer.ggml.model"});
   const std::string architecture = gguf.metadata().text({"general.architecture"}, "");
-  const bool known = kind == "gpt2" || kind == "bert" || (kind == "t5" && architecture.starts_with("t5"));
+  const bool known =
+      kind == "gpt2" || kind == "bert" || kind == "llama" || (kind == "t5" && architecture.starts_with("t5"));
   if (!known)
-    fail("{}: tokenizer.ggml.model: expected gpt2, bert or, of T5, t5, found {}", path.string(),
+    fail("{}: tokenizer.ggml.model: expected gpt2, llama, bert or, of T5, t5, found {}", path.string(),
          shown(Json(kind)));
   const TokenizerConfig config(path);
-  return kind == "gpt2"   ? read_gpt2(gguf, config)
-         : kind == "bert" ? read_bert(gguf, config)
-                          : read_t5(gguf, config);
+  return kind == "gpt2"    ? read_gpt2(gguf, config)
+         : kind == "llama" ? read_llama(gguf, config)
+         : kind == "bert"  ? read_bert(gguf, config)
+                           : read_t5(gguf, config);
 }
 
 }  // namespace attend::tokenizers

@@ -1,5 +1,5 @@
-// The tokenizer in a GGUF file, as the original's would be in a tokenizer.json: GPT-2's byte-level BPE,
-// BERT's words in pieces and T5's unigrams.
+// The tokenizer in a GGUF file, as the original's would be in a tokenizer.json: byte-level BPE with the words
+// of GPT-2, Llama 3, Qwen and others, Llama's and Gemma's pieces, BERT's words in pieces and T5's unigrams.
 #pragma once
 
 #include "tokenizers/files/json_tables.h"
