@@ -182,7 +182,6 @@ def compare(wanted: Tensors, got: Tensors, exact: Tensors | None = None) -> list
         largest = max(original.double().abs().max().item(), 1e-300)
         cancels = name.endswith(NEARLY_CANCELS)
         noise = own > limit * largest and difference <= NOISE_FACTOR * own
-        noise |= own > limit / 2 * largest and difference <= 2 * own
         noise |= cancels and own > limit / 2 * largest and difference <= CANCELLED_FACTOR * own
         # What is zero in exact arithmetic (a bias that all choices share) is nothing but rounding.
         noise |= exact[name].abs().max().item() < 1e-12 and difference < 1e-6

@@ -23,7 +23,8 @@ TEST_P(GgufTokenizer, GivesTheOriginalsIds) {
         << text.at("text");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GgufTokenizer, testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
+INSTANTIATE_TEST_SUITE_P(All, GgufTokenizer,
+                         testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
 
 }  // namespace
 }  // namespace attend
