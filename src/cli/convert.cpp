@@ -5,6 +5,7 @@
 #include "cli/model_option.h"
 #include "cli/verb.h"
 #include "models/companions.h"
+#include "models/gguf_export.h"
 #include "models/merge.h"
 #include "models/quantized.h"
 
@@ -14,16 +15,20 @@ namespace attend::cli {
 
 int convert(int argc, char** argv) {
   ModelPath model;
-  std::string output;
+  std::string output, type;
   LoadOptions options{.purpose = Purpose::training};
   FreshHead head;
   Labels labels;
   Parser parser("convert",
                 "Rewrites a model as transformers would: from shards, pytorch_model.bin, float16 or old "
-                "tensor names to one model.safetensors in float32.",
+                "tensor names to one model.safetensors in float32. With an output that ends with .gguf it "
+                "writes a decoder such as Llama as a GGUF file, which llama.cpp loads.",
                 "attend convert gpt2 gpt2-tuned --adapter gpt2-lora");
   add_model(parser.app(), model);
-  parser.app().add_option("output", output, "The directory to create")->required();
+  parser.app().add_option("output", output, "The directory to create, or a file *.gguf")->required();
+  parser.app()
+      .add_option("--type", type, "Type of the matrices in a GGUF file; default: f32")
+      ->check(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}));
   parser.app().add_option(
       "--architecture", options.architecture,
       "Another architecture of the family; missing tensors of its head are initialized from --seed");
@@ -35,7 +40,11 @@ int convert(int argc, char** argv) {
 
   if (model.weights != WeightFormat::float32)
     fail("--weights {}: convert writes float32; attend quantize writes int8 and int4", name(model.weights));
-  expect_no_model(output);
+  const bool as_gguf = std::filesystem::path(output).extension() == ".gguf";
+  if (!as_gguf && !type.empty())
+    fail("--type: it is for GGUF files; name the output *.gguf, found {}", output);
+  if (as_gguf && std::filesystem::exists(output)) fail("{}: there is one already", output);
+  if (!as_gguf) expect_no_model(output);
   if (!labels.names.empty()) head.labels = labels;
   if (!options.architecture.empty() || head.labels) options.fresh = head;
   const ModelDirectory directory(model);
@@ -46,8 +55,12 @@ int convert(int argc, char** argv) {
         directory.path().string(), name(stored));
   PretrainedModel loaded = PretrainedModel::load(directory, options);
   merge_adapters(loaded);
-  loaded.save(output);
-  copy_companions(directory.path(), output);
+  if (as_gguf) {
+    write_gguf(loaded, directory.path(), type.empty() ? "f32" : type, output);
+  } else {
+    loaded.save(output);
+    copy_companions(directory.path(), output);
+  }
   inform("wrote {}", output);
   return 0;
 }

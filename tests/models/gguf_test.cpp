@@ -1,5 +1,8 @@
 // Models in GGUF files against the originals with the same weights (tests/oracle/check_gguf.py).
+#include "expect_error.h"
+#include "models/gguf_export.h"
 #include "models/golden.h"
+#include "temporary_directory.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>
@@ -27,6 +30,27 @@ TEST_P(GgufModel, CanBeTrainedAndQuantized) {
 
 INSTANTIATE_TEST_SUITE_P(All, GgufModel,
                          testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
+
+class WrittenGguf : public testing::TestWithParam<const char*> {};
+
+// Names, rows, norms and fields go back the way they came.
+TEST_P(WrittenGguf, GivesWhatTheOriginalGives) {
+  const fs::path given = test_data() / "gguf" / (std::string(GetParam()) + ".gguf");
+  const TemporaryDirectory folder;
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(given.string()), Purpose::training);
+  write_gguf(model, given, "f32", folder.path() / "again.gguf");
+  expect_golden(ModelDirectory((folder.path() / "again.gguf").string()),
+                fs::path(given).replace_extension(".safetensors"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrittenGguf, testing::Values("llama-3", "gemma3", "gptneox"));
+
+TEST(GgufFile, IsOfAFamilyThatLlamaCppHas) {
+  const fs::path given = test_data() / "gguf" / "t5.gguf";
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(given.string()), Purpose::training);
+  EXPECT_ERROR("GGUF files are written of language models of the families llama, ",
+               write_gguf(model, given, "f32", "never.gguf"));
+}
 
 }  // namespace
 }  // namespace attend
