@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-using RowOrder = GgufName::Rows;
+using GgufRows = GgufName::Rows;
 
 // What the converter calls the parts of Llama's blocks, and of those of its relatives that have more.
 constexpr GgufName llama_names[] = {
@@ -34,8 +34,8 @@ constexpr GgufName llama_names[] = {
 };
 // llama.cpp turns neighbours in these, for which the converter changed the order of rows.
 constexpr GgufName pair_names[] = {
-    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", RowOrder::query_pairs},
-    {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", RowOrder::key_pairs},
+    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", GgufRows::query_pairs},
+    {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", GgufRows::key_pairs},
 };
 constexpr GgufName gemma2_names[] = {{"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm"}};
 constexpr GgufName olmo_names[] = {{"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm"}};
@@ -55,7 +55,7 @@ constexpr GgufName neox_names[] = {
     {"output_norm", "gpt_neox.final_layer_norm"},
     {"output", "embed_out"},
     {"blk.#.attn_norm", "gpt_neox.layers.#.input_layernorm"},
-    {"blk.#.attn_qkv", "gpt_neox.layers.#.attention.query_key_value", RowOrder::by_head},
+    {"blk.#.attn_qkv", "gpt_neox.layers.#.attention.query_key_value", GgufRows::by_head},
     {"blk.#.attn_output", "gpt_neox.layers.#.attention.dense"},
     {"blk.#.ffn_norm", "gpt_neox.layers.#.post_attention_layernorm"},
     {"blk.#.ffn_up", "gpt_neox.layers.#.mlp.dense_h_to_4h"},

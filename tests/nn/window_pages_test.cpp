@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kWindow = 20, kHeads = 2, kSize = 5, kWidth = kHeads * kSize;
+constexpr std::int64_t kWindow = 20, kHeads = 2, kSize = 5, kRowWidth = kHeads * kSize;
 
 struct Reader {
   PagedCache cache;
@@ -16,23 +16,23 @@ struct Reader {
   AttentionCall call{
       .spec = {.heads = kHeads, .head_size = kSize, .scale = 0.5, .causal = true, .window = kWindow}};
 
-  explicit Reader(std::int64_t window, TensorOptions options = kFloat)
-      : cache({.heads = kHeads, .head_size = kSize, .options = options}, 0, window), sequence(cache.add()) {}
+  explicit Reader(std::int64_t window, ScalarType type = kFloat)
+      : cache({.heads = kHeads, .head_size = kSize, .type = type}, 0, window), sequence(cache.add()) {}
 
   // The new tokens against everything before them: packed [T, 3 w] -> [T, w].
   Tensor read(const Tensor& packed) {
     const Offsets offsets({packed.size(0)});
     cache.extend(sequence, packed.size(0));
-    cache.write(0, {sequence}, offsets, packed.narrow(1, kWidth, 2 * kWidth));
+    cache.write(0, {sequence}, offsets, packed.narrow(1, kRowWidth, 2 * kRowWidth));
     return attention(packed, offsets, {.cache = &cache, .sequences = {&sequence, 1}}, {}, call);
   }
 };
 
-Tensor packed_rows(std::int64_t count, const TensorOptions& options = kFloat) {
+Tensor packed_rows(std::int64_t count, ScalarType type = kFloat) {
   Generator generator = ops::make_generator<ops::CPUGeneratorImpl>(1);
-  Tensor rows = ops::empty({count, 3 * kWidth}, kFloat);
+  Tensor rows = ops::empty({count, 3 * kRowWidth}, kFloat);
   rows.normal_(0, 1, generator);
-  return rows.to(options);
+  return rows.to(type);
 }
 
 TEST(WindowPages, GoBackAndNothingElseChanges) {

@@ -33,14 +33,16 @@ std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   const auto put = [&](const char* name, const auto& value) { all[name] = fmt::format("{}", value); };
   const auto& [output, steps, epochs, minutes, batch, accumulate, schedule, warmup, plateau, optimizer,
                groups, clip, ema, loss, bfloat16, recompute, seed, validate_every, save_every, best, patience,
-               keep, average, save_batches, report, resume] = options;
+               keep, average, save_batches, report, resume, ranks, local, shard_optimizer] = options;
   put("output", output.string());
   put("steps", steps), put("epochs", epochs), put("minutes", minutes);
   put("accumulate", accumulate), put("warmup", warmup), put("clip", clip), put("ema", ema);
   put("bfloat16", bfloat16), put("recompute", recompute), put("seed", seed);
   put("validate_every", validate_every), put("save_every", save_every), put("best", best);
   put("patience", patience), put("keep", keep), put("average", average), put("resume", resume);
-  put("save_batches", save_batches.string());
+  put("save_batches", save_batches.string()), put("shard_optimizer", shard_optimizer);
+  const auto& [local_steps, outer_rate, outer_momentum] = local;
+  put("local_steps", local_steps), put("outer_rate", outer_rate), put("outer_momentum", outer_momentum);
   const auto& [tokens, examples] = batch;
   put("batch.tokens", tokens), put("batch.examples", examples);
   const auto& [kind, peak, floor, schedule_warmup, total, cooldown, power, cycles, warmup_init] = schedule;
@@ -136,6 +138,10 @@ std::vector<Said> everything() {
       {"average", [](Recipe& r) { r.average = 7; }},
       {"save_batches", [](Recipe& r) { r.save_batches = "there"; }},
       {"resume", [](Recipe& r) { r.resume = true; }},
+      {"shard_optimizer", [](Recipe& r) { r.shard_optimizer = true; }},
+      {"local_steps", [](Recipe& r) { r.local_steps = 7; }},
+      {"outer_rate", [](Recipe& r) { r.outer_rate = 0.5; }, [](Recipe& r) { r.local_steps = 7; }},
+      {"outer_momentum", [](Recipe& r) { r.outer_momentum = 0.5; }, [](Recipe& r) { r.local_steps = 7; }},
   };
 }
 
