@@ -344,8 +344,8 @@ struct ChatMessage {
 
 struct ConversationOptions {
   std::string system;  // the system message
-  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", a Jinja template, or the name of one of
-  // the model's templates. Empty: the model's default template.
+  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", a Jinja template, or the name of one
+  // of the model's templates. Empty: the model's default template.
   std::string chat_template;
   // As in GenerateTextOptions. Defaults: 256 new tokens, sampling at a temperature of 0.7.
   std::string settings = "{}";

@@ -14,7 +14,7 @@ Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
   app_.footer("Example:\n  " + example);
   app_.option_defaults()->always_capture_default();
-  app_.add_option("--threads", common_.threads, 
+  app_.add_option("--threads", common_.threads,
                   "Number of threads; 0: one per core, or a share of them if several processes were started "
                   "(torchrun)")
       ->check(not_negative());

@@ -85,7 +85,7 @@ std::vector<WeightName> gpt_oss_weights(const ModelSpec& model) {
 
 Json fresh_gpt_oss(std::string_view preset) {
   static constexpr LlamaSize sizes[] = {
-      {"20b", 2880, 2880, 24, 64, 8}, {"120b", 2880, 2880, 36, 64, 8}, {"tiny", 256, 256, 4, 4, 2}};
+      {"20b", 2880, 2880, 24, 64, 8}, {"120b", 2880, 2880, 36, 64, 8}, {"tiny", 256, 128, 4, 4, 2}};
   const bool tiny = preset == "tiny";
   Json config =
       fresh_llama_config("gpt_oss", "GptOssForCausalLM", find_size(sizes, preset), gpt_oss_relative);

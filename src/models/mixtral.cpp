@@ -30,7 +30,7 @@ std::vector<WeightName> mixtral_weights(const ModelSpec& model) {
 }
 
 Json fresh_mixtral(std::string_view preset) {
-  static constexpr LlamaSize sizes[] = {{"8x7B", 4096, 14336, 32, 32, 8}, {"tiny", 256, 448, 4, 4, 2}};
+  static constexpr LlamaSize sizes[] = {{"8x7B", 4096, 14336, 32, 32, 8}, {"tiny", 256, 128, 4, 4, 2}};
   Json config =
       fresh_llama_config("mixtral", "MixtralForCausalLM", find_size(sizes, preset), mixtral_relative);
   config.update({{"num_local_experts", 8}, {"num_experts_per_tok", 2}, {"output_router_logits", true}});

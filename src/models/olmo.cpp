@@ -80,7 +80,7 @@ Json fresh_olmo(std::string_view model_type, std::string_view architecture, std:
 }
 
 Json fresh_olmoe(std::string_view preset) {
-  static constexpr LlamaSize sizes[] = {{"1B-7B", 2048, 1024, 16, 16, 16}, {"tiny", 256, 172, 4, 4, 4}};
+  static constexpr LlamaSize sizes[] = {{"1B-7B", 2048, 1024, 16, 16, 16}, {"tiny", 256, 128, 4, 4, 4}};
   Json config =
       with_tokens(fresh_llama_config("olmoe", "OlmoeForCausalLM", find_size(sizes, preset), olmoe_relative));
   config.update({{"num_experts", preset == "tiny" ? 8 : 64},

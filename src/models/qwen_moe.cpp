@@ -95,8 +95,8 @@ Json fresh_qwen2_moe(std::string_view preset) {
                  {"eos_token_id", 151643},
                  {"num_experts", tiny ? 8 : 60},
                  {"num_experts_per_tok", tiny ? 2 : 4},
-                 {"moe_intermediate_size", tiny ? 172 : 1408},
-                 {"shared_expert_intermediate_size", tiny ? 344 : 5632},
+                 {"moe_intermediate_size", tiny ? 128 : 1408},
+                 {"shared_expert_intermediate_size", tiny ? 256 : 5632},
                  {"output_router_logits", true}});
   return config;
 }
@@ -112,7 +112,7 @@ Json fresh_qwen3_moe(std::string_view preset) {
                  {"eos_token_id", 151643},
                  {"num_experts", tiny ? 8 : 128},
                  {"num_experts_per_tok", tiny ? 2 : 8},
-                 {"moe_intermediate_size", tiny ? 172 : 768},
+                 {"moe_intermediate_size", tiny ? 128 : 768},
                  {"norm_topk_prob", true},
                  {"output_router_logits", true}});
   return config;

@@ -98,7 +98,8 @@ Tensor ExpertsImpl::forward(const Tensor& given, const Tensor& residual, double 
                           x.size(0)));
     const Tensor first = in_->part(rows.narrow(0, begin, count), e * inner, inner, pass);
     const Tensor activated = each_.gated ? gate(first, each_) : activate(first, each_.activation);
-    results.push_back(out_->part(activated, e * width, width, pass));
+    const Tensor kept = attend::dropout(activated, each_.dropout.value_or(0), pass);
+    results.push_back(out_->part(kept, e * width, width, pass));
   }
   const Tensor all = results.size() == 1 ? results[0] : ops::cat(results);
   // One of a token's experts after the other, the lowest first, whatever the other tokens read.

@@ -33,7 +33,9 @@ void set_dropout(ModelSpec& model, const DropoutRates& rates) {
     for (LayerSpec& layer : (*stack)->layers) {
       if (rates.attention) layer.self_attention.dropout = *rates.attention;
       if (rates.attention && layer.cross_attention) layer.cross_attention->dropout = *rates.attention;
-      if (rates.activation) layer.feed_forward.dropout = *rates.activation;
+      if (!rates.activation) continue;
+      layer.feed_forward.dropout = *rates.activation;
+      if (layer.experts && layer.experts->shared) layer.experts->shared->dropout = *rates.activation;
     }
   }
   if (rates.all && model.score_head) set_everywhere(*model.score_head, *rates.all);

@@ -3,6 +3,7 @@
 #include "serve/server.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -140,7 +141,8 @@ RequestReader::~RequestReader() = default;
 void RequestReader::next() {
   parser_ = std::make_unique<Parser>();
   parser_->header_limit(static_cast<std::uint32_t>(max_header_));
-  parser_->body_limit(boost::none);  // the head's length is compared before the body is read
+  // The router compares the length in the head before the body is read. (Boost 1.74 takes boost::none for 0.)
+  parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
   parser_->max_body = max_body_;
 }
 

@@ -31,9 +31,11 @@ Tensor add_up(const FormedScores& formed) {
   Tensor scores = ops::matmul(formed.query, formed.key.transpose(1, 2)) * formed.scale;
   for (const auto& term : formed.added) scores = scores + term.scores;
   scores = scores + formed.penalty;
-  const Tensor exponentials = ops::exp(scores - std::get<0>(scores.max(2, true)));
+  const Tensor largest = std::get<0>(scores.max(2, true)), exponentials = ops::exp(scores - largest);
   const Tensor counted = formed.copies.defined() ? exponentials * formed.copies : exponentials;
-  const Tensor weights = exponentials / counted.sum(2, true);
+  Tensor sum = counted.sum(2, true);
+  if (formed.sinks.defined()) sum = sum + ops::exp(formed.sinks.reshape({-1, 1, 1}) - largest);
+  const Tensor weights = exponentials / sum;
   return formed.copies.defined() ? weights * formed.copies.gt(0) : weights;
 }
 
