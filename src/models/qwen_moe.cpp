@@ -96,7 +96,7 @@ Json fresh_qwen2_moe(std::string_view preset) {
                  {"num_experts", tiny ? 8 : 60},
                  {"num_experts_per_tok", tiny ? 2 : 4},
                  {"moe_intermediate_size", tiny ? 128 : 1408},
-                 {"shared_expert_intermediate_size", tiny ? 256 : 5632},
+                 {"shared_expert_intermediate_size", tiny ? 192 : 5632},
                  {"output_router_logits", true}});
   return config;
 }

@@ -65,7 +65,9 @@ def numbers(path):
             for k, v in tensors.items() if v["dtype"] == "F32"}
 a, b = map(numbers, sys.argv[1:])
 assert a.keys() == b.keys()
-print(max(max(abs(x - y) for x, y in zip(a[k], b[k])) / max(map(abs, a[k])) for k in a if any(a[k])))
+# A bias of keys adds the same to all scores of a query, so its gradient is nothing but rounding, which Adam enlarges.
+counted = [k for k in a if any(a[k]) and not k.endswith("k_proj.bias")]
+print(max(max(abs(x - y) for x, y in zip(a[k], b[k])) / max(map(abs, a[k])) for k in counted))
 PY
 }
 expect_close() { # A B MOST
@@ -83,7 +85,7 @@ expect_close gradient-1 gradient-4 2e-6
 # The same curve and the same model.
 for count in 1 2 4; do expect_together $count "of-$count" 12 --bleu; done
 for count in 2 4; do
-  expect_close of-1 of-$count 1e-3
+  expect_close of-1 of-$count 2e-4
   python3 - "of-1" "of-$count" <<'PY' || fail "other curves"
 import json, sys
 a, b = ([json.loads(line) for line in open(f"{d}/metrics.jsonl")] for d in sys.argv[1:])
@@ -112,12 +114,16 @@ done
 expect_together 2 resumed 4
 expect_together 4 resumed 8 --resume --shard-optimizer
 expect_together 1 resumed 12 --resume
-expect_close of-1 resumed 1e-3
+expect_together 1 whole 12
+expect_close whole resumed 2e-4
 
 # until_step OUTPUT: it has come to its first checkpoint.
 until_step() {
   for _ in {1..1200}; do
-    if compgen -G "$1/checkpoints/step-*/training.json" >/dev/null; then return; fi
+    if compgen -G "$1/checkpoints/step-*/training.json" >/dev/null; then
+      sleep 2.5 # until each process has told which step it is at
+      return
+    fi
     sleep 0.05
   done
   fail "$1 did not begin: $(cat "$1".*.log)"
