@@ -13,7 +13,7 @@ fail() {
 words=(one two three four five six seven)
 for i in {0..40}; do echo "${words[i % 7]} and ${words[i / 7 % 7]}" >>texts; done
 printf 'the last line has no end' >>texts
-"$attend" tokenizer train --model bpe --preset translation --vocab-size 100 --output model texts 2>log
+"$attend" tokenizer train --model bpe --preset translation --vocab-size 300 --output model texts 2>log
 "$attend" init marian model --set preset=transformer-tiny --set encoder_layers=1 --set decoder_layers=1 2>>log
 
 translate() { "$attend" translate model --json --max-length 12 "$@"; }
