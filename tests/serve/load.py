@@ -95,7 +95,7 @@ async def many_connections(server, seconds):
 
 async def idle_streams(count=2000):
     """Streams that are open and silent: they cost little, and others are answered beside them."""
-    server = Server("gpt2", "bert", "--max-waiting", "4000", "--max-requests", "4000", "--cache-memory", "3MB")
+    server = Server("gpt2", "bert", "--max-waiting", "4000", "--max-requests", "4000", "--cache-memory", "6MB")
     await ask(server, request("/v1/completions", COMPLETION))
     before = resident(server)
     body = dict(COMPLETION, stream=True, max_tokens=900, min_new_tokens=900)
@@ -111,6 +111,7 @@ async def idle_streams(count=2000):
     print(f"{count} streams: {resident(server) - before:.0f} MB; an embedding beside them takes {time.monotonic() - begin:.2f} s")
     for writer in writers:
         writer.close()
+    await asyncio.sleep(0.5)  # asyncio closes them when it is its turn
     server.wait_for("attend_texts_waiting", 0)
     server.wait_for("attend_texts_running", 0)
     equal("pages", server.figure("attend_cache_pages_used"), 0)
@@ -131,8 +132,11 @@ async def slow_clients():
         writer.write(big)
     await asyncio.sleep(8)
     writer.transport.resume_reading()
-    if len(await asyncio.wait_for(reader.read(), 30)) > 20_000_000:
-        fail("a slow reader was waited for")
+    try:
+        if len(await asyncio.wait_for(reader.read(), 30)) > 20_000_000:
+            fail("a slow reader was waited for")
+    except ConnectionResetError:  # closed while requests of ours were unread
+        pass
     writer.close()
     equal("alive", server.ask("GET", "/health")[0], 200)
     server.end()
@@ -229,7 +233,7 @@ async def main():
         make_models()
         together = [many_connections, hostile, memory, overload]
         if not given.parts or any(part.__name__ in given.parts for part in together):
-            server = Server("gpt2", "bert", "--max-waiting", "64")
+            server = Server("gpt2", "bert", "--max-waiting", "64", "--cache-memory", "32MB")
             for part in together:
                 if not given.parts or part.__name__ in given.parts:
                     await part(server, given.seconds)
