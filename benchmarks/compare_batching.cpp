@@ -103,12 +103,12 @@ int main(int argc, char** argv) try {
     std::printf("\n");
     measure("continuous",
             [&] { return in_a_continuous_batch(model, work, {.batch_tokens = batch_tokens}, status); });
-    std::printf("  %ld pages at most, %ld steps\n", status.most_pages, status.steps);
-    const CacheLimit half{.tokens = status.most_pages / 2 * PagedCache::kPageRows};
+    std::printf("  %ld pages at most, %ld steps\n", status.peak_pages, status.steps);
+    const CacheLimit half{.tokens = status.peak_pages / 2 * PagedCache::kPageRows};
     measure("continuous, half the memory", [&] {
       return in_a_continuous_batch(model, work, {.cache = half, .batch_tokens = batch_tokens}, status);
     });
-    std::printf("  %ld pages at most, %ld steps, %ld preemptions\n", status.most_pages, status.steps,
+    std::printf("  %ld pages at most, %ld steps, %ld preemptions\n", status.peak_pages, status.steps,
                 status.preemptions);
   }
   return 0;

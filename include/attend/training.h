@@ -166,8 +166,8 @@ struct Recipe {
   // model that one would, and share the work.
   double timeout = 300;  // seconds that one waits for the others; longer than writing a checkpoint takes
   bool shard_optimizer = false;  // each keeps the optimizer's state of a share of the weights (ZeRO-1)
-  // Each goes so many steps by itself, then all meet: for slow networks (DiLoCo). 0: they add up gradients in
-  // every step.
+  // Steps that each process makes on its own before all average their weights: for slow networks (DiLoCo).
+  // 0: the processes sum their gradients in every step.
   std::int64_t local_steps = 0;
   double outer_rate = 0.7, outer_momentum = 0.9;  // of the step from meeting to meeting
 };

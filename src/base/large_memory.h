@@ -20,7 +20,7 @@ namespace attend {
 // all memory goes back to the system.
 class LargeMemory {
  public:
-  static constexpr std::size_t kLeast = std::size_t{64} << 10;  // below this size malloc is as good
+  static constexpr std::size_t kMinSize = std::size_t{64} << 10;  // below this size malloc is as good
 
   // The process's own instance, which is never destroyed.
   static LargeMemory& shared();

@@ -76,7 +76,7 @@ class LoadedTask {
   Gathered<Json, Json> gathered_;
 };
 
-// The last ones that were asked for stay. One that is loaded stops nobody who asks for another.
+// Keeps the most recently used tasks. Loading one does not block requests for another.
 class LoadedTasks {
  public:
   std::shared_ptr<LoadedTask> find(const TaskVerb& verb, const Asked& asked, const Json& parameters) {

@@ -200,8 +200,8 @@ void add_local_step_options(CLI::App& app, Recipe& r) {
   CLI::Option* const local =
       app.add_option(
              "--local-steps", r.local_steps,
-             "With several processes on a slow network: each goes so many steps by itself before all meet "
-             "(DiLoCo; 50 to 500); 0: they add up their gradients in every step")
+             "With several processes on a slow network: steps that each makes on its own before all average "
+             "their weights (DiLoCo; 50 to 500); 0: sum the gradients in every step")
           ->check(not_negative());
   app.add_option("--outer-rate", r.outer_rate, "--local-steps: the rate of the step from meeting to meeting")
       ->needs(local);

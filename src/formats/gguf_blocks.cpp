@@ -251,9 +251,9 @@ constexpr BlockType types[] = {
 
 float from_float16(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16, magnitude = bits & 0x7FFFU;
-  constexpr std::uint32_t infinity = 0x7C00, least_normal = 0x400;
+  constexpr std::uint32_t infinity = 0x7C00, min_normal = 0x400;
   if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F800000U | (magnitude & 0x3FFU) << 13);
-  if (magnitude >= least_normal) return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));
+  if (magnitude >= min_normal) return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));
   const float tiny = static_cast<float>(magnitude) * 0x1p-24F;  // a subnormal number, exactly
   return sign == 0 ? tiny : -tiny;
 }

@@ -68,10 +68,10 @@ std::uint16_t to_float16(float number) {
   const auto bits = std::bit_cast<std::uint32_t>(number);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  constexpr std::uint32_t infinity = 0x7F800000, least_normal = 0x38800000, overflows = 0x477FF000;
+  constexpr std::uint32_t infinity = 0x7F800000, min_normal = 0x38800000, overflows = 0x477FF000;
   if (magnitude > infinity) return sign | 0x7E00U;
   if (magnitude >= overflows) return sign | 0x7C00U;
-  if (magnitude < least_normal) {  // a multiple of 2^-24
+  if (magnitude < min_normal) {  // a multiple of 2^-24
     const float scaled = std::nearbyint(std::abs(number) * 0x1p24F);
     return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(scaled));
   }

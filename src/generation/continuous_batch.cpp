@@ -284,7 +284,7 @@ void ContinuousBatch::retire() {
   status_.running = running_.size();
   status_.waiting = waiting_.size();
   status_.pages_in_use = decoder_->pages_in_use();
-  status_.most_pages = std::max(status_.most_pages, pages);
+  status_.peak_pages = std::max(status_.peak_pages, pages);
 }
 
 // Without the lock, since callbacks submit and cancel. Each request leaves before it is told.

@@ -22,7 +22,7 @@ std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
   constexpr std::size_t kLine = 64;
   const auto memory = std::make_shared<Memory>();
   memory->size = std::max(static_cast<std::size_t>(bytes), kLine);
-  if (memory->size < LargeMemory::kLeast || kWatched) {
+  if (memory->size < LargeMemory::kMinSize || kWatched) {
     void* const begin = std::aligned_alloc(kLine, (memory->size + kLine - 1) / kLine * kLine);
     if (begin == nullptr) throw std::bad_alloc();
     memory->begin = static_cast<std::byte*>(begin);

@@ -42,7 +42,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
       submit(batch, model, all[submitted++], step);
     busy = batch.step();
     const QueueStatus status = batch.status();
-    EXPECT_LE(status.most_pages * PagedCache::kPageRows, kTokens);
+    EXPECT_LE(status.peak_pages * PagedCache::kPageRows, kTokens);
     waited += static_cast<std::int64_t>(status.waiting);
     ASSERT_LT(step, 100000);
   }

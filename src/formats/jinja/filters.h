@@ -1,4 +1,4 @@
-// What stands behind | and behind `is`.
+// Filters (after |) and tests (after `is`) of Jinja.
 #pragma once
 
 #include "formats/jinja/value.h"

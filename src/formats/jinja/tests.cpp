@@ -1,4 +1,4 @@
-// What stands behind `is`.
+// The tests of Jinja: what may follow `is`.
 #include "base/error.h"
 #include "base/python_text.h"
 #include "base/utf8.h"

@@ -173,7 +173,7 @@ struct GenerationConfig {
   bool is_contrastive() const { return penalty_alpha != 0; }
   // How many continuations of one prompt are in work together.
   std::int64_t texts_at_a_time() const;
-  // What stands behind the end of a text in a rectangle of token ids.
+  // Fills a rectangle of token ids after the end of a text.
   std::int64_t padding() const;
   // For a prompt of this many tokens. `max_positions` bounds only the default length, as in the original.
   // Error if the prompt leaves no room.
