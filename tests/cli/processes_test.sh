@@ -117,6 +117,22 @@ expect_together 1 resumed 12 --resume
 expect_together 1 whole 12
 expect_close whole resumed 2e-4
 
+# Local steps (DiLoCo): the same bits again, also from a checkpoint; what is learned is learned by all, and alone they
+# change nothing. tests/training/local_steps_test.cpp compares the outer step with the paper's.
+local=(--local-steps 3 --outer-rate 1 --outer-momentum 0 --dropout 0.2)
+expect_together 2 local-a 12 "${local[@]}"
+expect_together 2 local-b 8 "${local[@]}"
+expect_together 2 local-b 12 "${local[@]}" --resume
+cmp local-a/model.safetensors local-b/model.safetensors || fail "resumed with local steps, it gives other bits"
+expect_together 1 local-one 8 "${local[@]}"
+expect_together 1 plain-one 8 --dropout 0.2
+cmp local-one/model.safetensors plain-one/model.safetensors || fail "local steps of one process give other bits"
+python3 - local-a <<'PY' || fail "with local steps it does not learn"
+import json, sys
+losses = [row["validation/loss"] for row in map(json.loads, open(sys.argv[1] + "/metrics.jsonl")) if "validation/loss" in row]
+assert len(losses) == 3 and losses[0] > losses[2], losses
+PY
+
 # until_step OUTPUT: it has come to its first checkpoint.
 until_step() {
   for _ in {1..1200}; do
@@ -135,6 +151,7 @@ expect_end() { # OUTPUT PID SECONDS TEXT
   [ $status = 1 ] || fail "$1: it ends with $status: $(cat "$1".*.log)"
   [ $((SECONDS - began)) -le "$3" ] || fail "$1: it ended only after $((SECONDS - began)) s"
   grep -q "$4" "$1.0.log" || fail "$1: expected '$4': $(cat "$1".*.log)"
+  ! grep -q "GLHF" "$1.0.log" || fail "$1: Gloo's advice is not for users: $(cat "$1.0.log")"
 }
 
 port=$((port + 1))
