@@ -206,28 +206,42 @@ def run_torch(case: Case, model: Path, data: list[Path], precision: str, steps: 
 # Attend
 
 
+def step_size(case: Case, data: list[Path]) -> list:
+    """The options that give a step as many examples, or tokens, as PyTorch's."""
+    if case.objective != "sequence-to-sequence":
+        return ["--batch-size", case.batch]
+    sides = [[len(line.split()) + 1 for line in path.read_text().splitlines()] for path in data]
+    return ["--batch-tokens", round(case.batch * statistics.mean(map(max, *sides)))]
+
+
+def attend_command(
+    case: Case, model: Path, data: list[Path], folder: Path, size: list, precision: str, steps: int, threads: int,
+    attend: str,
+) -> list[str]:  # fmt: skip
+    """`attend train`, which writes a file for the batch of each step when the step begins."""
+    if case.lora:
+        size = size + ["--lora", case.lora, "--lora-targets", "all-linear"]
+    more = {"causal-lm": ["--length", case.length], "masked-lm": ["--max-length", case.length]}
+    command = [attend, "train", "--objective", case.objective, "--model", model, "--train", *data, "--output",
+               folder / "output", "--save-batches", folder, "--steps", 2 * steps + 100, *size,
+               *more.get(case.objective, []), "--precision", precision, "--threads", threads,
+               "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999,
+               "--epsilon", 1e-8, "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
+    return [str(part) for part in command]
+
+
 def run_attend(
     case: Case, model: Path, data: list[Path], precision: str, steps: int, threads: int, attend: str
 ) -> Round:
-    """A round of `attend train`, which writes a file for the batch of each step when the step begins: their times
-    tell how long steps take. It is killed before it would save."""
+    """A round of `attend train`: the times of its batch files tell how long steps take. It is killed before it saves."""
     from safetensors.torch import load_file
 
-    size = ["--batch-size", case.batch]
-    if case.objective == "sequence-to-sequence":  # as many tokens as PyTorch has on average
-        sides = [[len(line.split()) + 1 for line in path.read_text().splitlines()] for path in data]
-        size = ["--batch-tokens", round(case.batch * statistics.mean(map(max, *sides)))]
-    if case.lora:
-        size += ["--lora", case.lora, "--lora-targets", "all-linear"]
-    more = {"causal-lm": ["--length", case.length], "masked-lm": ["--max-length", case.length]}
     with tempfile.TemporaryDirectory() as folder:
         first, last = (Path(folder) / f"step-{1 + WARM_UP + i}.0.safetensors" for i in (0, steps))
-        command = [attend, "train", "--objective", case.objective, "--model", model, "--train", *data, "--output",
-                   Path(folder) / "output", "--save-batches", folder, "--steps", 2 * steps + 100, *size,
-                   *more.get(case.objective, []), "--precision", precision, "--threads", threads,
-                   "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999,
-                   "--epsilon", 1e-8, "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
-        process = subprocess.Popen([str(part) for part in command])
+        size = step_size(case, data)
+        process = subprocess.Popen(
+            attend_command(case, model, data, Path(folder), size, precision, steps, threads, attend)
+        )
         try:
             while not last.exists():
                 if process.poll() is not None:

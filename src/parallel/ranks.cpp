@@ -1,5 +1,6 @@
 #include "parallel/ranks.h"
 
+#include "parallel/bounded_store.h"
 #include "parallel/load_engine.h"
 
 #include <algorithm>
@@ -12,6 +13,14 @@ using Clock = std::chrono::steady_clock;
 
 std::string here(std::int64_t rank) {
   return fmt::format("here/{}", rank);
+}
+
+// What an engine's message says went wrong, without its source line and its advice: of "[pair.cc:537] Read
+// error. This is typically ..." it is "Read error".
+std::string_view reason(std::string_view message) {
+  if (message.starts_with('['))
+    if (const std::size_t end = message.find("] "); end != message.npos) message.remove_prefix(end + 2);
+  return message.substr(0, std::min(message.find(". "), message.find('\n')));
 }
 
 struct Done : Ranks::Sum {
@@ -33,8 +42,13 @@ class Ranks::Watched : public Ranks::Sum {
 };
 
 Ranks::Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double timeout)
-    : place_(place), engine_(std::move(engine)), store_(engine_->open_store()) {
-  heartbeat_ = std::make_unique<Heartbeat>(engine_->open_store(), place.rank);
+    : place_(place), engine_(std::move(engine)) {
+  const auto open_store = [&] {
+    return std::make_unique<BoundedStore>(
+        engine_->open_store(), std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000)));
+  };
+  store_ = open_store();
+  heartbeat_ = std::make_unique<Heartbeat>(open_store(), place.rank);
   wait_for_all(timeout);
   try {
     engine_->connect();
@@ -126,7 +140,7 @@ void Ranks::lost(const char* what, const std::string& why) {
             : fmt::format("rank 0 is lost: its store at {}:{} does not answer", place_.address, place_.port);
   }
   throw LostRank(fmt::format("rank {} of {}, at {}, {}: {} [{}]", place_.rank, place_.size,
-                             heartbeat_->place(), what, culprit, why));
+                             heartbeat_->place(), what, culprit, reason(why)));
 }
 
 std::unique_ptr<Ranks::Sum> Ranks::begin_sum(std::span<float> numbers) {

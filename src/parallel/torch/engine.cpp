@@ -11,6 +11,7 @@
 #define USE_C10D_GLOO
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -172,5 +173,9 @@ extern "C" ATTEND_API const char* attend_engine_torch_version() {
 }
 
 extern "C" ATTEND_API attend::Engine* attend_open_engine(const attend::ProcessPlace& place, double timeout) {
+  // Warnings of c10d are about machines without a name; its errors come as exceptions. 0: what the user set
+  // stays.
+  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+  c10::initLogging();
   return new attend::TorchEngine(place, attend::Milliseconds(static_cast<std::int64_t>(timeout * 1000)));
 }
